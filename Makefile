@@ -1,0 +1,49 @@
+# make demo   a first look: environment, install, regions on scikit-learn's diabetes data
+# make test   environment, lint, types, import contract, default tests
+PYTHON ?= python3
+VENV := .venv/bin/python
+# With the data folder set, bike sharing and kin8nm are read from disk; otherwise they come from OpenML.
+export GRANITE_DATA
+
+.DEFAULT_GOAL := demo
+.PHONY: demo test test-all lint bench docs
+
+demo: .venv/.package
+	$(VENV) -m granite_xai.cli demo
+
+test: lint
+	$(VENV) -m pytest -n 2 -m "not slow and not browser"
+
+# A test that was skipped because a package is missing counts as failed here: group "full" has them all.
+test-all: lint .venv/.full
+	GRANITE_TEST_PROFILE=deep $(VENV) -m pytest -n 2 --require-packages
+
+# ("python -m importlinter.cli" would import the module, check nothing and succeed.)
+lint: .venv/.test
+	$(VENV) -m ruff check .
+	$(VENV) -m ruff format --check .
+	$(VENV) -m mypy
+	$(VENV) -c 'from importlinter.cli import lint_imports_command; lint_imports_command()'
+
+bench: .venv/.test
+	$(VENV) benchmarks/run.py
+
+docs: .venv/.docs
+	$(VENV) -m sphinx docs docs/_build/html
+
+# One stamp per group: a second run needs no network, a changed pyproject.toml installs again.
+.venv/.test .venv/.full .venv/.docs: .venv/.%: .venv/.package pyproject.toml
+	$(VENV) -m pip install --quiet --group $*
+	@touch $@
+
+.venv/.package: .venv/.pip pyproject.toml
+	$(VENV) -m pip install --quiet --editable .
+	@touch $@
+
+# The pip that comes with Python 3.11 does not know dependency groups.
+.venv/.pip:
+	@"$(PYTHON)" -c 'import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+		echo 'granite-xai needs Python 3.11 or newer with its venv module (on Debian: python3-venv), which "$(PYTHON)" is not; choose one with: make PYTHON=python3.12' >&2; exit 1; }
+	@$(VENV) -m pip --version >/dev/null 2>&1 || "$(PYTHON)" -m venv --clear .venv
+	$(VENV) -m pip install --quiet "pip>=25.1"
+	@touch $@

@@ -1,0 +1,118 @@
+"""Regions of the data where explanations of a model agree.
+
+Two explanations of the same model, say ICE and PDP, or PFI and CFI, disagree where features interact or depend on each
+other. GRANITE splits the data by simple rules into regions where they agree, so that one explanation per region tells
+the whole story. There are five kinds of object:
+
+Explainer
+    A choice on four axes (masking, behavior, interaction, influence), such as PDP or a Sobol index.
+    ``Explainer(...).explain(model, X)`` computes it; `explanations` lists those with a name.
+Disagreement
+    Two explainers and a loss on the gap between them: the question that is asked. `question` builds one by name,
+    `questions` lists the names, an `Objective` asks several at once.
+Granite
+    The estimator: ``Granite(model, "ice-pdp").fit(X)`` finds the regions. `Resources` says what that may cost.
+Partition
+    The tree of regions: each `Region` has a `Rule` in plain words; text, membership and JSON come from the same rule.
+Explanation
+    What comes out, globally and per region: ``frame()`` is a tidy table. ``Granite.evaluate`` measures on new rows.
+
+Whatever is wrong with data or model ends in a `GraniteError` that names argument, column, rows and remedy.
+
+>>> import granite_xai as gx
+>>> toy = gx.datasets.make_toy()
+>>> g = gx.Granite(toy.model, "ice-pdp").fit(toy.X)
+>>> [str(region.rule) for region in g.partition_]
+['X2 ≤ 0', 'X2 > 0']
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from granite_xai import datasets as datasets
+    from granite_xai.catalog import explanations as explanations
+    from granite_xai.disagreement import Disagreement as Disagreement
+    from granite_xai.errors import (
+        BinWarning as BinWarning,
+        DataWarning as DataWarning,
+        FormatError as FormatError,
+        GraniteError as GraniteError,
+        GraniteWarning as GraniteWarning,
+        InputError as InputError,
+        ModelError as ModelError,
+        ModelWarning as ModelWarning,
+        ResourceError as ResourceError,
+    )
+    from granite_xai.estimator import Granite as Granite
+    from granite_xai.explainer import Explainer as Explainer
+    from granite_xai.explanation import Explanation as Explanation
+    from granite_xai.objective import Objective as Objective
+    from granite_xai.partition.regions import Partition as Partition, Region as Region
+    from granite_xai.partition.rules import Rule as Rule
+    from granite_xai.questions import question as question, questions as questions
+    from granite_xai.resources import Resources as Resources
+
+__version__ = "0.1.0"
+
+_ROOMS = {
+    "Granite": "estimator",
+    "Explainer": "explainer",
+    "Explanation": "explanation",
+    "Disagreement": "disagreement",
+    "Objective": "objective",
+    "question": "questions",
+    "questions": "questions",
+    "explanations": "catalog",
+    "Partition": "partition.regions",
+    "Region": "partition.regions",
+    "Rule": "partition.rules",
+    "Resources": "resources",
+    "GraniteError": "errors",
+    "InputError": "errors",
+    "ModelError": "errors",
+    "ResourceError": "errors",
+    "FormatError": "errors",
+    "GraniteWarning": "errors",
+    "DataWarning": "errors",
+    "ModelWarning": "errors",
+    "BinWarning": "errors",
+    "datasets": "datasets",
+}
+
+__all__ = list(_ROOMS)
+
+
+def __getattr__(name: str) -> Any:
+    """Load the room of a public name when it is first used."""
+    if name not in _ROOMS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    room = import_module(f"{__name__}.{_ROOMS[name]}")
+    value = room if name == "datasets" else getattr(room, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List the public names, loaded or not."""
+    return sorted([*__all__, "__version__"])
+
+
+class _Face(ModuleType):
+    """This module, whose public names no room can hide.
+
+    Python binds an imported room to its package: importing the room ``questions`` would turn the function
+    ``questions`` into a module.
+    """
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name == "questions" and isinstance(value, ModuleType):
+            return
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Face

@@ -1,0 +1,115 @@
+"""What a run noticed and spent: warnings, seconds a stage, calls of the model."""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_PACKAGE = __name__.partition(".")[0]
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """Issue a warning that points at the caller's own line, not at a line of this package.
+
+    Parameters
+    ----------
+    message : str
+        What was noticed and what to do.
+    category : type of Warning
+        One of our categories, so that it can be filtered.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     warn("M09: the model is not deterministic", UserWarning)
+    >>> str(caught[0].message)
+    'M09: the model is not deterministic'
+    """
+    warnings.warn(message, category, stacklevel=_levels_to_the_caller())
+
+
+def _levels_to_the_caller() -> int:
+    """Count the frames from ``warn`` to the first one outside the package (`skip_file_prefixes` needs Python 3.12)."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__", "")):
+        level, frame = level + 1, frame.f_back
+    return level
+
+
+def _is_ours(module: str) -> bool:
+    return module == _PACKAGE or module.startswith(_PACKAGE + ".")
+
+
+class Diagnostics:
+    """A recorder that travels through a run; `as_dict` is what users read in ``diagnostics_``.
+
+    Examples
+    --------
+    >>> record = Diagnostics()
+    >>> record.note("noise_floor", 1e-12)
+    >>> with record.stage("search"):
+    ...     pass
+    >>> record.spend(calls=5, rows=263, seconds=0.01)
+    >>> sorted(record.as_dict())
+    ['model', 'noise_floor', 'seconds', 'warnings']
+    """
+
+    def __init__(self) -> None:
+        self._warnings: dict[str, None] = {}
+        self._notes: dict[str, Any] = {}
+        self._seconds: dict[str, float] = {}
+        self._calls = self._rows = 0
+        self._model_seconds = 0.0
+
+    def warn(self, message: str, category: type[Warning]) -> None:
+        """Warn the caller and remember the text; the same text is issued once a run."""
+        if message in self._warnings:
+            return
+        # Remembered first: where warnings are errors the next line does not return.
+        self._warnings[message] = None
+        warn(message, category)
+
+    def remember(self, message: str) -> None:
+        """Remember a warning that was issued elsewhere."""
+        self._warnings[message] = None
+
+    def count(self, key: str) -> None:
+        """Add one to a finding that is a number."""
+        self._notes[key] = self._notes.get(key, 0) + 1
+
+    def note(self, key: str, value: Any) -> None:
+        """Keep a finding under its name; a later one replaces it."""
+        self._notes[key] = value
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Add the seconds of the enclosed work to a stage, also when the work fails."""
+        begin = time.perf_counter()
+        try:
+            yield
+        finally:
+            self._seconds[name] = self._seconds.get(name, 0.0) + time.perf_counter() - begin
+
+    def spend(self, *, calls: int, rows: int, seconds: float) -> None:
+        """Add calls of the model, rows sent to it and the seconds it took."""
+        self._calls += calls
+        self._rows += rows
+        self._model_seconds += seconds
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Texts of the warnings so far, in order."""
+        return tuple(self._warnings)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything noticed so far, as a new dict of plain values."""
+        model = {"calls": self._calls, "rows": self._rows, "seconds": self._model_seconds}
+        return {**self._notes, "model": model, "seconds": dict(self._seconds), "warnings": list(self._warnings)}

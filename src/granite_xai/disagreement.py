@@ -1,0 +1,182 @@
+"""Disagreement: how far two explanations are apart on a region."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from granite_xai.catalog import explanations
+from granite_xai.effects import Effect
+from granite_xai.engine.games import RegionalGame
+from granite_xai.engine.masked import masked_model
+from granite_xai.engine.membership import Splits
+from granite_xai.errors import InputError
+from granite_xai.explainer import Explainer
+from granite_xai.operators.influence import Influence
+from granite_xai.operators.interaction import add_terms
+from granite_xai.operators.masking import Masking
+from granite_xai.options import choose, unknown
+from granite_xai.recombined.evaluations import Evaluations
+from granite_xai.resources import Resources
+from granite_xai.typing import Elementwise, FloatArray, Term, Terms
+
+if TYPE_CHECKING:
+    from granite_xai.frames import Table
+    from granite_xai.models import Predictor
+
+GAP_LOSSES: dict[str, Elementwise] = {"squared": np.square, "absolute": np.abs}
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """Two explanations with the same behavior and influence that differ in masking, in interaction, or in both.
+
+    Parameters
+    ----------
+    first, second : Explainer, or a name of ``gx.explanations()``
+    loss : "squared", "absolute" or callable
+        Applied cell by cell to the gap between both.
+    name : str, optional
+
+    Examples
+    --------
+    >>> question = Disagreement(Explainer(interaction="full"), Explainer(interaction="pure"))
+    >>> question.behavior.key
+    'local'
+    """
+
+    first: Explainer
+    second: Explainer
+    loss: str | Elementwise = "squared"
+    name: str | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        for side in ("first", "second"):
+            object.__setattr__(self, side, _named_explainer(side, getattr(self, side)))
+        if not callable(self.loss) and self.loss not in GAP_LOSSES:
+            raise unknown("loss", self.loss, GAP_LOSSES)
+        for axis in ("behavior", "influence"):
+            ours, theirs = getattr(self.first, axis), getattr(self.second, axis)
+            if ours != theirs:
+                raise InputError(
+                    f"the two explanations differ in {axis}: {ours!r} and {theirs!r}. Explanations can be compared when "
+                    "they share behavior and influence and differ in masking, in interaction, or in both.",
+                    code="P03",
+                    argument=axis,
+                    hint=f"give both the same {axis}",
+                )
+        if (self.first.masking, self.first.interaction) == (self.second.masking, self.second.interaction):
+            raise InputError(
+                "the two explanations are the same: masking and interaction are equal.",
+                code="P03",
+                argument="second",
+                hint="let them differ in masking, in interaction, or in both",
+            )
+
+    @property
+    def behavior(self) -> object:
+        """The behavior both share."""
+        return self.first.behavior
+
+    @property
+    def label(self) -> str:
+        """A name for tables: the question's, or both explanations'."""
+        return self.name or "-".join(side.name or tag for side, tag in ((self.first, "first"), (self.second, "second")))
+
+    def with_influence(self, influence: Influence) -> Disagreement:
+        """The same question about other sets."""
+        sides = (self.first.with_influence(influence), self.second.with_influence(influence))
+        return replace(self, first=sides[0], second=sides[1])
+
+    def compare(self, table: Table, predictor: Predictor, resources: Resources, random_state: int) -> Comparison:
+        """This question resolved on a table."""
+        effects = tuple(side.effect(table, predictor, resources, random_state) for side in (self.first, self.second))
+        loss = CheckedLoss(self.loss) if callable(self.loss) else GAP_LOSSES[self.loss]
+        return Comparison(self, effects[0], effects[1], loss)
+
+
+def _named_explainer(argument: str, value: Explainer | str) -> Explainer:
+    return choose(argument, value, explanations())
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedLoss:
+    """A user's own loss, which must return finite numbers ≥ 0 of the shape it was given (T07)."""
+
+    loss: Elementwise
+
+    def __call__(self, gaps: FloatArray) -> FloatArray:
+        """Losses of some gaps."""
+        losses = np.asarray(self.loss(gaps.copy()), dtype=np.float64)
+        if losses.shape != gaps.shape or not np.all(np.isfinite(losses)) or np.any(losses < 0):
+            raise InputError(
+                f"the loss returned shape {losses.shape} for gaps of shape {gaps.shape}, or values that are negative or "
+                "not finite.",
+                code="T07",
+                argument="loss",
+                hint="Return one finite number ≥ 0 for each gap.",
+            )
+        return losses
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparison:
+    """A question resolved on a table: the disagreement of every region of a batch of splits."""
+
+    question: Disagreement
+    first: Effect
+    second: Effect
+    loss: Elementwise
+
+    @property
+    def gaps(self) -> list[dict[Masking, Terms]]:
+        """For each set, ``phi1 - phi2`` as terms of the game of each masking."""
+        pairs = zip(self.first.combined, self.second.combined, strict=True)
+        if self.first.masking == self.second.masking:
+            return [{self.first.masking: add_terms([(1.0, one), (-1.0, two)])} for one, two in pairs]
+        return [
+            {self.first.masking: one, self.second.masking: {term: -value for term, value in two.items()}}
+            for one, two in pairs
+        ]
+
+    def losses(self, evaluations: Evaluations, splits: Splits) -> FloatArray:
+        """``sum over S of loss(phi1(S) - phi2(S))``: (K, n) for behaviors with one value a row, otherwise (K, 2)."""
+        behavior = self.first.behavior
+        games = {
+            masking: RegionalGame(behavior, masked_model(masking, evaluations, splits), evaluations, splits)
+            for masking in (self.first.masking, self.second.masking)
+        }
+        gaps = self.gaps
+        for masking, game in games.items():
+            game.share(_read_twice([gap[masking] for gap in gaps if masking in gap]))
+        total = np.zeros(splits.inside.shape if behavior.per_row else splits.mass.shape)
+        for gap in gaps:
+            values = [games[masking].combine(terms) for masking, terms in gap.items()]
+            total += self.loss(values[0] if len(values) == 1 else values[0] + values[1])
+        return total
+
+    def regional(self, evaluations: Evaluations, splits: Splits) -> FloatArray:
+        """``R`` of both sides of every split, shape (K, 2): the mean loss over the side's rows; 0 on an empty side."""
+        losses = self.losses(evaluations, splits)
+        disagreement = splits.means(losses) if self.first.behavior.per_row else losses
+        return np.where(splits.mass > 0, disagreement, 0.0)
+
+    @property
+    def widest(self) -> int:
+        """How many values of the game are held at once while one set is compared."""
+        gaps = self.gaps
+        shared = sum(len(_read_twice([gap[m] for gap in gaps if m in gap])) for m in gaps[0])
+        return shared + 6
+
+
+def _read_twice(combinations: Sequence[Terms]) -> set[Term]:
+    """Terms that more than one set reads."""
+    seen: set[Term] = set()
+    twice: set[Term] = set()
+    for terms in combinations:
+        twice |= seen & terms.keys()
+        seen |= terms.keys()
+    return twice

@@ -1,0 +1,208 @@
+"""An explanation resolved on a table: which values of the game each set's effect is made of.
+
+Every effect is a linear combination of values, so resolving means naming the terms. Partial effects are exact while
+their coalitions can be paid for; otherwise they are the mean over pairs of opposite orders of arrival, drawn once and
+used for every row, reference and region, so that the estimates are one linear function of the game and add up exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from granite_xai.errors import InputError, ResourceError
+from granite_xai.operators.behavior import Behavior, Sensitivity
+from granite_xai.operators.influence import Influence, Layout
+from granite_xai.operators.interaction import Additive, Full, Interaction, Partial, Players, Whole, add_terms
+from granite_xai.operators.masking import Baseline, Marginal, Masking
+from granite_xai.recombined.plan import plan
+from granite_xai.typing import Attribution, Coalition, Term, Terms, Total
+
+if TYPE_CHECKING:
+    from granite_xai.frames import Table
+    from granite_xai.reference import Reading
+
+MAX_EXACT_PLAYERS = 12
+MAX_PAIRS = 64
+MIN_PAIRS = 8
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Effect:
+    """One side of a question on one table.
+
+    Parameters
+    ----------
+    masking, behavior : the operators that make the game
+    layout : players and compared sets
+    terms : for each set, the linear combination of values that is its effect
+    draws : for sampled partial effects, the terms of each pair of orders and set; empty when exact
+    """
+
+    masking: Masking
+    behavior: Behavior
+    layout: Layout
+    terms: tuple[Terms, ...]
+    draws: tuple[tuple[Terms, ...], ...] = ()
+
+    @property
+    def pairwise(self) -> bool:
+        """Whether the coalitions are summed up row by row into attributions before any region is known.
+
+        A local effect is linear in the masked model, so that its mean over references commutes with the sum over
+        coalitions: one matrix for each set instead of one for each coalition.
+        """
+        return _is_pairwise(self.masking, self.behavior, self.layout, self.terms)
+
+    @property
+    def combined(self) -> tuple[Terms, ...]:
+        """The terms as the engine reads them."""
+        if not self.pairwise:
+            return self.terms
+        return tuple({term: 1.0} for term in self.attributions)
+
+    @property
+    def attributions(self) -> dict[Attribution, Terms]:
+        """The coalitions behind each attribution."""
+        if not self.pairwise:
+            return {}
+        return {Attribution("partial", members): terms for members, terms in zip(self.layout.sets, self.terms, strict=True)}
+
+    def readings(self) -> set[Reading]:
+        """The masked models the engine reads."""
+        if self.pairwise:
+            return set()
+        everything = frozenset().union(*self.layout.players)
+        return {(self.masking, _visible(term, everything)) for terms in self.terms for term in terms}
+
+
+def _is_pairwise(masking: Masking, behavior: Behavior, layout: Layout, terms: Sequence[Terms]) -> bool:
+    averaged = isinstance(masking, Marginal) or (isinstance(masking, Baseline) and masking.row == "region")
+    pairs_of_values = 2 ** (layout.order + 1)  # what pure and full effects read together
+    return averaged and behavior.key == "local" and max(map(len, terms)) > pairs_of_values
+
+
+def _visible(term: Term, everything: Coalition) -> Coalition:
+    if isinstance(term, Total):
+        return everything - term.hidden
+    if isinstance(term, Attribution):
+        raise TypeError("an attribution is not one coalition")
+    return term
+
+
+def resolve(
+    masking: Masking,
+    behavior: Behavior,
+    interaction: Interaction,
+    influence: Influence,
+    table: Table,
+    *,
+    max_evaluations: int,
+    random_state: int = 0,
+) -> Effect:
+    """Name the terms of each set's effect on a table, sampling partial effects that cost too much.
+
+    Parameters
+    ----------
+    masking, behavior, interaction, influence : the four operators
+    table : Table
+        Decides players, and how many rows each coalition costs.
+    max_evaluations : int
+        Recombined rows that may be sent to the model.
+    random_state : int
+        Seed of the orders of arrival.
+    """
+    layout = influence.layout(table)
+    if isinstance(interaction, Whole | Additive):
+        return _whole_effect(masking, behavior, interaction, layout, table)
+    if isinstance(behavior, Sensitivity) and behavior.total == "jansen" and isinstance(interaction, Full):
+        return Effect(masking, behavior, layout, _jansen(masking, layout))
+    if isinstance(interaction, Partial) and len(layout.players) > MAX_EXACT_PLAYERS:
+        return _sampled(masking, behavior, interaction, layout, table, max_evaluations, random_state)
+    terms = tuple(interaction.terms(layout.players, members) for members in layout.sets)
+    if isinstance(interaction, Partial) and _rows(masking, table, _coalitions(table, terms)) > max_evaluations:
+        return _sampled(masking, behavior, interaction, layout, table, max_evaluations, random_state)
+    return Effect(masking, behavior, layout, terms)
+
+
+def _coalitions(table: Table, terms: Iterable[Terms]) -> set[Coalition]:
+    everything = frozenset(range(table.n_columns))
+    return {_visible(term, everything) for combination in terms for term in combination}
+
+
+def _rows(masking: Masking, table: Table, coalitions: set[Coalition]) -> int:
+    """Recombined rows that some coalitions need."""
+    if isinstance(masking, Baseline) and masking.row != "region":
+        return sum(len(table.distinct(sorted(coalition))[1]) for coalition in coalitions if coalition)
+    return plan(table, coalitions).rows
+
+
+def _whole_effect(
+    masking: Masking, behavior: Behavior, interaction: Whole | Additive, layout: Layout, table: Table
+) -> Effect:
+    """The prediction and its additive surrogate: one set, all columns."""
+    operator = Additive(max(interaction.order, layout.order)) if isinstance(interaction, Additive) else interaction
+    whole = Layout(layout.players, (layout.players,), (table.names,))
+    return Effect(masking, behavior, whole, (operator.terms(layout.players, layout.players),))
+
+
+def _jansen(masking: Masking, layout: Layout) -> tuple[Terms, ...]:
+    if layout.order > 1 or isinstance(masking, Baseline):
+        raise InputError(
+            "Sensitivity(total='jansen') is defined for full effects of columns and groups under marginal or "
+            "conditional masking.",
+            code="P03",
+            argument="total",
+            hint="use total='difference' for interactions and for baseline masking",
+        )
+    return tuple({Total(member): 1.0} for (member,) in layout.sets)
+
+
+def _sampled(
+    masking: Masking,
+    behavior: Behavior,
+    interaction: Partial,
+    layout: Layout,
+    table: Table,
+    max_evaluations: int,
+    random_state: int,
+) -> Effect:
+    if layout.order > 1 and interaction.index != "shapley-taylor":
+        raise _too_expensive(layout, table, 0, max_evaluations, " (only Shapley-Taylor interactions can be sampled)")
+    generator = np.random.default_rng(random_state)
+    draws: list[tuple[Terms, ...]] = []
+    seen: set[Coalition] = set()
+    spent = 0
+    for _ in range(MAX_PAIRS):
+        order = [layout.players[i] for i in generator.permutation(len(layout.players))]
+        draw = tuple(_pair(interaction, order, members) for members in layout.sets)
+        fresh = _coalitions(table, draw) - seen
+        spent += _rows(masking, table, fresh)
+        if spent > max_evaluations:
+            break
+        everything = frozenset(range(table.n_columns))
+        seen |= fresh | {everything - coalition for coalition in fresh}
+        draws.append(draw)
+    if len(draws) < MIN_PAIRS:
+        raise _too_expensive(layout, table, len(draws), max_evaluations)
+    means = (add_terms((1 / len(draws), draw[i]) for draw in draws) for i in range(len(layout.sets)))
+    return Effect(masking, behavior, layout, tuple(means), tuple(draws))
+
+
+def _pair(interaction: Partial, order: Players, members: Players) -> Terms:
+    forward, backward = (interaction.sampled(list(path), members) for path in (order, order[::-1]))
+    return add_terms([(0.5, forward), (0.5, backward)])
+
+
+def _too_expensive(layout: Layout, table: Table, pairs: int, limit: int, why: str = "") -> ResourceError:
+    hint = "fewer rows (max_samples=), groups of columns (influence='joint'), or Resources(max_evaluations=...)"
+    return ResourceError(
+        f"partial effects of {len(layout.players)} players on {table.n_rows} rows: max_evaluations={limit:,} pays for "
+        f"{pairs} pairs of orders, at least {MIN_PAIRS} are needed{why}. Remedies: {hint}.",
+        code="M13",
+        argument="resources",
+        hint=hint,
+    )

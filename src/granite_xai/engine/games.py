@@ -1,0 +1,75 @@
+"""The value ``nu(T)`` of each coalition, for a batch of splits at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from granite_xai.engine.masked import MaskedModel
+from granite_xai.engine.membership import Splits
+from granite_xai.operators.behavior import Behavior, Risk
+from granite_xai.recombined.evaluations import Evaluations
+from granite_xai.typing import Attribution, Coalition, FloatArray, Term, Terms, Total
+
+
+@dataclass(frozen=True, slots=True)
+class RegionalGame:
+    """``nu(T)`` in every region of a batch of splits.
+
+    Values have shape (K, n) for behaviors with one value a row (each row in its own region), otherwise (K, 2),
+    one for each side.
+    """
+
+    behavior: Behavior
+    masked: MaskedModel
+    evaluations: Evaluations
+    splits: Splits
+    shared: dict[Term, FloatArray] = field(default_factory=dict)
+
+    def __call__(self, term: Term) -> FloatArray:
+        """Value of a coalition, Jansen's total variance of a set, or its mean pairwise attribution."""
+        if term in self.shared:
+            return self.shared[term]
+        if isinstance(term, Attribution):
+            return self.masked.attribution(term)
+        if isinstance(term, Total):
+            return self.splits.means(self.masked.variance(term.hidden))
+        if isinstance(self.behavior, Risk):
+            return self._risk(self.behavior, term)
+        masked = self.masked(term)
+        return masked if self.behavior.per_row else self.splits.variances(masked)
+
+    def share(self, terms: set[Term]) -> None:
+        """Compute terms that several sets read once and keep them."""
+        for term in terms - self.shared.keys():
+            self.shared[term] = self(term)
+
+    def combine(self, terms: Terms) -> FloatArray:
+        """The linear combination of values that makes an effect, or a gap between two effects."""
+        total: FloatArray | None = None
+        for term, coefficient in terms.items():
+            value = self(term)
+            if total is None:
+                total = coefficient * value
+            elif total.shape == value.shape or value.shape[0] == 1:
+                total += value if coefficient == 1.0 else coefficient * value
+            else:
+                total = total + coefficient * value
+        if total is None:
+            return np.zeros((1, self.evaluations.n_rows if self.behavior.per_row else 2))
+        return total
+
+    def _risk(self, behavior: Risk, coalition: Coalition) -> FloatArray:
+        if behavior.average == "loss":
+            losses = self.masked.mean_loss(coalition, behavior.function)
+        else:
+            predictions = self.masked(coalition) + self.evaluations.pivot
+            losses = behavior.function(predictions, np.broadcast_to(self._y, predictions.shape))
+        return -losses if behavior.pointwise else -self.splits.means(losses)
+
+    @property
+    def _y(self) -> FloatArray:
+        if self.evaluations.y is None:  # checked before any model call (T01)
+            raise ValueError("the evaluations hold no y")
+        return self.evaluations.y

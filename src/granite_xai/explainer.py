@@ -1,0 +1,199 @@
+"""Explainer: a choice on the four axes, and its values ``phi`` on the rows of a region."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from granite_xai.effects import Effect, resolve
+from granite_xai.engine.games import RegionalGame
+from granite_xai.engine.masked import masked_model
+from granite_xai.engine.membership import Splits
+from granite_xai.explanation import Explanation, Part
+from granite_xai.frames import read_table
+from granite_xai.models import accepts_missing, as_predictor
+from granite_xai.operators.behavior import BEHAVIORS, Behavior, Risk
+from granite_xai.operators.influence import Individual, Influence, Interactions, Joint
+from granite_xai.operators.interaction import INTERACTIONS, Additive, Full, Interaction, Partial, Pure, Whole
+from granite_xai.operators.masking import MASKINGS, Masking
+from granite_xai.options import choose
+from granite_xai.recombined.evaluations import Evaluations
+from granite_xai.reference import fit_reference
+from granite_xai.requests import evaluate, request
+from granite_xai.resources import Resources, one_blas_thread
+from granite_xai.targets import read_rows, read_target
+from granite_xai.typing import FloatArray, IntArray, Terms
+
+if TYPE_CHECKING:
+    from granite_xai.frames import Table
+    from granite_xai.models import Predictor
+
+INFLUENCES: dict[str, Influence] = {"individual": Individual(), "interaction": Interactions()}
+_INTERACTION_TYPES = (Pure, Partial, Full, Whole, Additive)
+
+
+@dataclass(frozen=True, slots=True)
+class Explainer:
+    """One of the 81 explanations of the algebra.
+
+    Parameters
+    ----------
+    masking : "marginal", "conditional", "baseline" or an operator
+        What stands in for hidden columns.
+    behavior : "local", "sensitivity", "risk" or an operator
+        Which aspect of the model counts.
+    interaction : "pure", "partial", "full" or an operator
+        How much of its interactions a set is credited with.
+    influence : "individual", "interaction" or an operator
+        Whose effect: columns, sets of columns, or groups (``Joint({name: columns})``).
+    name : str, optional
+        A familiar name, such as "pdp".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]])
+    >>> pdp = Explainer("marginal", "local", "pure")
+    >>> pdp.explain(lambda X: X[:, 0] * X[:, 1], X).values
+    array([[-0.25, -0.25],
+           [ 0.25,  0.25],
+           [-0.25,  0.25],
+           [ 0.25, -0.25]])
+    """
+
+    masking: Masking | str = "marginal"
+    behavior: Behavior | str = "local"
+    interaction: Interaction | str = "full"
+    influence: Influence | str = "individual"
+    name: str | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "masking", choose("masking", self.masking, MASKINGS))
+        object.__setattr__(self, "behavior", choose("behavior", self.behavior, BEHAVIORS))
+        object.__setattr__(
+            self,
+            "interaction",
+            choose("interaction", self.interaction, INTERACTIONS, accept=lambda o: isinstance(o, _INTERACTION_TYPES)),
+        )
+        object.__setattr__(
+            self,
+            "influence",
+            choose("influence", self.influence, INFLUENCES, accept=lambda o: isinstance(o, Individual | Joint | Interactions)),
+        )
+
+    def with_influence(self, influence: Influence) -> Explainer:
+        """The same explanation of other sets."""
+        return replace(self, influence=influence)
+
+    def effect(self, table: Table, predictor: Predictor, resources: Resources, random_state: int) -> Effect:
+        """This explanation resolved on a table: the terms of each set."""
+        behavior = self.behavior.resolved(predictor.is_probability) if isinstance(self.behavior, Risk) else self.behavior
+        return resolve(
+            self.masking,  # type: ignore[arg-type]
+            behavior,  # type: ignore[arg-type]
+            self.interaction,  # type: ignore[arg-type]
+            self.influence,  # type: ignore[arg-type]
+            table,
+            max_evaluations=resources.max_evaluations,
+            random_state=random_state,
+        )
+
+    def explain(
+        self,
+        model: Any,
+        X: Any,
+        y: Any = None,
+        *,
+        rows: Any = None,
+        output: Any = None,
+        response: str = "auto",
+        resources: Resources | None = None,
+        random_state: int = 0,
+    ) -> Explanation:
+        """Explain the rows of a region, with the same rows as reference.
+
+        Parameters
+        ----------
+        model : object
+            Anything with predict, predict_proba or decision_function, or a function of the table.
+        X : table
+            A DataFrame or array.
+        y : array, optional
+            The target; needed for risk.
+        rows : array of int, optional
+            Positions that form the region, explained and reference alike; None: all.
+        output, response
+            As in `Granite`.
+        resources : Resources, optional
+            Limits on model rows and memory.
+        random_state : int
+            Seed of sampled partial effects and of the trees behind conditional bins.
+
+        Returns
+        -------
+        Explanation
+        """
+        limits = Resources() if resources is None else resources
+        everyone = read_table(X, missing="allow" if accepts_missing(model) else "error")
+        predictor = as_predictor(model, output=output, response=response, batch_size=limits.batch_size)
+        target = read_target(y, everyone, predictor, self.behavior)  # type: ignore[arg-type]
+        chosen = read_rows(rows, everyone.n_rows)
+        effect = self.effect(everyone, predictor, limits, random_state)
+        reference = fit_reference(effect.readings(), everyone, np.ones(everyone.n_rows), random_state)
+        table = everyone.take(chosen)
+        evaluations, _ = evaluate(
+            predictor,
+            table,
+            request(table, [effect]),
+            reference,
+            weights=np.ones(len(chosen)),
+            y=None if target is None else target[chosen],
+            resources=limits,
+        )
+        with one_blas_thread():
+            part = regional_part(0, self.name or "first", effect, evaluations, chosen)
+        return Explanation(effect.layout.labels, (part,), everyone)
+
+
+def regional_part(region: int, name: str, effect: Effect, evaluations: Evaluations, rows: IntArray) -> Part:
+    """The values of an effect when all rows of the evaluations are the region."""
+    splits = Splits.whole(evaluations.weights)
+    game = RegionalGame(effect.behavior, masked_model(effect.masking, evaluations, splits), evaluations, splits)
+    values = _effects(game, effect.combined, evaluations)
+    base = game(frozenset())
+    pivot = evaluations.pivot if effect.behavior.key == "local" else 0.0
+    local = effect.behavior.per_row
+    return Part(
+        region,
+        name,
+        rows if local else None,
+        values,
+        _errors(game, effect, evaluations, values),
+        float(base.ravel()[0]) + pivot,
+    )
+
+
+def _effects(game: RegionalGame, terms: Iterable[Terms], evaluations: Evaluations) -> FloatArray:
+    """One column (or number) for each set."""
+    local = game.behavior.per_row
+    columns = []
+    for combination in terms:
+        value = game.combine(combination)
+        level = evaluations.pivot * sum(combination.values()) if game.behavior.key == "local" else 0.0
+        if any(not isinstance(term, frozenset) for term in combination):
+            level = 0.0  # attributions and total variances are differences already
+        columns.append(np.broadcast_to(value, (1, value.shape[1]))[0] + level if local else value[0, 0])
+    return np.stack(columns, axis=-1)
+
+
+def _errors(game: RegionalGame, effect: Effect, evaluations: Evaluations, values: FloatArray) -> FloatArray:
+    """Standard errors over the draws of sampled effects; attributions carry theirs with the evaluations."""
+    if not effect.draws:
+        return np.zeros_like(values)
+    if effect.pairwise:
+        return np.stack([evaluations.errors[term] for term in effect.attributions], axis=-1)
+    draws = np.stack([_effects(game, draw, evaluations) for draw in effect.draws])
+    return np.asarray(draws.std(axis=0, ddof=1) / np.sqrt(len(draws)))

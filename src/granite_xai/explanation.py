@@ -1,0 +1,212 @@
+"""Explanation: the values ``phi`` of one or two explanations, region by region."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from granite_xai.errors import InputError
+from granite_xai.frames import frame
+from granite_xai.typing import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from granite_xai.frames import Table
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """One explanation in one region.
+
+    Parameters
+    ----------
+    region : int
+    name : str
+        Name of the explanation.
+    rows : (n,) int or None
+        Positions of the explained rows; None where the explanation is one number a set.
+    values : (n, sets) or (sets,) float
+    errors : same shape
+        Standard errors; 0 where exact.
+    base : float
+        The value of the empty coalition, to which partial effects add up.
+    """
+
+    region: int
+    name: str
+    rows: IntArray | None
+    values: FloatArray
+    errors: FloatArray
+    base: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Explanation:
+    """Values of one or more explanations, for each region, set and (where local) row.
+
+    Attributes
+    ----------
+    sets : tuple of tuples of str
+        The compared sets: columns, or one group.
+    parts : tuple of Part
+        One entry for each region and explanation.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from granite_xai import Explainer
+    >>> X = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [0.0, 0.0]])
+    >>> explanation = Explainer(interaction="pure").explain(lambda X: X[:, 0] + 2 * X[:, 1], X)
+    >>> explanation.sets
+    (('x0',), ('x1',))
+    >>> explanation.values[:, 1]
+    array([ 1., -1.,  1., -1.])
+    """
+
+    sets: tuple[tuple[str, ...], ...]
+    parts: tuple[Part, ...]
+    table: Table = field(repr=False)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the explanations, in order."""
+        return tuple(dict.fromkeys(part.name for part in self.parts))
+
+    @property
+    def values(self) -> FloatArray:
+        """Values of the first explanation: rows × sets (in the order of the rows), or one a set."""
+        return self.of(self.names[0])
+
+    def of(self, name: str) -> FloatArray:
+        """Values of one explanation: rows × sets, or regions × sets (just sets for one region)."""
+        chosen = [part for part in self.parts if part.name == name]
+        if not chosen:
+            raise InputError(
+                f"there is no explanation {name!r} here; there is {', '.join(self.names)}", code="P01", argument="name"
+            )
+        return self._stack(chosen, [part.values for part in chosen])
+
+    def _stack(self, chosen: Sequence[Part], arrays: Sequence[FloatArray]) -> FloatArray:
+        rows = [part.rows for part in chosen if part.rows is not None]
+        if not rows:
+            return arrays[0] if len(arrays) == 1 else np.stack(arrays)
+        order = np.argsort(np.concatenate(rows), kind="stable")
+        return np.concatenate(arrays)[order]
+
+    def frame(self) -> Any:
+        """A tidy table in the library of X: region, set, explanation, row, value, standard_error."""
+        lines = [_lines(part, self.sets) for part in self.parts]
+        keys = ("region", "set", "explanation", "row", "value", "standard_error")
+        data = {key: _joined([line[key] for line in lines]) for key in keys}
+        return frame(data, like=self.table)
+
+    def to_shap(self, name: str | None = None) -> Any:
+        """A ``shap.Explanation`` of one local explanation, for shap's own plots.
+
+        Parameters
+        ----------
+        name : str, optional
+            Which explanation; None: the first.
+        """
+        shap = _package("shap")
+        chosen = self._local(name, "to_shap")
+        if any(len(names) != 1 for names in self.sets):
+            raise InputError(
+                "to_shap needs effects of columns or groups; these are interactions.",
+                code="P03",
+                hint="use to_shapiq for interactions",
+            )
+        order = np.argsort(np.concatenate([part.rows for part in chosen if part.rows is not None]), kind="stable")
+        base = np.concatenate([np.full(len(part.values), part.base) for part in chosen])[order]
+        names = [label for (label,) in self.sets]
+        return shap.Explanation(
+            values=self.of(chosen[0].name), base_values=base, data=self._data(names), feature_names=names
+        )
+
+    def to_shapiq(self, row: int | None = None, name: str | None = None) -> Any:
+        """A ``shapiq.InteractionValues`` of one row (local) or one region (otherwise), for shapiq's own plots.
+
+        Parameters
+        ----------
+        row : int, optional
+            Position of the explained row; for sensitivity and risk the region. None: the first.
+        name : str, optional
+            Which explanation; None: the first.
+        """
+        shapiq = _package("shapiq")
+        chosen = [part for part in self.parts if part.name == (name or self.names[0])]
+        part, values = _values_of(chosen, row)
+        players = list(dict.fromkeys(label for names in self.sets for label in names))
+        lookup = {tuple(players.index(label) for label in names): i for i, names in enumerate(self.sets)}
+        lookup_with_empty = {(): len(values), **lookup}
+        order = max(map(len, self.sets))
+        return shapiq.InteractionValues(
+            values=np.append(values, part.base),
+            interaction_lookup=lookup_with_empty,
+            index="SV" if order == 1 else "STII",
+            max_order=order,
+            min_order=0,
+            n_players=len(players),
+            baseline_value=part.base,
+        )
+
+    def _local(self, name: str | None, method: str) -> list[Part]:
+        chosen = [part for part in self.parts if part.name == (name or self.names[0])]
+        if not chosen or chosen[0].rows is None:
+            raise InputError(
+                f"{method} needs one value a row; {name or self.names[0]!r} has one value a region.",
+                code="P03",
+                hint="use frame() for sensitivity and risk",
+            )
+        return chosen
+
+    def _data(self, names: Sequence[str]) -> Any:
+        """The rows' own values where every set is a numeric column; otherwise nothing."""
+        columns = {column.name: column for column in self.table.columns}
+        if not all(name in columns and columns[name].kind == "numeric" for name in names):
+            return None
+        return np.column_stack([columns[name].values for name in names])
+
+
+def _lines(part: Part, sets: Sequence[tuple[str, ...]]) -> dict[str, Any]:
+    """Columns of the tidy table for one part, sets slowest."""
+    labels = [":".join(names) for names in sets]
+    count = 1 if part.rows is None else len(part.rows)
+    rows: list[int | None] = [None] * len(labels) if part.rows is None else np.tile(part.rows, len(labels)).tolist()
+    return {
+        "region": [part.region] * (count * len(labels)),
+        "set": [label for label in labels for _ in range(count)],
+        "explanation": [part.name] * (count * len(labels)),
+        "row": rows,
+        "value": np.atleast_2d(part.values).T.ravel(),
+        "standard_error": np.atleast_2d(part.errors).T.ravel(),
+    }
+
+
+def _joined(columns: Sequence[Any]) -> Any:
+    if isinstance(columns[0], np.ndarray):
+        return np.concatenate(columns)
+    return [cell for column in columns for cell in column]
+
+
+def _values_of(parts: Sequence[Part], row: int | None) -> tuple[Part, FloatArray]:
+    for part in parts:
+        if part.rows is None and (row is None or part.region == row):
+            return part, part.values
+        if part.rows is not None and (row is None or row in part.rows):
+            at = 0 if row is None else int(np.flatnonzero(part.rows == row)[0])
+            return part, part.values[at]
+    raise InputError(f"row={row} is not among the explained rows or regions.", code="P04", argument="row")
+
+
+def _package(name: str) -> Any:
+    from importlib import import_module
+
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise InputError(
+            f"this needs the package {name}.", code="P08", hint=f"pip install 'granite-xai[shap]' installs {name}"
+        ) from error

@@ -1,0 +1,229 @@
+"""One fit, step by step: plan, ask the model, measure, search, describe."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from granite_xai.disagreement import Comparison
+from granite_xai.engine.membership import Splits
+from granite_xai.errors import BinWarning, InputError
+from granite_xai.explainer import regional_part
+from granite_xai.noise import (
+    Probe,
+    delta as noise_delta,
+    floor,
+    local_error,
+    risk_error,
+    sampling_floor,
+    sensitivity_error,
+)
+from granite_xai.objective import Objective, Shares, shares
+from granite_xai.operators.behavior import Risk, Sensitivity
+from granite_xai.operators.influence import Interactions, Layout
+from granite_xai.operators.interaction import Additive, Whole
+from granite_xai.partition.nodes import Leaf, Node
+from granite_xai.partition.regions import Partition
+from granite_xai.partition.tree import Problem
+from granite_xai.recombined.agnostic import Extent
+from granite_xai.recombined.evaluations import Evaluations
+from granite_xai.reference import Reference, fit_reference
+from granite_xai.requests import evaluate, request
+from granite_xai.resources import Resources, one_blas_thread
+from granite_xai.surrogate import Surrogate, fidelity, fit_surrogate
+from granite_xai.typing import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from granite_xai.diagnostics import Diagnostics
+    from granite_xai.frames import Table
+    from granite_xai.models import Predictor
+
+THIN = 5
+"""Rows below which a bin of a region is called thin."""
+
+
+class Partitioner(Protocol):
+    """Anything that divides the rows of a problem by rules."""
+
+    def partition(self, problem: Problem) -> Node:
+        """The tree of regions."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ask:
+    """What a fit is about: rows, model, objective, limits."""
+
+    table: Table
+    predictor: Predictor
+    y: FloatArray | None
+    weights: FloatArray
+    objective: Objective
+    comparisons: tuple[Comparison, ...]
+    question_weights: tuple[float, ...]
+    partitioner: Partitioner
+    missing: bool
+    resources: Resources
+    n_jobs: int | None
+    seed: int
+    probed: Probe
+    diagnostics: Diagnostics
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fitted:
+    """What a fit found."""
+
+    table: Table
+    predictor: Predictor
+    comparisons: tuple[Comparison, ...]
+    question_weights: tuple[float, ...]
+    reference: Reference
+    partition: Partition
+    regions: IntArray
+    weights: FloatArray
+    roots: FloatArray
+    floors: FloatArray
+    remaining: float
+    surrogate: Surrogate
+    fidelity: float
+    global_fidelity: float
+    missing: bool
+
+    @property
+    def silent(self) -> bool:
+        """Whether every question is at its noise floor."""
+        return bool(np.all(self.roots <= self.floors))
+
+    @property
+    def layout(self) -> Layout:
+        """Players and sets of the first question."""
+        return self.comparisons[0].first.layout
+
+
+def run(ask: Ask) -> Fitted:
+    """Ask the model, search for regions, and describe them."""
+    record = ask.diagnostics
+    effects = [side for comparison in ask.comparisons for side in (comparison.first, comparison.second)]
+    readings = set().union(*(effect.readings() for effect in effects))
+    reference = fit_reference(readings, ask.table, ask.weights, ask.seed)
+    layout = ask.comparisons[0].first.layout
+    order = _order(ask.comparisons)
+    additive = {term for term in Additive(order).terms(layout.players, ()) if isinstance(term, frozenset)}
+    singles = {frozenset({i}) for i in range(ask.table.n_columns)}
+    asked = request(ask.table, effects, additive | singles)
+    record.note("bytes", asked.bytes)
+    with record.stage("evaluations"):
+        evaluations, extent = evaluate(
+            ask.predictor,
+            ask.table,
+            asked,
+            reference,
+            weights=ask.weights,
+            y=ask.y,
+            resources=ask.resources,
+            seconds_per_row=ask.probed.seconds_per_row,
+        )
+    with record.stage("search"), one_blas_thread():
+        roots, floors = _measure(ask, evaluations, extent)
+        scaled = shares(ask.comparisons, ask.question_weights, roots, floors, ask.objective, evaluations)
+        node = _search(ask, evaluations, scaled, bool(np.all(roots <= floors)))
+    partition = Partition(node, ask.table.names)
+    regions = partition.apply(ask.table)
+    rows = [np.flatnonzero(regions == k) for k in range(len(partition))]
+    _note_bins(ask, evaluations, rows)
+    with one_blas_thread():
+        everyone = [np.arange(ask.table.n_rows)]
+        return Fitted(
+            table=ask.table,
+            predictor=ask.predictor,
+            comparisons=ask.comparisons,
+            question_weights=ask.question_weights,
+            reference=reference,
+            partition=partition,
+            regions=regions,
+            weights=ask.weights,
+            roots=roots,
+            floors=floors,
+            remaining=float(sum(region.disagreement for region in partition)),
+            surrogate=fit_surrogate(ask.table, evaluations, layout.players, order, rows),
+            fidelity=fidelity(evaluations, layout.players, order, rows),
+            global_fidelity=fidelity(evaluations, layout.players, order, everyone),
+            missing=ask.missing,
+        )
+
+
+def _order(comparisons: Sequence[Comparison]) -> int:
+    """Order of the effects in the surrogate: that of the compared interactions, otherwise 1."""
+    interaction = comparisons[0].question.first.influence
+    return interaction.order if isinstance(interaction, Interactions) else 1
+
+
+def _measure(ask: Ask, evaluations: Evaluations, extent: Extent) -> tuple[FloatArray, FloatArray]:
+    """Disagreement of each question on all rows, and its noise floor."""
+    single = ask.predictor.native_float32 or extent.single_precision
+    error = noise_delta(ask.probed, extent.scale, single)
+    splits = Splits.whole(evaluations.weights)
+    roots = np.array([comparison.regional(evaluations, splits)[0, 0] for comparison in ask.comparisons])
+    floors = np.array([_floor(comparison, evaluations, error) for comparison in ask.comparisons])
+    labels = [comparison.question.label for comparison in ask.comparisons]
+    ask.diagnostics.note("noise_floor", dict(zip(labels, floors.tolist(), strict=True)))
+    ask.diagnostics.note("measured_disagreement", dict(zip(labels, roots.tolist(), strict=True)))
+    if not np.all(np.isfinite(roots)):
+        raise InputError(
+            f"the disagreement overflows: predictions reach {extent.scale:.3g} and their squares are no numbers.",
+            code="N06",
+            argument="model",
+            hint="Rescale the predictions.",
+        )
+    return roots, floors
+
+
+def _floor(comparison: Comparison, evaluations: Evaluations, error: float) -> float:
+    """The disagreement that rounding (and sampling) alone can produce (1.5)."""
+    behavior, weights = comparison.first.behavior, evaluations.weights
+    if isinstance(behavior, Sensitivity):
+        variance = Splits.whole(weights).variances(evaluations.predictions[None])[0, 0]
+        error = sensitivity_error(error, float(np.sqrt(variance)))
+    elif isinstance(behavior, Risk) and evaluations.y is not None:
+        predictions = evaluations.predictions + evaluations.pivot
+        error = risk_error(error, behavior.function, predictions, evaluations.pivot, evaluations.y, weights)
+    else:
+        error = local_error(error)
+    layout = comparison.first.layout
+    order = 1 if isinstance(comparison.question.first.interaction, Whole | Additive) else layout.order
+    total = floor(len(layout.sets), comparison.loss, order, error)
+    for effect in (comparison.first, comparison.second):
+        if effect.draws:
+            errors = regional_part(0, "", effect, evaluations, np.arange(evaluations.n_rows)).errors
+            rows = weights if effect.behavior.per_row else None
+            total += sampling_floor(comparison.loss, np.atleast_2d(errors), rows)
+    return total
+
+
+def _search(ask: Ask, evaluations: Evaluations, scaled: Shares, silent: bool) -> Node:
+    """The tree of regions; one leaf when there is nothing to explain (C4)."""
+    if silent:
+        return Leaf(ask.table.n_rows, 1.0, 0.0, "nothing to explain")
+    problem = Problem(ask.table, evaluations, scaled, ask.missing, ask.resources, ask.n_jobs, ask.diagnostics)
+    return ask.partitioner.partition(problem)
+
+
+def _note_bins(ask: Ask, evaluations: Evaluations, regions: Sequence[IntArray]) -> None:
+    """Count the bins that are too thin to average over, and warn once (C10)."""
+    thin = single = 0
+    for bins in evaluations.bins.values():
+        for rows in regions:
+            counts = np.unique(bins[rows], return_counts=True)[1]
+            thin += int(np.count_nonzero(counts < THIN))
+            single += len(counts) == 1
+    ask.diagnostics.note("thin_bins", {"cells": thin, "single_bin": single})
+    if thin or single:
+        ask.diagnostics.warn(
+            f"C10: conditional masking has {thin} bins with fewer than {THIN} rows of a region, and {single} times all rows "
+            "of a region share one bin, where conditional equals marginal by construction.",
+            BinWarning,
+        )

@@ -1,0 +1,94 @@
+"""The kinds of model, one row of a table each, told apart by what a model can do."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from granite_xai.errors import ModelError
+from granite_xai.models.boosters import is_lightgbm, is_xgboost, read_lightgbm, read_xgboost
+from granite_xai.models.estimators import is_estimator, read_estimator, takes_missing
+from granite_xai.models.outputs import Reading, reading_of_numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from granite_xai.models.answers import Scale
+
+_PASS_A_MODEL = "Pass a fitted estimator or a function of the table."
+
+
+class Kind(NamedTuple):
+    """A row: who belongs to it, how it is asked for an output and a response, whether it takes missing values."""
+
+    accepts: Callable[[Any], bool]
+    read: Callable[[Any, Any, str], Reading]
+    takes_missing: Callable[[Any], bool]
+
+
+def read_model(model: Any, output: Any, response: str) -> Reading:
+    """Find out how to ask this model for the output that is to be explained.
+
+    Examples
+    --------
+    >>> read_model(lambda X: X[:, 0], None, "auto").label
+    'function'
+    """
+    return _kind_of(model).read(model, output, response)
+
+
+def accepts_missing(model: Any) -> bool:
+    """Whether the model's own tags or type say that it takes missing values.
+
+    Examples
+    --------
+    >>> accepts_missing(lambda X: X[:, 0])
+    False
+    """
+    return _kind_of(model).takes_missing(model)
+
+
+def _kind_of(model: Any) -> Kind:
+    _refuse_non_models(model)
+    for kind in _KINDS:
+        if kind.accepts(model):
+            return kind
+    message = f"model is a {type(model).__name__}, which has no predict and cannot be called."
+    raise ModelError(message, code="M21", argument="model", hint=_PASS_A_MODEL)
+
+
+def _refuse_non_models(model: Any) -> None:
+    if model is None:
+        what, hint = "None", _PASS_A_MODEL
+    elif isinstance(model, type):
+        what, hint = f"the class {model.__name__}", f"Pass a fitted instance: {model.__name__}(…).fit(X, y)."
+    elif isinstance(model, ModuleType):
+        what, hint = f"the module {model.__name__}", "Pass an object or a function of it."
+    else:
+        return
+    raise ModelError(f"model is {what}, not a model.", code="M21", argument="model", hint=hint)
+
+
+def _read_function(model: Any, output: Any, response: str) -> Reading:
+    name = getattr(model, "__name__", "<lambda>")
+    label = "function" if name == "<lambda>" else f"function {name}"
+    # What a function returns is known to its author alone: the response is taken at their word.
+    scales: dict[str, Scale] = {"probability": "probability", "raw": "raw"}
+    return reading_of_numbers(model, output, label, scales.get(response, "predict"))
+
+
+def _yes(model: Any) -> bool:
+    return True
+
+
+def _no(model: Any) -> bool:
+    return False
+
+
+# The first row that accepts a model reads it, so special kinds stand above the general ones.
+_KINDS: tuple[Kind, ...] = (
+    Kind(is_xgboost, read_xgboost, _yes),
+    Kind(is_lightgbm, read_lightgbm, _yes),
+    Kind(is_estimator, read_estimator, takes_missing),
+    Kind(callable, _read_function, _no),
+)

@@ -1,0 +1,134 @@
+"""Objective: what a partition shall reduce, in shares of the disagreement on all rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from granite_xai.disagreement import Comparison, Disagreement
+from granite_xai.engine.membership import Splits
+from granite_xai.errors import InputError
+from granite_xai.operators.influence import Influence
+from granite_xai.options import choose, real_number, unknown
+from granite_xai.questions import questions
+from granite_xai.recombined.evaluations import Evaluations
+from granite_xai.typing import FloatArray
+
+Questions = str | Disagreement | Sequence["str | Disagreement"] | Mapping["str | Disagreement", float]
+
+
+@dataclass(frozen=True, slots=True)
+class Objective:
+    """What a partition shall reduce: one question, or several with weights.
+
+    Parameters
+    ----------
+    questions : str, Disagreement, list or mapping of these to weights
+    weighting : "mass" or "uniform"
+        Whether a region counts by its share of the rows.
+    normalize : "root" or "variance"
+        Each question's disagreement is divided by its own on all rows, or by the variance of the prediction.
+
+    Examples
+    --------
+    >>> objective = Objective({"ice-pdp": 3, "pfi-risk": 1})
+    >>> [(question.name, weight) for question, weight in objective.weighted()]
+    [('ice-pdp', 3.0), ('pfi-risk', 1.0)]
+    """
+
+    questions: Questions
+    weighting: str = "mass"
+    normalize: str = "root"
+
+    def __post_init__(self) -> None:
+        if self.weighting not in ("mass", "uniform"):
+            raise unknown("weighting", self.weighting, ("mass", "uniform"))
+        if self.normalize not in ("root", "variance"):
+            raise unknown("normalize", self.normalize, ("root", "variance"))
+        if isinstance(self.questions, Mapping):
+            object.__setattr__(self, "questions", tuple(self.questions.items()))
+        elif not isinstance(self.questions, str | Disagreement):
+            object.__setattr__(self, "questions", tuple(self.questions))
+
+    def weighted(self, influence: Influence | None = None) -> tuple[tuple[Disagreement, float], ...]:
+        """The questions as objects with their weights; those given by name get this influence."""
+        single = isinstance(self.questions, str | Disagreement)
+        entries = (self.questions,) if single else tuple(self.questions)
+        if not entries:
+            raise InputError("there is no question.", code="P01", argument="question", hint="Name at least one question.")
+        return tuple(_weighted(entry, influence) for entry in entries)
+
+
+def _weighted(entry: object, influence: Influence | None) -> tuple[Disagreement, float]:
+    weight = 1.0
+    if isinstance(entry, tuple) and len(entry) == 2 and not isinstance(entry[1], str | Disagreement):
+        entry, weight = entry[0], real_number("question", entry[1], above=0)
+    question = choose("question", entry, questions())
+    if influence is not None and isinstance(entry, str):
+        question = question.with_influence(influence)
+    return question, weight
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shares:
+    """An objective on one table: every region's share of the disagreement on all rows.
+
+        share(region) = sum over q of w_q * (mass of the region) * R_q(region) / R_q(all rows)
+
+    Parameters
+    ----------
+    comparisons : the questions, resolved
+    factors : (Q,) float
+        ``w_q / R_q(all rows)``; 0 for a question at its noise floor.
+    floors : (Q,) float
+        Noise floor of each question.
+    total : float
+        Mass of all rows.
+    by_mass : bool
+        Whether regions count by their mass.
+    """
+
+    comparisons: tuple[Comparison, ...]
+    factors: FloatArray
+    floors: FloatArray
+    total: float
+    by_mass: bool = True
+
+    def disagreements(self, evaluations: Evaluations, splits: Splits) -> FloatArray:
+        """``R_q`` of both sides of every split, shape (K, 2, Q)."""
+        return np.stack([comparison.regional(evaluations, splits) for comparison in self.comparisons], axis=-1)
+
+    def of(self, disagreements: FloatArray, mass: FloatArray) -> FloatArray:
+        """Shares from disagreements (..., Q) and the mass (...) of the regions."""
+        shares: FloatArray = disagreements @ self.factors
+        return shares * mass / self.total if self.by_mass else shares
+
+    def silent(self, disagreements: FloatArray) -> bool:
+        """Whether every question is at its noise floor here."""
+        return bool(np.all((disagreements <= self.floors) | (self.factors == 0.0)))
+
+    @property
+    def widest(self) -> int:
+        """Arrays of one value a split and row that scoring holds at once."""
+        return max(comparison.widest for comparison in self.comparisons)
+
+
+def shares(
+    comparisons: Sequence[Comparison],
+    weights: Sequence[float],
+    roots: FloatArray,
+    floors: FloatArray,
+    objective: Objective,
+    evaluations: Evaluations,
+) -> Shares:
+    """Scale each question by its disagreement on all rows (or the variance), leaving out those at the floor."""
+    audible = roots > floors
+    chosen = np.where(audible, np.asarray(weights, dtype=np.float64), 0.0)
+    chosen = chosen / (chosen.sum() or 1.0)
+    splits = Splits.whole(evaluations.weights)
+    variance = float(splits.variances(evaluations.predictions[None])[0, 0])
+    scale = roots if objective.normalize == "root" else np.full_like(roots, variance)
+    factors = np.divide(chosen, scale, out=np.zeros_like(chosen), where=audible & (scale > 0))
+    return Shares(tuple(comparisons), factors, floors, float(splits.mass[0, 0]), objective.weighting == "mass")

@@ -1,0 +1,1 @@
+"""The four axes of an explanation: masking, behavior, interaction, influence."""

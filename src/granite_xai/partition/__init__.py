@@ -1,0 +1,1 @@
+"""Regions of the data and the rules that describe them."""

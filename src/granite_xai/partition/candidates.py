@@ -1,0 +1,157 @@
+"""Candidates: the ways to cut a node in two along one column, in the order that breaks ties.
+
+A candidate is a table over the levels of its column: which levels, and whether missing values, go left. Cuts, groups
+of levels and missing values are then one thing, and the split is read off at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from granite_xai.partition.levels import order_levels
+from granite_xai.recombined.evaluations import Evaluations
+from granite_xai.typing import BoolArray, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from granite_xai.frames import Column, Table
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidate:
+    """One way to cut a node.
+
+    Parameters
+    ----------
+    column : int
+        Position of the column.
+    left : (levels + 1,) bool
+        Whether missing values (entry 0) and each level of the table (entries 1, 2, …) go left.
+    """
+
+    column: int
+    left: BoolArray
+
+    def inside(self, codes: IntArray) -> BoolArray:
+        """Which rows go left, from their codes."""
+        return self.left[codes + 1]
+
+
+def candidates(
+    table: Table,
+    rows: IntArray,
+    evaluations: Evaluations,
+    *,
+    columns: Sequence[int],
+    max_candidates: int,
+    min_samples_leaf: int,
+) -> list[Candidate]:
+    """Every cut of a node that leaves enough rows on both sides, lowest in the order of ties first.
+
+    Parameters
+    ----------
+    table : Table
+        All fitting rows.
+    rows : array of int
+        The node's rows.
+    evaluations : Evaluations
+        Of the node; they order the levels of nominal columns with many.
+    columns : sequence of int
+        Positions of the columns that may be split, ascending.
+    max_candidates : int
+        B: at most B - 1 thresholds a column.
+    min_samples_leaf : int
+        Rows (not weight) that each side needs.
+    """
+    found = []
+    for position in columns:
+        column = table.columns[position]
+        counts = np.bincount(column.codes[rows] + 1, minlength=len(column.levels) + 1)
+        for left in _column_candidates(column, rows, counts, evaluations, max_candidates):
+            n_left = int(counts[left].sum())
+            if min(n_left, len(rows) - n_left) >= max(min_samples_leaf, 1):
+                found.append(Candidate(position, left))
+    return found
+
+
+def _column_candidates(
+    column: Column, rows: IntArray, counts: IntArray, evaluations: Evaluations, max_candidates: int
+) -> Iterator[BoolArray]:
+    """Tables of one column: missing values on the left first, then on the right (C14)."""
+    present = np.flatnonzero(counts[1:])
+    if column.kind in ("nominal", "boolean"):
+        cuts = list(_groupings(column, rows, present, evaluations, max_candidates))
+    else:
+        cuts = [np.arange(len(counts) - 1) <= code for code in cut_codes(counts[1:], max_candidates)]
+    if not counts[0]:
+        yield from (np.append(False, cut) for cut in cuts)
+        return
+    yield np.append(True, np.zeros(len(counts) - 1, dtype=np.bool_))
+    for missing_left in (True, False):
+        yield from (np.append(missing_left, cut) for cut in cuts)
+
+
+def cut_codes(counts: IntArray, max_candidates: int) -> IntArray:
+    """Levels v of the cuts ``x <= v`` of an ordered column, from the rows at each level (C11).
+
+    With fewer than B distinct values every value but the largest; otherwise the values at the places
+    ``(n - 1) k // B`` of the sorted rows, k = 1 … B - 1.
+
+    >>> cut_codes(np.array([1, 0, 2, 1]), 40)
+    array([0, 2])
+    """
+    present = np.flatnonzero(counts)
+    if len(present) < max_candidates:
+        return present[:-1]
+    places = (int(counts.sum()) - 1) * np.arange(1, max_candidates) // max_candidates
+    codes = np.unique(np.searchsorted(np.cumsum(counts), places, side="right"))
+    return codes[codes < present[-1]]
+
+
+def _groupings(
+    column: Column, rows: IntArray, present: IntArray, evaluations: Evaluations, max_candidates: int
+) -> Iterator[BoolArray]:
+    """Groups of levels for the left side: fewer levels first, then in the order of the levels (C13)."""
+    if len(present) < 2:
+        return
+    if 2 ** (len(present) - 1) <= max_candidates:
+        sizes = range(1, len(present) // 2 + 1)
+        chosen = {_lighter(group, present) for size in sizes for group in combinations(present.tolist(), size)}
+    else:
+        line = order_levels(column, rows, present, evaluations)
+        prefixes = [tuple(line[:k].tolist()) for k in range(1, len(line))]
+        chosen = {_lighter(group, present) for group in [*((code,) for code in present.tolist()), *prefixes]}
+    for group in sorted(chosen, key=lambda group: (len(group), group)):
+        table = np.zeros(len(column.levels), dtype=np.bool_)
+        table[list(group)] = True
+        yield table
+
+
+def _lighter(group: tuple[int, ...], present: IntArray) -> tuple[int, ...]:
+    """The side with fewer levels; of two equal ones that with the first level."""
+    rest = [code for code in present.tolist() if code not in group]
+    return tuple(min(sorted(group), rest, key=lambda side: (len(side), side)))
+
+
+def memberships(chosen: Sequence[Candidate], table: Table, rows: IntArray) -> BoolArray:
+    """Which of the node's rows go left under each candidate, shape (K, n)."""
+    inside = np.empty((len(chosen), len(rows)), dtype=np.bool_)
+    codes: dict[int, IntArray] = {}
+    for k, candidate in enumerate(chosen):
+        if candidate.column not in codes:
+            codes[candidate.column] = table.columns[candidate.column].codes[rows]
+        inside[k] = candidate.inside(codes[candidate.column])
+    return inside
+
+
+def best_of(scores: FloatArray, tolerance: float = 1e-10) -> int:
+    """The first candidate within the tolerance of the smallest score (C15).
+
+    >>> best_of(np.array([0.5, 0.2, 0.2 - 1e-12]))
+    1
+    """
+    return int(np.flatnonzero(scores <= scores.min() + tolerance)[0])

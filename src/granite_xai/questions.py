@@ -1,0 +1,108 @@
+"""The questions that have a name: pairs of explanations, and their options."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from granite_xai.catalog import explanations
+from granite_xai.disagreement import Disagreement
+from granite_xai.errors import InputError
+from granite_xai.operators.behavior import Behavior, Risk, Sensitivity
+from granite_xai.operators.masking import Conditional
+from granite_xai.options import choose
+from granite_xai.typing import Elementwise, PairLoss
+
+# name: first, second
+_QUESTIONS: dict[str, tuple[str, str]] = {
+    "ice-pdp": ("ice", "pdp"),
+    "shap-pdp": ("shap", "pdp"),
+    "ice-shap": ("ice", "shap"),
+    "mplot-pdp": ("mplot", "pdp"),
+    "cice-mplot": ("cice", "mplot"),
+    "cshap-shap": ("cshap", "shap"),
+    "sobol": ("sobol-total", "sobol-closed"),
+    "variance": ("variance-full", "variance-pure"),
+    "csobol-sobol": ("csobol-total", "sobol-total"),
+    "pfi-risk": ("pfi", "pure-risk"),
+    "sage-risk": ("sage", "pure-risk"),
+    "cfi-pfi": ("cfi", "pfi"),
+    "coe": ("prediction", "additive"),
+}
+
+
+def questions() -> dict[str, Disagreement]:
+    """The questions with a name: pairs of explanations that share behavior and influence.
+
+    Examples
+    --------
+    >>> questions()["ice-pdp"].first.name
+    'ice'
+    """
+    named = explanations()
+    return {name: Disagreement(named[one], named[two], name=name) for name, (one, two) in _QUESTIONS.items()}
+
+
+def question(
+    name: str,
+    *,
+    loss: str | Elementwise = "squared",
+    risk_loss: str | PairLoss | None = None,
+    average: str = "prediction",
+    pointwise: bool = False,
+    total: str | None = None,
+    conditional: Conditional | None = None,
+) -> Disagreement:
+    """A named question with its options.
+
+    Parameters
+    ----------
+    name : str
+        A name of ``gx.questions()``.
+    loss : "squared", "absolute" or callable
+        On the gap between both explanations.
+    risk_loss : str or callable, optional
+        Risk only: "squared", "absolute", "log", "brier" or ``loss(prediction, y)``.
+    average : "prediction" or "loss"
+        Risk only: loss of the averaged prediction, or averaged loss.
+    pointwise : bool
+        Risk only: compare row by row.
+    total : "difference" or "jansen", optional
+        Sensitivity only: how a full effect is measured.
+    conditional : Conditional, optional
+        Conditional masking only: its bins.
+
+    Examples
+    --------
+    >>> question("pfi-risk", risk_loss="absolute").behavior.loss
+    'absolute'
+    """
+    base = choose("question", name, questions())
+    risk = {"risk_loss": risk_loss, "average": average, "pointwise": pointwise}
+    behavior = _behavior(name, base.first.behavior, risk, total)  # type: ignore[arg-type]
+    sides = [replace(side, behavior=behavior) for side in (base.first, base.second)]
+    if conditional is not None:
+        if not any(isinstance(side.masking, Conditional) for side in sides):
+            raise _not_for(name, "conditional", "questions with conditional masking")
+        sides = [replace(s, masking=conditional) if isinstance(s.masking, Conditional) else s for s in sides]
+    return Disagreement(sides[0], sides[1], loss, name)
+
+
+def _behavior(name: str, behavior: Behavior, risk: dict[str, Any], total: str | None) -> Behavior:
+    if total is not None and not isinstance(behavior, Sensitivity):
+        raise _not_for(name, "total", "sensitivity questions")
+    if isinstance(behavior, Risk):
+        return Risk(risk["risk_loss"], risk["average"], risk["pointwise"])
+    for option, default in (("risk_loss", None), ("average", "prediction"), ("pointwise", False)):
+        if risk[option] != default:
+            raise _not_for(name, option, "risk questions")
+    return Sensitivity(total) if total is not None else behavior
+
+
+def _not_for(name: str, option: str, owners: str) -> InputError:
+    return InputError(
+        f"{option} is an option of {owners}; {name!r} is none.",
+        code="P03",
+        argument=option,
+        hint=f"leave {option} out, or choose another question",
+    )

@@ -1,0 +1,1 @@
+"""Evaluations of recombined rows: ``E_S[u, n] = F(value u on S, row n elsewhere)``."""

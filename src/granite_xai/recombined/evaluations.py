@@ -1,0 +1,91 @@
+"""The evaluations of a node: everything the engine reads, restricted to the node's rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from granite_xai.operators.masking import Masking
+from granite_xai.typing import Attribution, Coalition, FloatArray, IntArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Matrix:
+    """``E_S`` on some rows: one line for each distinct value of S, one column for each row.
+
+    Parameters
+    ----------
+    values : (U, n) float
+        Centred by the pivot of the evaluations.
+    codes : (n,) int
+        The line that holds each row's own value.
+    """
+
+    values: FloatArray
+    codes: IntArray
+
+    def restrict(self, rows: IntArray) -> Matrix:
+        """Only these rows, and only the values that occur in them."""
+        present, codes = np.unique(self.codes[rows], return_inverse=True)
+        return Matrix(self.values[np.ix_(present, rows)], codes.reshape(-1))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evaluations:
+    """All that is known of the model on the rows of a node.
+
+    Parameters
+    ----------
+    predictions : (n,) float
+        ``F`` at the rows, centred.
+    weights : (n,) float
+    pivot : float
+        What was subtracted from every evaluation, so that no variance is a difference of large numbers.
+    y : (n,) float, optional
+    places : mapping from a coalition T to ``(S, shown)``
+    matrices : mapping from S to ``E_S``
+    bins : mapping from (masking, coalition) to the bin number of each row
+    fixed : mapping from (masking, coalition) to ``F(x_T, b)`` for a fixed baseline b, centred
+    attributions : mapping from a term to the pairwise attributions ``Phi[n, m]``
+    errors : mapping from a sampled attribution to its standard error, all rows being the reference
+    everything : all column positions
+    """
+
+    predictions: FloatArray
+    weights: FloatArray
+    pivot: float
+    y: FloatArray | None
+    places: Mapping[Coalition, tuple[Coalition, bool]]
+    matrices: Mapping[Coalition, Matrix]
+    bins: Mapping[tuple[Masking, Coalition], IntArray]
+    fixed: Mapping[tuple[Masking, Coalition], FloatArray]
+    attributions: Mapping[Attribution, FloatArray]
+    errors: Mapping[Attribution, FloatArray]
+    everything: Coalition
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the node."""
+        return len(self.predictions)
+
+    def matrix(self, columns: Coalition) -> Matrix:
+        """``E_S``; where its complement was evaluated instead, the transpose, one line a row."""
+        store, shown = self.places[columns]
+        matrix = self.matrices[store]
+        return matrix if shown else Matrix(matrix.values[matrix.codes].T, np.arange(self.n_rows))
+
+    def restrict(self, rows: IntArray) -> Evaluations:
+        """The same evaluations for some of the rows (positions within this node)."""
+        return replace(
+            self,
+            predictions=self.predictions[rows],
+            weights=self.weights[rows],
+            y=None if self.y is None else self.y[rows],
+            matrices={key: matrix.restrict(rows) for key, matrix in self.matrices.items()},
+            bins={key: bins[rows] for key, bins in self.bins.items()},
+            fixed={key: values[rows] for key, values in self.fixed.items()},
+            errors={key: error[rows] for key, error in self.errors.items()},
+            attributions={key: phi[np.ix_(rows, rows)] for key, phi in self.attributions.items()},
+        )

@@ -1,0 +1,78 @@
+"""The plan: which recombined rows a set of coalitions needs, before any model call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from granite_xai.typing import Coalition, IntArray
+
+if TYPE_CHECKING:
+    from granite_xai.frames import Table
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Distinct:
+    """The distinct values of the columns S: the code of each row, and a row that carries each value."""
+
+    codes: IntArray
+    representatives: IntArray
+
+    def __len__(self) -> int:
+        return len(self.representatives)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan:
+    """Which matrices ``E_S`` are evaluated, and where each coalition is read.
+
+    Parameters
+    ----------
+    stores : mapping from S to its distinct values
+    places : mapping from a coalition T to ``(S, shown)``: T is S (shown) or everything but S (hidden)
+    n_rows : rows of the table
+    """
+
+    stores: dict[Coalition, Distinct]
+    places: dict[Coalition, tuple[Coalition, bool]]
+    n_rows: int
+
+    @property
+    def rows(self) -> int:
+        """Recombined rows sent to the model."""
+        return self.n_rows * sum(map(len, self.stores.values()))
+
+
+def plan(table: Table, coalitions: Iterable[Coalition]) -> Plan:
+    """Choose for each coalition the cheaper of ``E_T`` and ``E_{D without T}``, each evaluated once.
+
+    Since ``R^{-S}`` is the transpose of ``R^S``, one matrix serves a coalition and its complement. The empty and the
+    full coalition need no matrix: they are read from the predictions.
+    """
+    everything = frozenset(range(table.n_columns))
+    stores: dict[Coalition, Distinct] = {}
+    places: dict[Coalition, tuple[Coalition, bool]] = {}
+    for coalition in sorted(set(coalitions) - {frozenset(), everything}, key=_size_first):
+        if coalition in places:
+            continue
+        rest = everything - coalition
+        side, distinct = _fewer_values(table, coalition, rest)
+        stores[side] = distinct
+        # The complement is served as well, whether or not it was asked for.
+        places[coalition], places[rest] = (side, side == coalition), (side, side == rest)
+    return Plan(stores, places, table.n_rows)
+
+
+def _fewer_values(table: Table, coalition: Coalition, rest: Coalition) -> tuple[Coalition, Distinct]:
+    """The side with fewer distinct rows; on a tie the coalition, which is the smaller one."""
+    own = Distinct(*table.distinct(sorted(coalition)))
+    # A set of columns has at least as many distinct rows as its richest column: mostly no need to count them.
+    if len(own) <= max(len(table.columns[i].levels) for i in rest):
+        return coalition, own
+    other = Distinct(*table.distinct(sorted(rest)))
+    return (coalition, own) if len(own) <= len(other) else (rest, other)
+
+
+def _size_first(coalition: Coalition) -> tuple[int, list[int]]:
+    return len(coalition), sorted(coalition)

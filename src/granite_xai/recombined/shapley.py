@@ -1,0 +1,75 @@
+"""Pairwise attributions ``Phi[n, m]``: the effect of a set on row n against the single reference m.
+
+A local effect under marginal masking is linear in ``R^T[n, m]``, so the sum over coalitions is taken before any
+region is known:
+
+    Phi[n, m] = sum over T of a_T R^T[n, m],     effect of row n in a region = mean of Phi[n, m] over its rows m
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from granite_xai.recombined.evaluations import Matrix
+from granite_xai.typing import Attribution, Coalition, FloatArray, Terms
+
+
+class Attributions:
+    """Sums matrices ``E_S`` up as they are evaluated, so that none has to be kept.
+
+    Parameters
+    ----------
+    wanted : mapping from an attribution to its coalitions
+    predictions : (n,) float
+        Centred predictions of the rows.
+    everything : all column positions
+    """
+
+    def __init__(self, wanted: Mapping[Attribution, Terms], predictions: FloatArray, everything: Coalition) -> None:
+        self._wanted = wanted
+        self._everything = everything
+        self.values = {term: self._ends(terms, predictions) for term, terms in wanted.items()}
+
+    @property
+    def coalitions(self) -> set[Coalition]:
+        """The coalitions that have to be evaluated."""
+        return {c for terms in self._wanted.values() for c in terms if isinstance(c, frozenset)}
+
+    def _ends(self, terms: Terms, predictions: FloatArray) -> FloatArray:
+        """The full coalition reads the row's own prediction, the empty one the reference's."""
+        own, reference = terms.get(self._everything, 0.0), terms.get(frozenset(), 0.0)
+        return own * predictions[:, None] + reference * predictions[None, :]
+
+    def add(self, store: Coalition, matrix: Matrix) -> None:
+        """Add ``R^S`` and its transpose ``R^{-S}`` to every attribution that reads them."""
+        hybrids: FloatArray = matrix.values[matrix.codes]
+        for term, terms in self._wanted.items():
+            shown, hidden = terms.get(store, 0.0), terms.get(self._everything - store, 0.0)
+            if shown:
+                self.values[term] += shown * hybrids
+            if hidden:
+                self.values[term] += hidden * hybrids.T
+
+
+class Spread:
+    """Standard errors of sampled effects: the masked model of every coalition, combined draw by draw."""
+
+    def __init__(self, predictions: FloatArray, weights: FloatArray, everything: Coalition) -> None:
+        mean = np.full_like(predictions, np.average(predictions, weights=weights))
+        self._masked: dict[Coalition, FloatArray] = {everything: predictions, frozenset(): mean}
+        self._shares = weights / weights.sum()
+        self._everything = everything
+
+    def add(self, store: Coalition, matrix: Matrix) -> None:
+        """Keep the marginal masked model of ``store`` and of its complement."""
+        by_value = np.bincount(matrix.codes, weights=self._shares, minlength=len(matrix.values))
+        self._masked[store] = (matrix.values @ self._shares)[matrix.codes]
+        self._masked[self._everything - store] = by_value @ matrix.values
+
+    def errors(self, draws: Iterable[Terms]) -> FloatArray:
+        """Standard error of the mean over the draws, one for each row."""
+        effects = np.stack([sum(a * self._masked[t] for t, a in terms.items()) for terms in draws])  # type: ignore[index]
+        return np.asarray(effects.std(axis=0, ddof=1) / np.sqrt(len(effects)))
+

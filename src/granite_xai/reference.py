@@ -1,0 +1,83 @@
+"""What conditional and baseline masking learn from the fitting rows, kept for regions and for new rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from granite_xai.bins import BinFunction, fit_bins
+from granite_xai.frames import read_table, recombine, row_like
+from granite_xai.operators.masking import Baseline, Conditional, Masking
+from granite_xai.typing import Coalition, FloatArray
+
+if TYPE_CHECKING:
+    from granite_xai.frames import Column, Table
+
+Reading = tuple[Masking, Coalition]
+"""One masked model that is read: a masking operator and the visible columns."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reference:
+    """Bin functions of conditional masking and rows of baseline masking.
+
+    Parameters
+    ----------
+    bins : mapping from (masking, coalition) to a bin function
+    baselines : mapping from a fixed baseline to a table of one row
+    """
+
+    bins: dict[Reading, BinFunction]
+    baselines: dict[Baseline, Table]
+
+
+def fit_reference(readings: Iterable[Reading], table: Table, weights: FloatArray, random_state: int) -> Reference:
+    """Learn the bins and baselines that some readings need."""
+    bins: dict[Reading, BinFunction] = {}
+    baselines: dict[Baseline, Table] = {}
+    for masking, visible in readings:
+        if isinstance(masking, Conditional):
+            bins[masking, visible] = fit_bins(masking, table, visible, random_state)
+        elif isinstance(masking, Baseline) and masking.row != "region" and masking not in baselines:
+            baselines[masking] = baseline_row(masking, table, weights)
+    return Reference(bins, baselines)
+
+
+def baseline_row(masking: Baseline, table: Table, weights: FloatArray) -> Table:
+    """The one row that stands in for hidden columns, as a table of one row."""
+    if masking.row in ("median", "mean"):
+        return _central_row(table, weights, means=masking.row == "mean")
+    pairs = all(isinstance(item, tuple) and len(item) == 2 for item in masking.row)
+    return row_like(table, dict(masking.row) if pairs else masking.row, "row")
+
+
+def _central_row(table: Table, weights: FloatArray, means: bool) -> Table:
+    """Lower medians (or means) of ordered columns, most frequent levels of the others."""
+    first = np.zeros(1, dtype=np.intp)
+    row = table.take(first)
+    for column in table.columns:
+        donor = np.array([central_position(column, weights)], dtype=np.intp)
+        native = recombine(row, first, table, donor, [column.position])
+        row = read_table(native, kinds=dict(zip(table.names, table.kinds, strict=True)), missing="allow")
+    if not means:
+        return row
+    numeric = [column for column in table.columns if column.kind == "numeric"]
+    return row_like(row, {column.name: _mean(column, weights) for column in numeric}, "row")
+
+
+def central_position(column: Column, weights: FloatArray) -> int:
+    """A row that carries the column's lower median, or for nominal columns its most frequent level."""
+    shares = np.bincount(column.codes + 1, weights=weights, minlength=len(column.levels) + 1)
+    if column.kind in ("nominal", "boolean"):
+        code = int(np.argmax(shares))
+    else:
+        code = int(np.searchsorted(np.cumsum(shares) * 2, shares.sum()))
+    return int(np.flatnonzero(column.codes + 1 == code)[0])
+
+
+def _mean(column: Column, weights: FloatArray) -> float:
+    present = column.codes >= 0
+    return float(np.average(column.values[present], weights=weights[present]))

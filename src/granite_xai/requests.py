@@ -1,0 +1,142 @@
+"""From a model, a table and the effects asked for to the evaluations that the engine reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from granite_xai.effects import Effect
+from granite_xai.operators.masking import Baseline, Masking
+from granite_xai.recombined.agnostic import Extent, evaluate_plan
+from granite_xai.recombined.evaluations import Evaluations, Matrix
+from granite_xai.recombined.plan import Plan, plan
+from granite_xai.recombined.shapley import Attributions, Spread
+from granite_xai.reference import Reading, Reference
+from granite_xai.resources import Resources, require_evaluations, require_memory
+from granite_xai.typing import Attribution, Coalition, FloatArray, Terms
+
+if TYPE_CHECKING:
+    from granite_xai.frames import Table
+    from granite_xai.models import Predictor
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Request:
+    """What a list of effects asks of the model on one table.
+
+    Parameters
+    ----------
+    kept : plan of the matrices the engine reads
+    streamed : plan of the matrices that are only summed up into attributions
+    fixed : readings under a fixed baseline
+    """
+
+    effects: Sequence[Effect]
+    kept: Plan
+    streamed: Plan
+    fixed: set[Reading]
+    readings: set[Reading]
+
+    def rows(self, table: Table) -> int:
+        """Rows sent to the model: predictions, recombined rows, rows against a baseline."""
+        baseline = sum(len(table.distinct(sorted(visible))[1]) if visible else 1 for _, visible in self.fixed)
+        return table.n_rows + self.kept.rows + self.streamed.rows + baseline
+
+    @property
+    def bytes(self) -> int:
+        """Memory of the matrices that are kept."""
+        return 8 * (self.kept.rows + len(self.attributions) * self.kept.n_rows**2)
+
+    @property
+    def attributions(self) -> dict[Attribution, Terms]:
+        """The attributions wanted, and the coalitions each sums up."""
+        return {term: terms for effect in self.effects for term, terms in effect.attributions.items()}
+
+    @property
+    def draws(self) -> dict[Attribution, list[Terms]]:
+        """For sampled attributions, the coalitions of each draw."""
+        return {
+            term: [draw[i] for draw in effect.draws]
+            for effect in self.effects
+            if effect.draws
+            for i, term in enumerate(effect.attributions)
+        }
+
+
+def request(table: Table, effects: Sequence[Effect], also: set[Coalition] = frozenset()) -> Request:  # type: ignore[assignment]
+    """Collect the readings of all effects (and further coalitions under marginal masking) into one plan."""
+    readings: set[Reading] = set().union(*(effect.readings() for effect in effects))
+    fixed = {reading for reading in readings if _is_fixed(reading[0])}
+    everything = frozenset(range(table.n_columns))
+    fixed = {(masking, visible) for masking, visible in fixed if visible != everything}
+    kept = plan(table, {visible for _, visible in readings - fixed} | also)
+    pairwise = {c for effect in effects for terms in effect.attributions.values() for c in terms}
+    streamed = plan(table, {c for c in pairwise if isinstance(c, frozenset) and c not in kept.places})
+    return Request(effects, kept, streamed, fixed, readings)
+
+
+def _is_fixed(masking: Masking) -> bool:
+    return isinstance(masking, Baseline) and masking.row != "region"
+
+
+def evaluate(
+    predictor: Predictor,
+    table: Table,
+    asked: Request,
+    reference: Reference,
+    *,
+    weights: FloatArray,
+    y: FloatArray | None,
+    resources: Resources,
+    seconds_per_row: float | None = None,
+) -> tuple[Evaluations, Extent]:
+    """Send every planned row to the model once, after checking that the plan fits the limits."""
+    rows = asked.rows(table)
+    require_evaluations(resources, rows, None if seconds_per_row is None else rows * seconds_per_row)
+    require_memory(resources, asked.bytes, "the model's evaluations")
+    everything = frozenset(range(table.n_columns))
+    extent = Extent()
+    predictions = extent.see(predictor.on_rows(table))
+    pivot = float(np.average(predictions, weights=weights))
+    predictions = predictions - pivot
+    attributions = Attributions(asked.attributions, predictions, everything)
+    spread = Spread(predictions, weights, everything)
+    sums = [attributions, *([spread] if asked.draws else [])]
+    matrices: dict[Coalition, Matrix] = {}
+    for planned, keep in ((asked.kept, True), (asked.streamed, False)):
+        for store, matrix in evaluate_plan(predictor, table, planned, resources, extent, pivot):
+            for each in sums:
+                each.add(store, matrix)
+            if keep:
+                matrices[store] = matrix
+    fixed = {key: extent.see(_against(predictor, table, reference, key)) - pivot for key in asked.fixed}
+    bins = {key: reference.bins[key](table) for key in asked.readings if key in reference.bins}
+    return (
+        Evaluations(
+            predictions=predictions,
+            weights=weights,
+            pivot=pivot,
+            y=y,
+            places=asked.kept.places,
+            matrices=matrices,
+            bins=bins,
+            fixed=fixed,
+            attributions=attributions.values,
+            errors={term: spread.errors(terms) for term, terms in asked.draws.items()},
+            everything=everything,
+        ),
+        extent,
+    )
+
+
+def _against(predictor: Predictor, table: Table, reference: Reference, reading: Reading) -> FloatArray:
+    """``F(x_T, b)`` of every row, for the fixed baseline b, evaluated once for each distinct value of T."""
+    masking, visible = reading
+    baseline = reference.baselines[masking]  # type: ignore[index]
+    codes, representatives = table.distinct(sorted(visible)) if visible else (None, np.zeros(1, dtype=np.intp))
+    first = np.zeros(len(representatives), dtype=np.intp)
+    values = predictor.recombined(baseline, first, table, representatives, sorted(visible))
+    return np.full(table.n_rows, values[0]) if codes is None else values[codes]

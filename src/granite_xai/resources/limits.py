@@ -1,0 +1,119 @@
+"""Resources: what a run may cost, and the refusal of plans that cost more."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from granite_xai.errors import ResourceError
+from granite_xai.options import choose, whole_number
+
+_DTYPES = {"float64": "float64", "float32": "float32"}
+_DEVICES = {"cpu": "cpu", "cuda": "cuda"}
+
+
+@dataclass(frozen=True)
+class Resources:
+    """The limits of a run; fixed numbers, so that a repeat is equal bit by bit.
+
+    Parameters
+    ----------
+    memory_limit : int
+        Bytes that our own arrays may take.
+    max_evaluations : int
+        Rows that may be sent to the model.
+    max_grid : int, optional
+        Observed values that stand for a column with more distinct values than that; None: exact.
+    batch_size : int, optional
+        Rows of one call of the model; the last batch is shorter. None: a fixed default.
+    dtype : {"float64", "float32"}
+        Numbers the split search computes in.
+    device : {"cpu", "cuda"}
+        Where it computes.
+    progress : {"auto", True, False}
+        Show progress of work longer than a second: in terminals and notebooks, always, never.
+
+    Examples
+    --------
+    >>> Resources(batch_size=32).memory_limit == 2**29
+    True
+    """
+
+    memory_limit: int = 2**29
+    max_evaluations: int = 20_000_000
+    max_grid: int | None = None
+    batch_size: int | None = None
+    dtype: Literal["float64", "float32"] = "float64"
+    device: Literal["cpu", "cuda"] = "cpu"
+    progress: bool | Literal["auto"] = "auto"
+
+    def __post_init__(self) -> None:
+        whole_number("memory_limit", self.memory_limit, at_least=1)
+        whole_number("max_evaluations", self.max_evaluations, at_least=1)
+        if self.max_grid is not None:
+            whole_number("max_grid", self.max_grid, at_least=2)
+        if self.batch_size is not None:
+            whole_number("batch_size", self.batch_size, at_least=1)
+        choose("dtype", self.dtype, _DTYPES)
+        choose("device", self.device, _DEVICES)
+        if not isinstance(self.progress, bool):
+            choose("progress", self.progress, {"auto": "auto"})
+
+
+def require_evaluations(resources: Resources, rows: int, seconds: float | None = None) -> None:
+    """Refuse a plan that sends more rows to the model than allowed, with the numbers and the remedies (M13).
+
+    Parameters
+    ----------
+    resources : Resources
+        The limits.
+    rows : int
+        Rows that the plan would send.
+    seconds : float, optional
+        Estimate of the model's time for them (`Probe.seconds`).
+
+    Raises
+    ------
+    ResourceError
+        Before any work.
+
+    Examples
+    --------
+    >>> require_evaluations(Resources(max_evaluations=1000), 999)
+    """
+    if rows <= resources.max_evaluations:
+        return
+    hint = (
+        "fewer rows (max_samples=), fewer columns (features=), columns snapped to a grid (Resources(max_grid=64)), "
+        f"or a higher limit (Resources(max_evaluations={rows}))"
+    )
+    time = "" if seconds is None else f", about {_duration(seconds)} of the model's time"
+    message = f"the plan sends {rows:,} rows to the model{time}; max_evaluations allows {resources.max_evaluations:,}."
+    raise ResourceError(f"{message} Remedies: {hint}.", code="M13", argument="resources", hint=hint)
+
+
+def require_memory(resources: Resources, needed: int, what: str) -> None:
+    """Refuse work that cannot fit into the memory limit, with the numbers and the remedies (D33).
+
+    Examples
+    --------
+    >>> require_memory(Resources(), 10_000, "evaluations")
+    """
+    if needed <= resources.memory_limit:
+        return
+    hint = (
+        "fewer rows (max_samples=), fewer columns (features=), columns snapped to a grid (Resources(max_grid=64)), "
+        f"or a higher limit (Resources(memory_limit={needed}))"
+    )
+    message = f"{what} need {_size(needed)}; memory_limit allows {_size(resources.memory_limit)}."
+    raise ResourceError(f"{message} Remedies: {hint}.", code="D33", argument="resources", hint=hint)
+
+
+def _size(count: int) -> str:
+    return f"{count / 2**20:,.1f} MiB" if count >= 2**20 else f"{count:,} bytes"
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,127 @@
+"""Work in blocks on several threads, with results that do not depend on how many."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from granite_xai.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+
+def resolve_jobs(n_jobs: int | None) -> int:
+    """Threads to use, as in scikit-learn's glossary; more than there are processors count as all of them.
+
+    Parameters
+    ----------
+    n_jobs : int, optional
+        None: what `joblib.parallel_config` says, otherwise 1. Negative: all processors but ``-n_jobs - 1``, at least 1.
+
+    Examples
+    --------
+    >>> resolve_jobs(None), resolve_jobs(1)
+    (1, 1)
+    """
+    import joblib
+
+    if n_jobs is None:
+        return int(joblib.effective_n_jobs(None))
+    if isinstance(n_jobs, bool) or not hasattr(n_jobs, "__index__") or n_jobs == 0:
+        hint = "pass None, a positive number of threads, or -1 for all processors"
+        raise InputError(
+            f"n_jobs={n_jobs!r} is no number of threads: {hint}.", code="P08", argument="n_jobs", hint=hint
+        )
+    available = int(joblib.effective_n_jobs(-1))
+    return min(int(joblib.effective_n_jobs(int(n_jobs))), available)
+
+
+def map_blocks(function: Callable[[Task], Result], tasks: Iterable[Task], n_jobs: int | None = None) -> list[Result]:
+    """Apply a function to every block, in threads; the results come in the order of the blocks.
+
+    The linear algebra of each block uses one thread whatever ``n_jobs`` is: results are bitwise equal for any of them.
+
+    Examples
+    --------
+    >>> map_blocks(abs, [-1, 2, -3], n_jobs=2)
+    [1, 2, 3]
+    """
+    jobs = resolve_jobs(n_jobs)
+    with one_blas_thread():
+        if jobs == 1:
+            return [function(task) for task in tasks]
+        import joblib
+
+        work = (joblib.delayed(_pinned)(function, task) for task in tasks)
+        return list(joblib.Parallel(n_jobs=jobs, prefer="threads")(work))
+
+
+def _pinned(function: Callable[[Task], Result], task: Task) -> Result:
+    """Pin again where the block runs: a backend of processes starts with its own number of threads."""
+    with one_blas_thread():
+        return function(task)
+
+
+class _BlasPin:
+    """Holds BLAS at one thread while anyone needs it.
+
+    The number of BLAS threads belongs to the process, so its guard must as well: without the count, the first of
+    several concurrent fits to finish would give the others their threads back in the middle of their products.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._holders: Counter[int] = Counter()
+        self._blas: Any = None
+        self._limit: Any = None
+
+    def take(self) -> None:
+        from threadpoolctl import ThreadpoolController
+
+        with self._lock:
+            if not self._holders:
+                self._blas = ThreadpoolController().select(user_api="blas")
+                self._limit = self._blas.limit(limits=1)
+            self._holders[threading.get_ident()] += 1
+
+    def release(self) -> None:
+        me = threading.get_ident()
+        with self._lock:
+            self._holders[me] -= 1
+            if self._holders[me]:
+                return
+            del self._holders[me]
+            if not self._holders:
+                self._limit.restore_original_limits()
+            self._let_others_control()
+
+    def _let_others_control(self) -> None:
+        """Hand the control over: threadpoolctl (from 3.7 on) lets only one thread change OpenBLAS, until it says so."""
+        for library in self._blas.lib_controllers:
+            if hasattr(library, "clear_controlling_thread"):
+                library.clear_controlling_thread()
+
+
+_BLAS_PIN = _BlasPin()
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Run the enclosed products on one BLAS thread, so that sums are formed in one fixed order.
+
+    Examples
+    --------
+    >>> with one_blas_thread():
+    ...     pass
+    """
+    _BLAS_PIN.take()
+    try:
+        yield
+    finally:
+        _BLAS_PIN.release()

@@ -1,0 +1,204 @@
+"""The regional additive surrogate G: in each region the mean prediction plus every pure effect."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from granite_xai.bins import sortable
+from granite_xai.engine.games import RegionalGame
+from granite_xai.engine.masked import masked_model
+from granite_xai.engine.membership import Splits
+from granite_xai.operators.behavior import Local
+from granite_xai.operators.interaction import Additive, Players, derivative, union
+from granite_xai.operators.masking import Marginal
+from granite_xai.recombined.evaluations import Evaluations
+from granite_xai.typing import Coalition, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from granite_xai.frames import Column, Table
+    from granite_xai.models import Predictor
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curve:
+    """The pure effect of one column in one region, at every value of the fitting rows.
+
+    Parameters
+    ----------
+    column : Column
+        On the fitting rows.
+    effects : (levels + 1,) float
+        Entry 0 for missing values (0 where there were none), then one for each level.
+    """
+
+    column: Column
+    effects: FloatArray
+
+    def at(self, column: Column) -> FloatArray:
+        """Effect of each row of the same column of another table.
+
+        Ordered columns are interpolated between neighbouring fitting values and constant beyond the ends; a level or
+        missing value that the fit never saw has no effect.
+        """
+        if self.column.kind in ("nominal", "boolean"):
+            known = dict(zip(self.column.levels.tolist(), self.effects[1:].tolist(), strict=True))
+            by_level = np.array([known.get(level, 0.0) for level in column.levels.tolist()])
+        elif len(self.column.levels) == 0:
+            by_level = np.zeros(len(column.levels))
+        else:
+            grid, places = (_scale(part, self.column) for part in sortable(column, self.column))
+            by_level = np.interp(places, grid, self.effects[1:])
+        return np.append(by_level, self.effects[0])[column.codes]
+
+
+def _scale(values: Any, column: Column) -> FloatArray:
+    """Ordered values as numbers; dates as ticks since the first fitting date, so that none is rounded away."""
+    if column.kind != "date":
+        return np.asarray(values, dtype=np.float64)
+    return np.asarray((values - column.levels[0]) / np.ones(1, dtype="m8[s]")[0], dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RegionSurrogate:
+    """G in one region.
+
+    Parameters
+    ----------
+    mean : float
+        The mean prediction.
+    curves : one for each column that is a player of its own
+    rows : (n,) int
+        The region's fitting rows, the reference of effects of several columns.
+    """
+
+    mean: float
+    curves: tuple[Curve, ...]
+    rows: IntArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Surrogate:
+    """G in every region of a partition.
+
+    Parameters
+    ----------
+    effects : tuple of tuples of players
+        The sets L whose pure effects ``Delta(L, nothing)`` are added up.
+    regions : tuple of RegionSurrogate
+    table, weights : the fitting rows
+    """
+
+    effects: tuple[tuple[Coalition, ...], ...]
+    regions: tuple[RegionSurrogate, ...]
+    table: Table
+    weights: FloatArray
+
+    def predict(self, table: Table, regions: IntArray, predictor: Predictor | None, exact: bool) -> FloatArray:
+        """G at the rows of a table, given the region of each.
+
+        Parameters
+        ----------
+        table : Table
+        regions : (n,) int
+        predictor : Predictor, optional
+            Needed for effects of several columns, and for all with ``exact``.
+        exact : bool
+            Ask the model instead of interpolating its curves.
+        """
+        result = np.empty(table.n_rows)
+        for k, region in enumerate(self.regions):
+            rows = np.flatnonzero(regions == k)
+            if len(rows):
+                result[rows] = self._region(region, table.take(rows), predictor, exact)
+        return result
+
+    def _region(self, region: RegionSurrogate, table: Table, predictor: Predictor | None, exact: bool) -> FloatArray:
+        total = np.full(table.n_rows, region.mean)
+        curves = {} if exact else {frozenset({curve.column.position}): curve for curve in region.curves}
+        masked: dict[Coalition, FloatArray] = {frozenset(): np.full(table.n_rows, region.mean)}
+        for members in self.effects:
+            columns = union(members)
+            if columns in curves:
+                total += curves[columns].at(table.columns[next(iter(columns))])
+                continue
+            for coalition, sign in derivative(members, frozenset()).items():
+                if coalition not in masked:
+                    masked[coalition] = self._masked(region, table, coalition, predictor)  # type: ignore[arg-type]
+                total += sign * masked[coalition]  # type: ignore[index]
+        return total
+
+    def _masked(
+        self, region: RegionSurrogate, table: Table, visible: Coalition, predictor: Predictor | None
+    ) -> FloatArray:
+        """``F_T`` at new rows: the model's mean over the region's fitting rows with the visible columns replaced."""
+        if predictor is None:
+            raise ValueError("effects of several columns need the model")
+        codes, donors = table.distinct(sorted(visible))
+        shares = self.weights[region.rows] / self.weights[region.rows].sum()
+        values = np.empty(len(donors))
+        for u, donor in enumerate(donors):
+            hybrid = predictor.recombined(
+                self.table, region.rows, table, np.full(len(region.rows), donor, dtype=np.intp), sorted(visible)
+            )
+            values[u] = hybrid @ shares
+        return values[codes]
+
+
+def fit_surrogate(
+    table: Table, evaluations: Evaluations, players: Players, order: int, regions: Sequence[IntArray]
+) -> Surrogate:
+    """Learn G from the evaluations of the fitting rows: the pure effects of all sets of up to ``order`` players."""
+    effects = tuple(members for size in range(1, order + 1) for members in combinations(players, size))
+    singles = [next(iter(members[0])) for members in effects if len(members) == 1 and len(members[0]) == 1]
+    parts = tuple(_region(table, evaluations, singles, rows) for rows in regions)
+    return Surrogate(effects, parts, table, evaluations.weights)
+
+
+def _region(table: Table, evaluations: Evaluations, singles: Sequence[int], rows: IntArray) -> RegionSurrogate:
+    shares = evaluations.weights[rows] / evaluations.weights[rows].sum()
+    mean = float(evaluations.predictions[rows] @ shares)
+    curves = tuple(_curve(table.columns[i], evaluations, rows, shares, mean) for i in singles)
+    return RegionSurrogate(mean + evaluations.pivot, curves, rows)
+
+
+def _curve(column: Column, evaluations: Evaluations, rows: IntArray, shares: FloatArray, mean: float) -> Curve:
+    if len(evaluations.everything) == 1:  # the only column: its curve is the model
+        by_row = evaluations.predictions - mean
+    else:
+        matrix = evaluations.matrix(frozenset({column.position}))
+        by_row = (matrix.values[:, rows] @ shares)[matrix.codes] - mean
+    effects = np.zeros(len(column.levels) + 1)
+    effects[column.codes + 1] = by_row
+    return Curve(column, effects)
+
+
+def fidelity(evaluations: Evaluations, players: Players, order: int, regions: Sequence[IntArray]) -> float:
+    """``1 - mean (F - G)^2 / Var F`` on the fitting rows; 1 for a constant model.
+
+    Parameters
+    ----------
+    evaluations : Evaluations
+        Of all fitting rows.
+    players : coalitions
+    order : int
+        Highest order of the effects in G.
+    regions : rows of each region
+    """
+    whole = Splits.whole(evaluations.weights)
+    variance = float(whole.variances(evaluations.predictions[None])[0, 0])
+    if variance == 0.0:
+        return 1.0
+    terms = Additive(order).terms(players, ())
+    total = 0.0
+    for rows in regions:
+        node = evaluations.restrict(rows)
+        splits = Splits.whole(node.weights)
+        game = RegionalGame(Local(), masked_model(Marginal(), node, splits), node, splits)
+        gap = node.predictions - game.combine(terms)[0]
+        total += float(node.weights @ np.square(gap))
+    return 1.0 - total / float(whole.mass[0, 0]) / variance

@@ -1,0 +1,71 @@
+"""What is loaded, and when."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import granite_xai
+
+PACKAGE = Path(granite_xai.__file__).parent
+
+
+def third_party(code):
+    """Run code in a fresh interpreter; the third-party packages it loaded beyond those of an empty run."""
+    report = "\nimport json, sys\nprint(json.dumps(sorted({name.partition('.')[0] for name in sys.modules})))"
+    ours = {"granite_xai", *sys.stdlib_module_names, "__main__"}
+
+    def loaded(text):
+        answer = subprocess.run([sys.executable, "-c", text + report], capture_output=True, text=True, check=True)
+        return set(json.loads(answer.stdout.splitlines()[-1]))
+
+    return loaded(code) - loaded("") - ours
+
+
+def test_the_package_loads_no_third_party_package_but_numpy():
+    assert third_party("import granite_xai") <= {"numpy"}
+
+
+def test_the_command_line_loads_nothing_before_there_is_work():
+    assert third_party("import granite_xai.cli") <= {"numpy"}
+
+
+def test_the_estimator_pays_for_scikit_learn_but_for_no_plots():
+    """Also the proof that the check can fail."""
+    loaded = third_party("import granite_xai; granite_xai.Granite")
+    assert "sklearn" in loaded
+    assert not loaded & {"matplotlib", "jinja2", "numba", "shap", "shapiq", "torch", "polars", "pyarrow"}
+
+
+@pytest.mark.parametrize("name", granite_xai.__all__)
+def test_every_public_name_resolves_lazily(name):
+    assert name in dir(granite_xai)
+    assert getattr(granite_xai, name).__name__.rpartition(".")[2] == name
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="'granite_xai' has no attribute 'Granit'"):
+        _ = granite_xai.Granit
+
+
+def test_a_room_does_not_hide_the_function_of_the_same_name():
+    """`gx.questions()` works before and after the room `questions` has been imported."""
+    code = "import granite_xai.questions, granite_xai as gx\nimport sys\nassert 'ice-pdp' in gx.questions()"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_type_checkers_see_the_same_names():
+    """The imports under TYPE_CHECKING are the table of rooms, spelled for tools that do not run the code."""
+    tree = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    seen = {
+        name.asname: (statement.module.removeprefix("granite_xai").lstrip(".") or name.name)
+        for statement in block.body
+        for name in statement.names
+    }
+    assert seen == granite_xai._ROOMS
