@@ -11,6 +11,9 @@ export GRANITE_DATA
 demo: .venv/.package
 	$(VENV) -m granite_xai.cli demo
 
+# Two workers on two cores: a model that starts threads of its own in each would only make them wait.
+test test-all: export OMP_NUM_THREADS = 1
+
 test: lint
 	$(VENV) -m pytest -n 2 -m "not slow and not browser"
 

@@ -1,10 +1,10 @@
 """How the manual is built: ``make docs``."""
 
-from importlib.metadata import version
+from importlib import metadata
 
 project = "granite-xai"
 author = copyright = "The granite-xai developers"
-release = version("granite-xai")
+release = metadata.version("granite-xai")
 extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc"]
 exclude_patterns = ["_build"]
 html_theme = "pydata_sphinx_theme"

@@ -227,9 +227,11 @@ def _target(column: Column) -> FloatArray | None:
     else:
         middle = np.cumsum(counts) - (counts - 1) / 2
         block = middle[codes][:, None].astype(np.float64)
-    return block / np.sqrt(block.var(axis=0).sum())
+    scaled: FloatArray = block / np.sqrt(block.var(axis=0).sum())
+    return scaled
 
 
 def _indicators(codes: IntArray, width: int) -> FloatArray:
     """One column for each code below the width; a higher one (a level the fit never saw) is all zeros."""
-    return (codes[:, None] == np.arange(width)).astype(np.float64)
+    indicators: FloatArray = (codes[:, None] == np.arange(width)).astype(np.float64)
+    return indicators

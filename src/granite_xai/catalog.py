@@ -35,6 +35,7 @@ _EXPLANATIONS: dict[str, tuple[str, Behavior, Any]] = {
     "additive": ("marginal", _LOCAL, Additive()),
 }
 
+
 def explanations() -> dict[str, Explainer]:
     """The explanations with a familiar name.
 

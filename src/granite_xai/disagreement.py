@@ -15,6 +15,7 @@ from granite_xai.engine.masked import masked_model
 from granite_xai.engine.membership import Splits
 from granite_xai.errors import InputError
 from granite_xai.explainer import Explainer
+from granite_xai.operators.behavior import Behavior
 from granite_xai.operators.influence import Influence
 from granite_xai.operators.interaction import add_terms
 from granite_xai.operators.masking import Masking
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 GAP_LOSSES: dict[str, Elementwise] = {"squared": np.square, "absolute": np.abs}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class Disagreement:
     """Two explanations with the same behavior and influence that differ in masking, in interaction, or in both.
 
@@ -50,20 +51,36 @@ class Disagreement:
 
     first: Explainer
     second: Explainer
-    loss: str | Elementwise = "squared"
+    loss: str | Elementwise
     name: str | None = field(default=None, compare=False)
 
-    def __post_init__(self) -> None:
-        for side in ("first", "second"):
-            object.__setattr__(self, side, _named_explainer(side, getattr(self, side)))
+    def __init__(
+        self,
+        first: Explainer | str,
+        second: Explainer | str,
+        loss: str | Elementwise = "squared",
+        name: str | None = None,
+    ) -> None:
+        named = explanations()
+        chosen = {
+            "first": choose("first", first, named),
+            "second": choose("second", second, named),
+            "loss": loss,
+            "name": name,
+        }
+        for key, value in chosen.items():
+            object.__setattr__(self, key, value)
+        self._check()
+
+    def _check(self) -> None:
         if not callable(self.loss) and self.loss not in GAP_LOSSES:
             raise unknown("loss", self.loss, GAP_LOSSES)
         for axis in ("behavior", "influence"):
             ours, theirs = getattr(self.first, axis), getattr(self.second, axis)
             if ours != theirs:
                 raise InputError(
-                    f"the two explanations differ in {axis}: {ours!r} and {theirs!r}. Explanations can be compared when "
-                    "they share behavior and influence and differ in masking, in interaction, or in both.",
+                    f"the two explanations differ in {axis}: {ours!r} and {theirs!r}. Explanations can be compared "
+                    "when they share behavior and influence and differ in masking, in interaction, or in both.",
                     code="P03",
                     argument=axis,
                     hint=f"give both the same {axis}",
@@ -77,7 +94,7 @@ class Disagreement:
             )
 
     @property
-    def behavior(self) -> object:
+    def behavior(self) -> Behavior:
         """The behavior both share."""
         return self.first.behavior
 
@@ -98,10 +115,6 @@ class Disagreement:
         return Comparison(self, effects[0], effects[1], loss)
 
 
-def _named_explainer(argument: str, value: Explainer | str) -> Explainer:
-    return choose(argument, value, explanations())
-
-
 @dataclass(frozen=True, slots=True)
 class CheckedLoss:
     """A user's own loss, which must return finite numbers ≥ 0 of the shape it was given (T07)."""
@@ -113,8 +126,8 @@ class CheckedLoss:
         losses = np.asarray(self.loss(gaps.copy()), dtype=np.float64)
         if losses.shape != gaps.shape or not np.all(np.isfinite(losses)) or np.any(losses < 0):
             raise InputError(
-                f"the loss returned shape {losses.shape} for gaps of shape {gaps.shape}, or values that are negative or "
-                "not finite.",
+                f"the loss returned shape {losses.shape} for gaps of shape {gaps.shape}, or values that are negative "
+                "or not finite.",
                 code="T07",
                 argument="loss",
                 hint="Return one finite number ≥ 0 for each gap.",

@@ -69,7 +69,9 @@ class Effect:
         """The coalitions behind each attribution."""
         if not self.pairwise:
             return {}
-        return {Attribution("partial", members): terms for members, terms in zip(self.layout.sets, self.terms, strict=True)}
+        return {
+            Attribution("partial", members): terms for members, terms in zip(self.layout.sets, self.terms, strict=True)
+        }
 
     def readings(self) -> set[Reading]:
         """The masked models the engine reads."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,27 +11,24 @@ from sklearn.utils.validation import check_is_fitted
 
 from granite_xai.diagnostics import Diagnostics
 from granite_xai.errors import InputError
-from granite_xai.evaluation import Evaluation, evaluate_partition
-from granite_xai.explainer import regional_part
+from granite_xai.evaluation import Evaluation
 from granite_xai.explanation import Explanation
 from granite_xai.fitting import Ask, Fitted, run
 from granite_xai.frames import read_table
 from granite_xai.models import accepts_missing, as_predictor
 from granite_xai.noise import probe
-from granite_xai.objective import Objective, Shares
+from granite_xai.objective import Objective
+from granite_xai.observation import evaluate_rows, explain_rows
 from granite_xai.operators.influence import Individual, Influence, Interactions, Joint
 from granite_xai.options import choose, unknown, whole_number
 from granite_xai.partition.tree import Tree
-from granite_xai.requests import evaluate, request
-from granite_xai.resources import Resources, one_blas_thread, resolve_jobs
+from granite_xai.resources import Resources, resolve_jobs
 from granite_xai.targets import read_target, read_weights
 from granite_xai.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from granite_xai.disagreement import Disagreement
     from granite_xai.frames import Table
-    from granite_xai.models import Predictor
-    from granite_xai.recombined.evaluations import Evaluations
+    from granite_xai.partition.regions import Partition
 
 
 class Granite(BaseEstimator):
@@ -196,7 +192,7 @@ class Granite(BaseEstimator):
     def _ask(self, X: Any, y: Any, sample_weight: Any, record: Diagnostics) -> Ask:
         """Check everything that the data alone decide, then probe the model."""
         partitioner = self._partitioner()
-        resources = Resources() if self.resources is None else self.resources
+        resources = self._resources()
         resolve_jobs(self.n_jobs)
         influence = self._influence()
         objective = self.question if isinstance(self.question, Objective) else Objective(self.question)
@@ -269,8 +265,7 @@ class Granite(BaseEstimator):
             raise unknown("influence", kind, ("individual", "joint", "interaction"))
         if (kind == "joint") != (self.groups is not None):
             raise InputError(
-                f"influence={kind!r} with groups={'given' if self.groups is not None else None}: groups belong to joint "
-                "influence.",
+                f"influence={kind!r} {'needs groups' if self.groups is None else 'takes no groups'}.",
                 code="P03",
                 argument="groups",
                 hint='Pass influence="joint" together with groups={name: [columns]}.',
@@ -283,15 +278,19 @@ class Granite(BaseEstimator):
         choice = choose("missing", self.missing, {name: name for name in ("auto", "allow", "error")})
         return choice == "allow" or (choice == "auto" and accepts_missing(self.model))
 
-    def _seed(self, record: Diagnostics) -> int:
-        from sklearn.utils import check_random_state
+    def _resources(self) -> Resources:
+        if self.resources is None or isinstance(self.resources, Resources):
+            return self.resources or Resources()
+        text = f"resources is a {type(self.resources).__name__}, not a gx.Resources."
+        raise InputError(text, code="P01", argument="resources", hint="Pass gx.Resources(memory_limit=…) or None.")
 
-        if isinstance(self.random_state, int | np.integer) and not isinstance(self.random_state, bool):
-            seed = whole_number("random_state", self.random_state, at_least=0)
-        elif self.random_state is None:
+    def _seed(self, record: Diagnostics) -> int:
+        if self.random_state is None:
             seed = int(np.random.default_rng().integers(2**31))  # never NumPy's global stream
+        elif isinstance(self.random_state, np.random.RandomState):
+            seed = int(self.random_state.randint(2**31 - 1))
         else:
-            seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+            seed = whole_number("random_state", self.random_state, at_least=0, at_most=2**32 - 1)
         record.note("seed", seed)
         return seed
 
@@ -322,7 +321,7 @@ class Granite(BaseEstimator):
             state["feature_names_in_"] = np.array(fitted.table.names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        vars(self).update(state)
+        self.__dict__.update(state)
 
     def _read(self, X: Any) -> Table:
         check_is_fitted(self)
@@ -334,7 +333,8 @@ class Granite(BaseEstimator):
         return self._regions(self._read(X))
 
     def _regions(self, table: Table) -> IntArray:
-        return self._fitted.partition.apply(table)
+        partition: Partition = self._fitted.partition
+        return partition.apply(table)
 
     def predict(self, X: Any, exact: bool = False) -> FloatArray:
         """The regional additive surrogate of the model.
@@ -360,14 +360,7 @@ class Granite(BaseEstimator):
         y : array, optional
             The target; needed for questions about risk.
         """
-        table, fitted = self._read(X), self._fitted
-        predictor = fitted.predictor
-        evaluations = self._observe(table, y, predictor)
-        regions = self._regions(table)
-        rules = [str(rule) for rule in fitted.partition.rules]
-        with one_blas_thread():
-            scaled = self._scaled(fitted, evaluations)
-            return evaluate_partition(scaled, evaluations, evaluations, regions, rules, table)
+        return evaluate_rows(*self._other_rows(X, y))
 
     def explain(self, X: Any, y: Any = None) -> Explanation:
         """Both sides of the question on other rows, region by region.
@@ -378,52 +371,11 @@ class Granite(BaseEstimator):
         y : array, optional
             The target; needed for questions about risk.
         """
+        return explain_rows(*self._other_rows(X, y))
+
+    def _other_rows(self, X: Any, y: Any) -> tuple[Fitted, Table, FloatArray | None, IntArray, Resources]:
         table, fitted = self._read(X), self._fitted
-        predictor = fitted.predictor
-        regions = self._regions(table)
-        target = self._target(table, y, predictor)
-        parts = []
-        for k in np.unique(regions).tolist():
-            rows = np.flatnonzero(regions == k)
-            evaluations = self._observe(table.take(rows), None if target is None else target[rows], predictor, read=True)
-            with one_blas_thread():
-                for comparison in fitted.comparisons:
-                    question = comparison.question
-                    sides = ((question.first, comparison.first, "first"), (question.second, comparison.second, "second"))
-                    for explainer, effect, tag in sides:
-                        parts.append(regional_part(k, explainer.name or tag, effect, evaluations, rows))
-        return Explanation(fitted.layout.labels, tuple(parts), table)
-
-    def _target(self, table: Table, y: Any, predictor: Predictor) -> FloatArray | None:
-        behaviors = (comparison.first.behavior for comparison in self._fitted.comparisons)
-        return read_target(y, table, predictor, *behaviors)
-
-    def _observe(self, table: Table, y: Any, predictor: Predictor, *, read: bool = False) -> Evaluations:
-        """Evaluations of other rows, with the bins and baselines of the fit."""
-        fitted: Fitted = self._fitted
-        effects = [side for comparison in fitted.comparisons for side in (comparison.first, comparison.second)]
-        evaluations, _ = evaluate(
-            predictor,
-            table,
-            request(table, effects),
-            fitted.reference,
-            weights=np.ones(table.n_rows),
-            y=y if read else self._target(table, y, predictor),
-            resources=Resources() if self.resources is None else self.resources,
-        )
-        return evaluations
-
-    @staticmethod
-    def _scaled(fitted: Fitted, evaluations: Evaluations) -> Shares:
-        """The objective on other rows: in its own units for one question, in shares for several (C17)."""
-        from granite_xai.engine.membership import Splits
-
-        whole = Splits.whole(evaluations.weights)
-        total = float(whole.mass[0, 0])
-        one = Shares(fitted.comparisons, np.ones(len(fitted.comparisons)), fitted.floors, total)
-        if len(fitted.comparisons) == 1:
-            return one
-        roots = one.disagreements(evaluations, whole)[0, 0]
-        weights = np.where(roots > fitted.floors, fitted.question_weights, 0.0)
-        weights = weights / (weights.sum() or 1.0)
-        return replace(one, factors=np.divide(weights, roots, out=np.zeros_like(roots), where=weights > 0))
+        behaviors = (comparison.first.behavior for comparison in fitted.comparisons)
+        target = read_target(y, table, fitted.predictor, *behaviors)
+        resources = Resources() if self.resources is None else self.resources
+        return fitted, table, target, self._regions(table), resources

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -32,10 +32,17 @@ if TYPE_CHECKING:
     from granite_xai.models import Predictor
 
 INFLUENCES: dict[str, Influence] = {"individual": Individual(), "interaction": Interactions()}
-_INTERACTION_TYPES = (Pure, Partial, Full, Whole, Additive)
 
 
-@dataclass(frozen=True, slots=True)
+def _is_interaction(value: object) -> bool:
+    return isinstance(value, Pure | Partial | Full | Whole | Additive)
+
+
+def _is_influence(value: object) -> bool:
+    return isinstance(value, Individual | Joint | Interactions)
+
+
+@dataclass(frozen=True, slots=True, init=False)
 class Explainer:
     """One of the 81 explanations of the algebra.
 
@@ -64,25 +71,29 @@ class Explainer:
            [ 0.25, -0.25]])
     """
 
-    masking: Masking | str = "marginal"
-    behavior: Behavior | str = "local"
-    interaction: Interaction | str = "full"
-    influence: Influence | str = "individual"
+    masking: Masking
+    behavior: Behavior
+    interaction: Interaction
+    influence: Influence
     name: str | None = field(default=None, compare=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "masking", choose("masking", self.masking, MASKINGS))
-        object.__setattr__(self, "behavior", choose("behavior", self.behavior, BEHAVIORS))
-        object.__setattr__(
-            self,
-            "interaction",
-            choose("interaction", self.interaction, INTERACTIONS, accept=lambda o: isinstance(o, _INTERACTION_TYPES)),
-        )
-        object.__setattr__(
-            self,
-            "influence",
-            choose("influence", self.influence, INFLUENCES, accept=lambda o: isinstance(o, Individual | Joint | Interactions)),
-        )
+    def __init__(
+        self,
+        masking: Masking | str = "marginal",
+        behavior: Behavior | str = "local",
+        interaction: Interaction | str = "full",
+        influence: Influence | str = "individual",
+        name: str | None = None,
+    ) -> None:
+        chosen = {
+            "masking": choose("masking", masking, MASKINGS),
+            "behavior": choose("behavior", behavior, BEHAVIORS),
+            "interaction": choose("interaction", interaction, INTERACTIONS, accept=_is_interaction),
+            "influence": choose("influence", influence, INFLUENCES, accept=_is_influence),
+            "name": name,
+        }
+        for axis, value in chosen.items():
+            object.__setattr__(self, axis, value)
 
     def with_influence(self, influence: Influence) -> Explainer:
         """The same explanation of other sets."""
@@ -90,12 +101,14 @@ class Explainer:
 
     def effect(self, table: Table, predictor: Predictor, resources: Resources, random_state: int) -> Effect:
         """This explanation resolved on a table: the terms of each set."""
-        behavior = self.behavior.resolved(predictor.is_probability) if isinstance(self.behavior, Risk) else self.behavior
+        behavior = (
+            self.behavior.resolved(predictor.is_probability) if isinstance(self.behavior, Risk) else self.behavior
+        )
         return resolve(
-            self.masking,  # type: ignore[arg-type]
-            behavior,  # type: ignore[arg-type]
-            self.interaction,  # type: ignore[arg-type]
-            self.influence,  # type: ignore[arg-type]
+            self.masking,
+            behavior,
+            self.interaction,
+            self.influence,
             table,
             max_evaluations=resources.max_evaluations,
             random_state=random_state,
@@ -139,7 +152,7 @@ class Explainer:
         limits = Resources() if resources is None else resources
         everyone = read_table(X, missing="allow" if accepts_missing(model) else "error")
         predictor = as_predictor(model, output=output, response=response, batch_size=limits.batch_size)
-        target = read_target(y, everyone, predictor, self.behavior)  # type: ignore[arg-type]
+        target = read_target(y, everyone, predictor, self.behavior)
         chosen = read_rows(rows, everyone.n_rows)
         effect = self.effect(everyone, predictor, limits, random_state)
         reference = fit_reference(effect.readings(), everyone, np.ones(everyone.n_rows), random_state)

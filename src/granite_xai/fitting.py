@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from granite_xai.disagreement import Comparison
+from granite_xai.engine.centres import central_rows
 from granite_xai.engine.membership import Splits
 from granite_xai.errors import BinWarning, InputError
 from granite_xai.explainer import regional_part
@@ -88,6 +89,7 @@ class Fitted:
     roots: FloatArray
     floors: FloatArray
     remaining: float
+    centres: dict[int | None, int]
     surrogate: Surrogate
     fidelity: float
     global_fidelity: float
@@ -149,6 +151,7 @@ def run(ask: Ask) -> Fitted:
             roots=roots,
             floors=floors,
             remaining=float(sum(region.disagreement for region in partition)),
+            centres=_centres(evaluations, rows),
             surrogate=fit_surrogate(ask.table, evaluations, layout.players, order, rows),
             fidelity=fidelity(evaluations, layout.players, order, rows),
             global_fidelity=fidelity(evaluations, layout.players, order, everyone),
@@ -212,6 +215,17 @@ def _search(ask: Ask, evaluations: Evaluations, scaled: Shares, silent: bool) ->
     return ask.partitioner.partition(problem)
 
 
+def _centres(evaluations: Evaluations, regions: Sequence[IntArray]) -> dict[int | None, int]:
+    """The central fitting row of all rows (None) and of each region, where a baseline depends on the region."""
+    if evaluations.coordinates is None:
+        return {}
+    members = np.zeros((len(regions) + 1, evaluations.n_rows))
+    for line, rows in zip(members, [np.arange(evaluations.n_rows), *regions], strict=True):
+        line[rows] = evaluations.weights[rows]
+    everyone, *others = central_rows(evaluations.coordinates, members).tolist()
+    return {None: everyone, **dict(enumerate(others))}
+
+
 def _note_bins(ask: Ask, evaluations: Evaluations, regions: Sequence[IntArray]) -> None:
     """Count the bins that are too thin to average over, and warn once (C10)."""
     thin = single = 0
@@ -223,7 +237,7 @@ def _note_bins(ask: Ask, evaluations: Evaluations, regions: Sequence[IntArray]) 
     ask.diagnostics.note("thin_bins", {"cells": thin, "single_bin": single})
     if thin or single:
         ask.diagnostics.warn(
-            f"C10: conditional masking has {thin} bins with fewer than {THIN} rows of a region, and {single} times all rows "
-            "of a region share one bin, where conditional equals marginal by construction.",
+            f"C10: conditional masking has {thin} bins with fewer than {THIN} rows of a region, and {single} times all "
+            "rows of a region share one bin, where conditional equals marginal by construction.",
             BinWarning,
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -54,14 +55,15 @@ class Objective:
 
     def weighted(self, influence: Influence | None = None) -> tuple[tuple[Disagreement, float], ...]:
         """The questions as objects with their weights; those given by name get this influence."""
-        single = isinstance(self.questions, str | Disagreement)
-        entries = (self.questions,) if single else tuple(self.questions)
+        entries = (self.questions,) if isinstance(self.questions, str | Disagreement) else tuple(self.questions)
         if not entries:
-            raise InputError("there is no question.", code="P01", argument="question", hint="Name at least one question.")
+            raise InputError(
+                "there is no question.", code="P01", argument="question", hint="Name at least one question."
+            )
         return tuple(_weighted(entry, influence) for entry in entries)
 
 
-def _weighted(entry: object, influence: Influence | None) -> tuple[Disagreement, float]:
+def _weighted(entry: Any, influence: Influence | None) -> tuple[Disagreement, float]:
     weight = 1.0
     if isinstance(entry, tuple) and len(entry) == 2 and not isinstance(entry[1], str | Disagreement):
         entry, weight = entry[0], real_number("question", entry[1], above=0)

@@ -79,7 +79,7 @@ def question(
     """
     base = choose("question", name, questions())
     risk = {"risk_loss": risk_loss, "average": average, "pointwise": pointwise}
-    behavior = _behavior(name, base.first.behavior, risk, total)  # type: ignore[arg-type]
+    behavior = _behavior(name, base.first.behavior, risk, total)
     sides = [replace(side, behavior=behavior) for side in (base.first, base.second)]
     if conditional is not None:
         if not any(isinstance(side.masking, Conditional) for side in sides):

@@ -11,7 +11,7 @@ import numpy as np
 from granite_xai.effects import Effect
 from granite_xai.operators.masking import Baseline, Masking
 from granite_xai.recombined.agnostic import Extent, evaluate_plan
-from granite_xai.recombined.evaluations import Evaluations, Matrix
+from granite_xai.recombined.evaluations import Coordinates, Evaluations, Matrix
 from granite_xai.recombined.plan import Plan, plan
 from granite_xai.recombined.shapley import Attributions, Spread
 from granite_xai.reference import Reading, Reference
@@ -49,6 +49,11 @@ class Request:
     def bytes(self) -> int:
         """Memory of the matrices that are kept."""
         return 8 * (self.kept.rows + len(self.attributions) * self.kept.n_rows**2)
+
+    @property
+    def by_region(self) -> bool:
+        """Whether a baseline is chosen in each region."""
+        return any(isinstance(effect.masking, Baseline) and not _is_fixed(effect.masking) for effect in self.effects)
 
     @property
     def attributions(self) -> dict[Attribution, Terms]:
@@ -104,7 +109,7 @@ def evaluate(
     predictions = predictions - pivot
     attributions = Attributions(asked.attributions, predictions, everything)
     spread = Spread(predictions, weights, everything)
-    sums = [attributions, *([spread] if asked.draws else [])]
+    sums: list[Attributions | Spread] = [attributions, *([spread] if asked.draws else [])]
     matrices: dict[Coalition, Matrix] = {}
     for planned, keep in ((asked.kept, True), (asked.streamed, False)):
         for store, matrix in evaluate_plan(predictor, table, planned, resources, extent, pivot):
@@ -127,6 +132,7 @@ def evaluate(
             attributions=attributions.values,
             errors={term: spread.errors(terms) for term, terms in asked.draws.items()},
             everything=everything,
+            coordinates=_coordinates(table) if asked.by_region else None,
         ),
         extent,
     )
@@ -140,3 +146,16 @@ def _against(predictor: Predictor, table: Table, reference: Reference, reading: 
     first = np.zeros(len(representatives), dtype=np.intp)
     values = predictor.recombined(baseline, first, table, representatives, sorted(visible))
     return np.full(table.n_rows, values[0]) if codes is None else values[codes]
+
+
+def _coordinates(table: Table) -> Coordinates:
+    """Mid-ranks of ordered columns as shares of the rows, codes of the others."""
+    ordered = [column for column in table.columns if column.kind not in ("nominal", "boolean")]
+    ranks = np.full((len(ordered), table.n_rows), np.nan)
+    for line, column in zip(ranks, ordered, strict=True):
+        present = column.codes >= 0
+        counts = np.bincount(column.codes[present], minlength=len(column.levels))
+        middle = np.cumsum(counts) - (counts - 1) / 2
+        line[present] = middle[column.codes[present]] / table.n_rows
+    levels = [column.codes for column in table.columns if column.kind in ("nominal", "boolean")]
+    return Coordinates(ranks, np.array(levels, dtype=np.intp).reshape(-1, table.n_rows))

@@ -14,7 +14,7 @@ from granite_xai.engine.games import RegionalGame
 from granite_xai.engine.masked import masked_model
 from granite_xai.engine.membership import Splits
 from granite_xai.operators.behavior import Local
-from granite_xai.operators.interaction import Additive, Players, derivative, union
+from granite_xai.operators.interaction import Additive, Players, subsets, union
 from granite_xai.operators.masking import Marginal
 from granite_xai.recombined.evaluations import Evaluations
 from granite_xai.typing import Coalition, FloatArray, IntArray
@@ -126,10 +126,11 @@ class Surrogate:
             if columns in curves:
                 total += curves[columns].at(table.columns[next(iter(columns))])
                 continue
-            for coalition, sign in derivative(members, frozenset()).items():
+            for part in subsets(members):
+                coalition, sign = union(part), (-1.0) ** (len(members) - len(part))
                 if coalition not in masked:
-                    masked[coalition] = self._masked(region, table, coalition, predictor)  # type: ignore[arg-type]
-                total += sign * masked[coalition]  # type: ignore[index]
+                    masked[coalition] = self._masked(region, table, coalition, predictor)
+                total += sign * masked[coalition]
         return total
 
     def _masked(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,9 @@ from granite_xai.typing import FloatArray, IntArray
 if TYPE_CHECKING:
     from granite_xai.frames import Table
     from granite_xai.models import Predictor
+
+_SMALLEST, _LARGEST = 1e-100, 1e100  # between them squares of sums of weights are exact enough
+_WEIGHT_HINT = "Pass one finite number ≥ 0 for each row, at least one above 0."
 
 
 def read_target(y: Any, table: Table, predictor: Predictor, *behaviors: Behavior) -> FloatArray | None:
@@ -28,24 +32,20 @@ def read_target(y: Any, table: Table, predictor: Predictor, *behaviors: Behavior
     """
     risks = [behavior for behavior in behaviors if isinstance(behavior, Risk)]
     if not risks:
+        if hasattr(y, "__len__"):  # not used, but a y of other rows is a slip worth telling
+            _check_length(y, table)
         return None
     if y is None:
         raise InputError(
-            "behavior='risk' needs y: pass the target as the second argument.",
-            code="T01",
-            argument="y",
-            hint="pass the target as the second argument",
+            "behavior='risk' needs y.", code="T01", argument="y", hint="Pass the target as the second argument."
         )
     for risk in risks:
         _check_loss(risk, predictor)
-    _check_labels(y, table)
+    _check_labels(y, table, "y", "T06")
     values = _one_column(y)
-    if len(values) != table.n_rows:
-        raise InputError(
-            f"y has {len(values)} values, X has {table.n_rows} rows.", code="T02", argument="y", hint="pass one value a row"
-        )
+    _check_length(values, table)
     _check_missing(values, table)
-    return _as_numbers(values, predictor)
+    return _as_labels(values, predictor) if predictor.classes is not None else _as_numbers(values)
 
 
 def _check_loss(risk: Risk, predictor: Predictor) -> None:
@@ -54,77 +54,104 @@ def _check_loss(risk: Risk, predictor: Predictor) -> None:
             f"the loss {risk.loss!r} needs probabilities; {predictor.label} is explained.",
             code="P03",
             argument="risk_loss",
-            hint="explain a probability (response='probability'), or use 'squared' or 'absolute'",
+            hint="Explain a probability (response='probability'), or use 'squared' or 'absolute'.",
         )
 
 
-def _check_labels(y: Any, table: Table) -> None:
-    """pandas aligns by label: a y with the labels of other rows is probably not meant for these rows."""
-    index, own = getattr(y, "index", None), getattr(table.native, "index", None)
+def _check_labels(values: Any, table: Table, argument: str, code: str) -> None:
+    """Pandas aligns by label: values with the labels of other rows are probably not meant for these rows."""
+    index, own = getattr(values, "index", None), getattr(table.native, "index", None)
     if index is None or own is None or callable(index) or callable(own) or len(index) != len(own):
         return
     if not index.equals(own):
         raise InputError(
-            "the row labels of y differ from those of X.",
-            code="T06",
-            argument="y",
-            hint="pass y.to_numpy() if the rows are in the same order, otherwise y.loc[X.index]",
+            f"the row labels of {argument} differ from those of X.",
+            code=code,
+            argument=argument,
+            hint=f"Pass {argument}.to_numpy() if the rows are in the same order, otherwise {argument}.loc[X.index].",
         )
 
 
 def _one_column(y: Any) -> Any:
-    values = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
+    if isinstance(y, np.ma.MaskedArray):
+        raise _shape_error("is a masked array", "Pass y.filled(numpy.nan) and drop the rows without a value.")
+    try:
+        values = np.asarray(y)
+    except ValueError as error:  # lists of different lengths
+        raise _shape_error("has rows of different lengths", "Pass one value a row.") from error
     if values.ndim == 2 and values.shape[1] == 1:
         return values[:, 0]
+    if values.ndim == 0:
+        raise _shape_error(f"is a {type(y).__name__}, not one value a row", "Pass a list, an array or a column.")
     if values.ndim != 1:
-        raise InputError(
-            f"y has shape {values.shape}; one target is explained at a time.",
-            code="T04",
-            argument="y",
-            hint="pass one column of y",
-        )
+        raise _shape_error(f"has shape {values.shape}; one target is explained at a time", "Pass one column of y.")
     return values
 
 
+def _shape_error(what: str, hint: str) -> InputError:
+    return InputError(f"y {what}.", code="T04", argument="y", hint=hint)
+
+
+def _check_length(values: Any, table: Table) -> None:
+    if len(values) != table.n_rows:
+        text = f"y has {len(values)} values, X has {table.n_rows} rows."
+        raise InputError(text, code="T02", argument="y", hint="Pass one value a row.")
+
+
 def _check_missing(values: Any, table: Table) -> None:
-    numbers = np.issubdtype(values.dtype, np.number)
-    bad = ~np.isfinite(values) if numbers else np.array([v is None or v != v for v in values.tolist()], dtype=bool)
-    if not numbers and not bad.any() and values.dtype == object:
-        bad = np.array([isinstance(v, float) and np.isinf(v) for v in values.tolist()], dtype=bool)
+    if np.issubdtype(values.dtype, np.number):
+        bad = ~np.isfinite(values)
+    else:
+        bad = np.array([_is_missing(value) for value in values.tolist()], dtype=np.bool_)
     if bad.any():
         positions = np.flatnonzero(bad)
         labels = table.row_labels(positions[:5])
+        what = "missing or infinite value" + "s" * (len(positions) > 1)
         raise InputError(
-            f"y has {count_text(len(positions), 'missing or infinite values', labels)}.",
+            f"y has {count_text(len(positions), what, labels)}.",
             code="T03",
             argument="y",
             rows=labels,
-            hint="drop or fill these rows",
+            hint="Drop or fill these rows.",
         )
 
 
-def _as_numbers(values: Any, predictor: Predictor) -> FloatArray:
-    if predictor.classes is not None:
-        known = set(predictor.classes)
-        unknown = [label for label in dict.fromkeys(values.tolist()) if label not in known]
-        if unknown:
-            raise InputError(
-                f"y has labels that the model does not know: {listing(unknown)}; its classes are "
-                f"{listing(predictor.classes)}.",
-                code="T05",
-                argument="y",
-                hint="pass y with the labels the model was trained on",
-            )
-        return np.array([label == predictor.explained_class for label in values.tolist()], dtype=np.float64)
+def _is_missing(value: Any) -> bool:
+    """Whether a cell is None, NA, NaT, NaN or infinite."""
     try:
-        return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+        return value is None or bool(value != value) or (isinstance(value, float) and bool(np.isinf(value)))
+    except TypeError:  # pandas.NA is neither equal to itself nor different
+        return True
+
+
+def _as_labels(values: Any, predictor: Predictor) -> FloatArray:
+    """1 where y is the explained class, 0 elsewhere (C18)."""
+    classes = predictor.classes or ()
+    unknown = [label for label in dict.fromkeys(values.tolist()) if label not in set(classes)]
+    if unknown:
         raise InputError(
-            f"y holds {values.dtype} values such as {values[0]!r}; the loss needs numbers.",
+            f"y has labels that the model does not know: {listing(unknown)}; its classes are {listing(classes)}.",
             code="T05",
             argument="y",
-            hint="pass a numeric target",
-        ) from error
+            hint="Pass y with the labels the model was trained on.",
+        )
+    return np.array([label == predictor.explained_class for label in values.tolist()], dtype=np.float64)
+
+
+def _as_numbers(values: Any) -> FloatArray:
+    """Numbers as float64; text that looks like a number, dates and complex numbers are none."""
+    if values.dtype.kind in "biuf":
+        return np.asarray(values, dtype=np.float64)
+    cells = values.tolist() if values.dtype == object else []
+    if cells and all(isinstance(cell, Real | np.bool_) for cell in cells):
+        return np.array([float(cell) for cell in cells])
+    wrong = next((cell for cell in cells if not isinstance(cell, Real)), values[0])
+    raise InputError(
+        f"y holds values such as {str(wrong)!r} ({type(wrong).__name__}); the loss needs real numbers.",
+        code="T05",
+        argument="y",
+        hint="Pass a numeric target.",
+    )
 
 
 def read_weights(sample_weight: Any, table: Table) -> FloatArray:
@@ -137,29 +164,41 @@ def read_weights(sample_weight: Any, table: Table) -> FloatArray:
     """
     if sample_weight is None:
         return np.ones(table.n_rows)
-    try:
-        weights = np.asarray(sample_weight, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise _weight_error("is not a list of numbers") from error
+    _check_labels(sample_weight, table, "sample_weight", "D43")
+    weights = _plain_numbers(sample_weight)
     if weights.shape != (table.n_rows,):
         raise _weight_error(f"has shape {weights.shape}; X has {table.n_rows} rows")
     wrong = ~np.isfinite(weights) | (weights < 0)
     if wrong.any():
         labels = table.row_labels(np.flatnonzero(wrong)[:5])
-        raise _weight_error(f"has {count_text(int(wrong.sum()), 'negative, missing or infinite values', labels)}", labels)
+        raise _weight_error(
+            f"has {count_text(int(wrong.sum()), 'negative, missing or infinite values', labels)}", labels
+        )
     if not weights.any():
         raise _weight_error("is zero for every row")
+    if not _SMALLEST <= weights.max() <= _LARGEST:
+        raise _weight_error(
+            f"has its largest value at {weights.max():g}, where sums lose their digits", hint="Rescale it."
+        )
     return weights
 
 
-def _weight_error(what: str, rows: Any = ()) -> InputError:
-    return InputError(
-        f"sample_weight {what}.",
-        code="D43",
-        argument="sample_weight",
-        rows=rows,
-        hint="pass one finite number ≥ 0 for each row, at least one above 0",
-    )
+def _plain_numbers(sample_weight: Any) -> FloatArray:
+    if isinstance(sample_weight, np.ma.MaskedArray):
+        raise _weight_error("is a masked array")
+    try:
+        weights = np.asarray(sample_weight)
+        if weights.dtype.kind in "UScMm":
+            raise _weight_error(f"holds values such as {str(weights.ravel()[0])!r}, which are no real numbers")
+        return np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise _weight_error("is not a list of numbers") from error
+
+
+def _weight_error(what: str, rows: Any = (), hint: str = _WEIGHT_HINT) -> InputError:
+    return InputError(f"sample_weight {what}.", code="D43", argument="sample_weight", rows=rows, hint=hint)
 
 
 def read_rows(rows: Any, n_rows: int) -> IntArray:
@@ -179,6 +218,6 @@ def read_rows(rows: Any, n_rows: int) -> IntArray:
             f"rows must be different positions between 0 and {n_rows - 1}.",
             code="P04",
             argument="rows",
-            hint="pass positions, not labels",
+            hint="Pass positions, not labels.",
         )
     return (chosen % n_rows).astype(np.intp)

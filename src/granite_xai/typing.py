@@ -31,7 +31,7 @@ class Total(NamedTuple):
 class Attribution(NamedTuple):
     """Pairwise attributions ``Phi[n, m]`` of a set, already summed over all coalitions: a term of its own."""
 
-    index: str
+    kind: str
     members: tuple[Coalition, ...]
 
 

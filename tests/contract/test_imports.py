@@ -39,7 +39,7 @@ def test_the_estimator_pays_for_scikit_learn_but_for_no_plots():
     """Also the proof that the check can fail."""
     loaded = third_party("import granite_xai; granite_xai.Granite")
     assert "sklearn" in loaded
-    assert not loaded & {"matplotlib", "jinja2", "numba", "shap", "shapiq", "torch", "polars", "pyarrow"}
+    assert not loaded & {"matplotlib", "jinja2", "numba", "shap", "shapiq", "torch", "polars"}
 
 
 @pytest.mark.parametrize("name", granite_xai.__all__)

@@ -18,6 +18,7 @@ from typing import Protocol
 
 import numpy as np
 
+from granite_xai.engine.centres import central_rows
 from granite_xai.engine.membership import Splits
 from granite_xai.operators.masking import Baseline, Masking
 from granite_xai.recombined.evaluations import Evaluations, Matrix
@@ -213,8 +214,10 @@ class _RegionBaseline:
         return self.splits.pick(phi[:, inner].T, phi[:, outer].T)
 
     def _central_rows(self) -> tuple[IntArray, IntArray]:
-        inside = self.splits.inside
-        return self.evaluations.centres(inside), self.evaluations.centres(~inside)
+        coordinates = self.evaluations.coordinates
+        if coordinates is None:
+            raise ValueError("the evaluations hold no coordinates")
+        return central_rows(coordinates, self.splits.inner), central_rows(coordinates, self.splits.outer)
 
 
 def _all_rows(evaluations: Evaluations) -> Matrix:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 from granite_xai.errors import InputError
 from granite_xai.typing import Coalition
@@ -14,7 +14,10 @@ from granite_xai.typing import Coalition
 class Resolver(Protocol):
     """The part of a table that turns labels into positions."""
 
-    names: tuple[str, ...]
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of all columns."""
+        ...
 
     def resolve(self, label: Hashable, argument: str) -> int:
         """Position of a column given by label."""
@@ -86,7 +89,7 @@ class Joint:
     (('body', ('bmi', 'bp')),)
     """
 
-    groups: Mapping[str, Sequence[Hashable]] | tuple[tuple[str, tuple[Hashable, ...]], ...]
+    groups: Any
     features: Sequence[Hashable] | None = None
     key: ClassVar[str] = "joint"
 

@@ -108,8 +108,9 @@ def cut_codes(counts: IntArray, max_candidates: int) -> IntArray:
     if len(present) < max_candidates:
         return present[:-1]
     places = (int(counts.sum()) - 1) * np.arange(1, max_candidates) // max_candidates
-    codes = np.unique(np.searchsorted(np.cumsum(counts), places, side="right"))
-    return codes[codes < present[-1]]
+    codes: IntArray = np.unique(np.searchsorted(np.cumsum(counts), places, side="right"))
+    below: IntArray = codes[codes < present[-1]]
+    return below
 
 
 def _groupings(
@@ -134,7 +135,8 @@ def _groupings(
 def _lighter(group: tuple[int, ...], present: IntArray) -> tuple[int, ...]:
     """The side with fewer levels; of two equal ones that with the first level."""
     rest = [code for code in present.tolist() if code not in group]
-    return tuple(min(sorted(group), rest, key=lambda side: (len(side), side)))
+    own = sorted(group)
+    return tuple(own if (len(own), own) <= (len(rest), rest) else rest)
 
 
 def memberships(chosen: Sequence[Candidate], table: Table, rows: IntArray) -> BoolArray:

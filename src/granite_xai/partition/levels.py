@@ -49,5 +49,5 @@ def _effects(members: FloatArray, evaluations: Evaluations, position: int) -> Fl
     matrix = evaluations.matrix(frozenset({position}))
     shares = np.bincount(matrix.codes, weights=evaluations.weights, minlength=len(matrix.values))
     effects = members @ matrix.values.T - (members @ evaluations.predictions)[:, None]
-    centred: FloatArray = effects - effects.mean(axis=0)
-    return centred * np.sqrt(shares / shares.sum())
+    centred: FloatArray = (effects - effects.mean(axis=0)) * np.sqrt(shares / shares.sum())
+    return centred

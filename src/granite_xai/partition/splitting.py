@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 def conditions(column: Column, candidate: Candidate, rows: IntArray, missing: bool) -> tuple[Condition, Condition]:
     """Both sides of a split, worded so that every possible row reaches exactly one of them.
 
-    Levels the node never saw go with the larger child (more rows; on a tie the left one). Missing values go where the candidate sends them; at a node that
-    saw none, in a fit that allowed them and had some in this column, with the larger child (C14).
+    Levels the node never saw go with the larger child (more rows; on a tie the left one). Missing values go where the
+    candidate sends them; at a node that saw none, in a fit that allowed them and had some in this column, with the
+    larger child (C14).
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ from granite_xai.partition.nodes import Leaf, Node, Split
 from granite_xai.partition.splitting import conditions
 from granite_xai.recombined.evaluations import Evaluations
 from granite_xai.resources import Resources, map_blocks
-from granite_xai.typing import FloatArray, IntArray
+from granite_xai.typing import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from granite_xai.diagnostics import Diagnostics
@@ -165,7 +165,7 @@ class _Growth:
             self.problem.diagnostics.count("ties")
         columns = np.array([option.column for option in options])
         left = np.ones(len(options), dtype=np.bool_)
-        followed = []
+        followed: list[Candidate] = []
         while left.any() and len(followed) < self.settings.beam:
             best = np.flatnonzero(left)[best_of(scores[left], TOLERANCE)]
             followed.append(options[best])
@@ -184,7 +184,8 @@ class _Growth:
             inside = memberships(block, self.problem.table, node.rows)
             splits = Splits.of(inside, node.evaluations.weights)
             disagreements = self.problem.shares.disagreements(node.evaluations, splits)
-            return self.problem.shares.of(disagreements, splits.mass).sum(axis=1)
+            both = self.problem.shares.of(disagreements, splits.mass)
+            return both[:, 0] + both[:, 1]
 
         return np.concatenate(map_blocks(score, blocks, self.problem.n_jobs))
 
@@ -208,7 +209,7 @@ class _Growth:
             grown[0].leaves + grown[1].leaves,
         )
 
-    def _child(self, node: _Open, side: FloatArray) -> _Grown:
+    def _child(self, node: _Open, side: BoolArray) -> _Grown:
         chosen = np.flatnonzero(side)
         return self.grow(self.measured(node.rows[chosen], node.evaluations.restrict(chosen), node.depth + 1))
 

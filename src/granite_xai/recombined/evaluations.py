@@ -33,6 +33,26 @@ class Matrix:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Coordinates:
+    """Where each row lies in its columns, free of units.
+
+    Parameters
+    ----------
+    ranks : (ordered columns, n) float
+        Mid-ranks among the fitting rows divided by their number; NaN is missing.
+    levels : (nominal columns, n) int
+        Codes; -1 is missing.
+    """
+
+    ranks: FloatArray
+    levels: IntArray
+
+    def restrict(self, rows: IntArray) -> Coordinates:
+        """Only these rows."""
+        return Coordinates(self.ranks[:, rows], self.levels[:, rows])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Evaluations:
     """All that is known of the model on the rows of a node.
 
@@ -51,6 +71,7 @@ class Evaluations:
     attributions : mapping from a term to the pairwise attributions ``Phi[n, m]``
     errors : mapping from a sampled attribution to its standard error, all rows being the reference
     everything : all column positions
+    coordinates : where each row lies in its columns; only for a baseline chosen in each region
     """
 
     predictions: FloatArray
@@ -64,6 +85,7 @@ class Evaluations:
     attributions: Mapping[Attribution, FloatArray]
     errors: Mapping[Attribution, FloatArray]
     everything: Coalition
+    coordinates: Coordinates | None = None
 
     @property
     def n_rows(self) -> int:
@@ -86,6 +108,7 @@ class Evaluations:
             matrices={key: matrix.restrict(rows) for key, matrix in self.matrices.items()},
             bins={key: bins[rows] for key, bins in self.bins.items()},
             fixed={key: values[rows] for key, values in self.fixed.items()},
+            coordinates=None if self.coordinates is None else self.coordinates.restrict(rows),
             errors={key: error[rows] for key, error in self.errors.items()},
             attributions={key: phi[np.ix_(rows, rows)] for key, phi in self.attributions.items()},
         )

@@ -70,6 +70,10 @@ class Spread:
 
     def errors(self, draws: Iterable[Terms]) -> FloatArray:
         """Standard error of the mean over the draws, one for each row."""
-        effects = np.stack([sum(a * self._masked[t] for t, a in terms.items()) for terms in draws])  # type: ignore[index]
+        effects = np.stack([self._effect(terms) for terms in draws])
         return np.asarray(effects.std(axis=0, ddof=1) / np.sqrt(len(effects)))
 
+    def _effect(self, terms: Terms) -> FloatArray:
+        parts = [value * self._masked[term] for term, value in terms.items() if isinstance(term, frozenset)]
+        total: FloatArray = np.sum(parts, axis=0)
+        return total
