@@ -435,3 +435,39 @@ def scale_of(case: Case, problem: o.Problem, words: dict[str, Any]) -> float:
 def agree(ours: float, theirs: float, scale: float) -> bool:
     """Equal to 1e-10 of the scale of the quantities."""
     return abs(ours - theirs) <= 1e-10 * scale
+
+
+# ------------------------------------------------------------------------------------------------ drawing questions
+
+
+@st.composite
+def questions(draw, case: Case, name: str, loss: Any = "squared"):
+    """A named question with options of chance: for the package, for the oracle, and Granite's own options."""
+    conditional = name in ("mplot-pdp", "cice-mplot", "cshap-shap", "csobol-sobol", "cfi-pfi")
+    options: dict[str, Any] = {}
+    words: dict[str, Any] = {}
+    if conditional:
+        bins = draw(st.sampled_from(["tree", "exact"]))
+        options["conditional"], words["bins"] = Conditional(bins), bins
+    if name in ("pfi-risk", "sage-risk", "cfi-pfi"):
+        risk = draw(st.sampled_from(["squared", "absolute", absolute_cube]))
+        average, pointwise = draw(st.sampled_from(["prediction", "loss"])), draw(st.booleans())
+        options |= {"risk_loss": risk, "average": average, "pointwise": pointwise}
+        words |= {"loss": risk, "average": average, "pointwise": pointwise}
+    total = draw(st.sampled_from([None, "difference", "jansen"])) if name in ("sobol", "variance") else None
+    if total:
+        options["total"], words["total"] = total, total
+    question = gx.question(name, loss=loss, **options)
+    jansen = name == "csobol-sobol" or total == "jansen" or (name == "sobol" and total is None)
+    possible = ["individual", "joint", *(["interaction"] if case.d > 1 and not jansen else [])]
+    influence, about, sets = draw(influences(case, draw(st.sampled_from(possible))))
+    asked = asked_by_name(name, loss, {**words, **about}, None if name == "coe" else sets)
+    return question.with_influence(influence), asked, {}
+
+
+def asked_by_name(name: str, loss: Any, words: dict[str, Any], sets: Any) -> o.Question:
+    """The oracle's form of a named question."""
+    shared = dict(words)
+    if "loss" in shared:
+        shared["risk_loss"] = shared.pop("loss")
+    return o.question(name, loss=loss, features=sets, **shared)

@@ -21,6 +21,8 @@ _EXPLANATIONS: dict[str, tuple[str, Behavior, Any]] = {
     "cice": ("conditional", _LOCAL, "full"),
     "mplot": ("conditional", _LOCAL, "pure"),
     "cshap": ("conditional", _LOCAL, "partial"),
+    "local-change": ("accumulated", _LOCAL, "full"),
+    "ale": ("accumulated", _LOCAL, "pure"),
     "sobol-total": ("marginal", _JANSEN, "full"),
     "sobol-closed": ("marginal", _JANSEN, "pure"),
     "shapley-effects": ("conditional", Sensitivity(), "partial"),

@@ -17,9 +17,9 @@ from granite_xai.errors import InputError, ResourceError
 from granite_xai.operators.behavior import Behavior, Sensitivity
 from granite_xai.operators.influence import Influence, Layout
 from granite_xai.operators.interaction import Additive, Full, Interaction, Partial, Players, Whole, add_terms
-from granite_xai.operators.masking import Baseline, Marginal, Masking
+from granite_xai.operators.masking import Accumulated, Baseline, Marginal, Masking
 from granite_xai.recombined.plan import plan
-from granite_xai.typing import Attribution, Coalition, Term, Terms, Total
+from granite_xai.typing import Attribution, Change, Coalition, Term, Terms, Total
 
 if TYPE_CHECKING:
     from granite_xai.frames import Table
@@ -73,9 +73,13 @@ class Effect:
             Attribution("partial", members): terms for members, terms in zip(self.layout.sets, self.terms, strict=True)
         }
 
+    def changes(self) -> set[int]:
+        """Columns whose changes across intervals are read."""
+        return {term.column for terms in self.terms for term in terms if isinstance(term, Change)}
+
     def readings(self) -> set[Reading]:
         """The masked models the engine reads."""
-        if self.pairwise:
+        if self.pairwise or isinstance(self.masking, Accumulated):
             return set()
         everything = frozenset().union(*self.layout.players)
         return {(self.masking, _visible(term, everything)) for terms in self.terms for term in terms}
@@ -90,8 +94,8 @@ def _is_pairwise(masking: Masking, behavior: Behavior, layout: Layout, terms: Se
 def _visible(term: Term, everything: Coalition) -> Coalition:
     if isinstance(term, Total):
         return everything - term.hidden
-    if isinstance(term, Attribution):
-        raise TypeError("an attribution is not one coalition")
+    if not isinstance(term, frozenset):
+        raise TypeError(f"{term} is not one coalition")
     return term
 
 
@@ -118,6 +122,8 @@ def resolve(
         Seed of the orders of arrival.
     """
     layout = influence.layout(table)
+    if isinstance(masking, Accumulated):
+        return Effect(masking, behavior, layout, _changes(behavior, interaction, influence, layout))
     if isinstance(interaction, Whole | Additive):
         return _whole_effect(masking, behavior, interaction, layout, table)
     if isinstance(behavior, Sensitivity) and behavior.total == "jansen" and isinstance(interaction, Full):
@@ -149,6 +155,19 @@ def _whole_effect(
     operator = Additive(max(interaction.order, layout.order)) if isinstance(interaction, Additive) else interaction
     whole = Layout(layout.players, (layout.players,), (table.names,))
     return Effect(masking, behavior, whole, (operator.terms(layout.players, layout.players),))
+
+
+def _changes(behavior: Behavior, interaction: Interaction, influence: Influence, layout: Layout) -> tuple[Terms, ...]:
+    """Changes across intervals (ALE): each row's own, or their mean in the interval."""
+    if behavior.key != "local" or influence.key != "individual" or interaction.key not in ("full", "pure"):
+        raise InputError(
+            "accumulated masking (ALE) is defined for local behavior, individual influence, and full or pure effects.",
+            code="P03",
+            argument="masking",
+            hint="Use marginal or conditional masking for other settings.",
+        )
+    columns = (next(iter(member)) for (member,) in layout.sets)
+    return tuple({Change(column, interaction.key == "pure"): 1.0} for column in columns)
 
 
 def _jansen(masking: Masking, layout: Layout) -> tuple[Terms, ...]:

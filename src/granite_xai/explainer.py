@@ -155,7 +155,7 @@ class Explainer:
         target = read_target(y, everyone, predictor, self.behavior)
         chosen = read_rows(rows, everyone.n_rows)
         effect = self.effect(everyone, predictor, limits, random_state)
-        reference = fit_reference(effect.readings(), everyone, np.ones(everyone.n_rows), random_state)
+        reference = fit_reference(effect.readings(), effect.changes(), everyone, np.ones(everyone.n_rows), random_state)
         table = everyone.take(chosen)
         evaluations, _ = evaluate(
             predictor,

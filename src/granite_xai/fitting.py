@@ -111,7 +111,8 @@ def run(ask: Ask) -> Fitted:
     record = ask.diagnostics
     effects = [side for comparison in ask.comparisons for side in (comparison.first, comparison.second)]
     readings = set().union(*(effect.readings() for effect in effects))
-    reference = fit_reference(readings, ask.table, ask.weights, ask.seed)
+    changes = set().union(*(effect.changes() for effect in effects))
+    reference = fit_reference(readings, changes, ask.table, ask.weights, ask.seed)
     layout = ask.comparisons[0].first.layout
     order = _order(ask.comparisons)
     additive = {term for term in Additive(order).terms(layout.players, ()) if isinstance(term, frozenset)}

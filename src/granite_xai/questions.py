@@ -28,6 +28,7 @@ _QUESTIONS: dict[str, tuple[str, str]] = {
     "sage-risk": ("sage", "pure-risk"),
     "cfi-pfi": ("cfi", "pfi"),
     "coe": ("prediction", "additive"),
+    "ale": ("local-change", "ale"),
 }
 
 

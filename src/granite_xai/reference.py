@@ -1,4 +1,4 @@
-"""What conditional and baseline masking learn from the fitting rows, kept for regions and for new rows."""
+"""What the maskings learn from the fitting rows, kept for regions and for new rows."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from granite_xai.bins import BinFunction, fit_bins
+from granite_xai.bins import BinFunction, fit_bins, interval_edges, ranks_among
 from granite_xai.frames import read_table, recombine, row_like
 from granite_xai.operators.masking import Baseline, Conditional, Masking
-from granite_xai.typing import Coalition, FloatArray
+from granite_xai.typing import Coalition, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from granite_xai.frames import Column, Table
@@ -22,20 +22,60 @@ Reading = tuple[Masking, Coalition]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reference:
-    """Bin functions of conditional masking and rows of baseline masking.
+    """Bin functions of conditional masking, rows of baseline masking, intervals of accumulated effects.
 
     Parameters
     ----------
     bins : mapping from (masking, coalition) to a bin function
     baselines : mapping from a fixed baseline to a table of one row
+    steps : mapping from a column to its intervals
     """
 
     bins: dict[Reading, BinFunction]
     baselines: dict[Baseline, Table]
+    steps: dict[int, Steps]
 
 
-def fit_reference(readings: Iterable[Reading], table: Table, weights: FloatArray, random_state: int) -> Reference:
-    """Learn the bins and baselines that some readings need."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Steps:
+    """The intervals of one column that ALE moves across.
+
+    Parameters
+    ----------
+    fitted : Column
+        On the fitting rows.
+    edges : (k,) int
+        Ends of the intervals as positions among the fitting levels: the minimum and the upper ends of the bins.
+    ends : Table
+        A fitting row that carries each end.
+    """
+
+    fitted: Column
+    edges: IntArray
+    ends: Table
+
+    def intervals(self, column: Column) -> IntArray:
+        """Number of each row's interval, from 1; 0 for missing values."""
+        if self.fitted.kind == "boolean":
+            return (column.codes >= 0).astype(np.intp)
+        ranks = ranks_among(column, self.fitted, side="left")
+        found = np.clip(np.searchsorted(self.edges, ranks, side="left"), 1, len(self.edges) - 1)
+        return np.where(column.codes < 0, 0, found).astype(np.intp)
+
+
+def fit_steps(column: Column, table: Table) -> Steps | None:
+    """Intervals between the minimum and the edges of the bins; None for nominal and constant columns."""
+    if column.kind == "nominal" or len(column.levels) < 2:
+        return None
+    edges = np.union1d([0], interval_edges(column)).astype(np.intp)
+    carriers = [int(np.flatnonzero(column.codes == code)[0]) for code in edges]
+    return Steps(column, edges, table.take(np.array(carriers)))
+
+
+def fit_reference(
+    readings: Iterable[Reading], changes: Iterable[int], table: Table, weights: FloatArray, random_state: int
+) -> Reference:
+    """Learn the bins, baselines and intervals that some readings and changes need."""
     bins: dict[Reading, BinFunction] = {}
     baselines: dict[Baseline, Table] = {}
     for masking, visible in readings:
@@ -43,7 +83,8 @@ def fit_reference(readings: Iterable[Reading], table: Table, weights: FloatArray
             bins[masking, visible] = fit_bins(masking, table, visible, random_state)
         elif isinstance(masking, Baseline) and masking.row != "region" and masking not in baselines:
             baselines[masking] = baseline_row(masking, table, weights)
-    return Reference(bins, baselines)
+    steps = {i: found for i in changes if (found := fit_steps(table.columns[i], table)) is not None}
+    return Reference(bins, baselines, steps)
 
 
 def baseline_row(masking: Baseline, table: Table, weights: FloatArray) -> Table:

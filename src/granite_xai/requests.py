@@ -14,9 +14,9 @@ from granite_xai.recombined.agnostic import Extent, evaluate_plan
 from granite_xai.recombined.evaluations import Coordinates, Evaluations, Matrix
 from granite_xai.recombined.plan import Plan, plan
 from granite_xai.recombined.shapley import Attributions, Spread
-from granite_xai.reference import Reading, Reference
+from granite_xai.reference import Reading, Reference, Steps
 from granite_xai.resources import Resources, require_evaluations, require_memory
-from granite_xai.typing import Attribution, Coalition, FloatArray, Terms
+from granite_xai.typing import Attribution, Coalition, FloatArray, IntArray, Terms
 
 if TYPE_CHECKING:
     from granite_xai.frames import Table
@@ -43,7 +43,12 @@ class Request:
     def rows(self, table: Table) -> int:
         """Rows sent to the model: predictions, recombined rows, rows against a baseline."""
         baseline = sum(len(table.distinct(sorted(visible))[1]) if visible else 1 for _, visible in self.fixed)
-        return table.n_rows + self.kept.rows + self.streamed.rows + baseline
+        return table.n_rows * (1 + 2 * len(self.changes)) + self.kept.rows + self.streamed.rows + baseline
+
+    @property
+    def changes(self) -> set[int]:
+        """Columns whose changes across intervals are read."""
+        return set().union(*(effect.changes() for effect in self.effects))
 
     @property
     def bytes(self) -> int:
@@ -130,6 +135,7 @@ def evaluate(
             bins=bins,
             fixed=fixed,
             attributions=attributions.values,
+            changes={i: _changes(predictor, table, reference.steps.get(i), i, extent) for i in asked.changes},
             errors={term: spread.errors(terms) for term, terms in asked.draws.items()},
             everything=everything,
             coordinates=_coordinates(table) if asked.by_region else None,
@@ -146,6 +152,23 @@ def _against(predictor: Predictor, table: Table, reference: Reference, reading: 
     first = np.zeros(len(representatives), dtype=np.intp)
     values = predictor.recombined(baseline, first, table, representatives, sorted(visible))
     return np.full(table.n_rows, values[0]) if codes is None else values[codes]
+
+
+def _changes(
+    predictor: Predictor, table: Table, steps: Steps | None, position: int, extent: Extent
+) -> tuple[FloatArray, IntArray]:
+    """``F(upper, x_{-i}) - F(lower, x_{-i})`` in each row's interval, and the interval; 0 where there is none."""
+    intervals = np.zeros(table.n_rows, dtype=np.intp)
+    changes = np.zeros(table.n_rows)
+    if steps is None:
+        return changes, intervals
+    intervals = steps.intervals(table.columns[position])
+    rows = np.flatnonzero(intervals)
+    upper, lower = (
+        extent.see(predictor.recombined(table, rows, steps.ends, intervals[rows] - step, [position])) for step in (0, 1)
+    )
+    changes[rows] = upper - lower
+    return changes, intervals
 
 
 def _coordinates(table: Table) -> Coordinates:

@@ -35,7 +35,14 @@ class Attribution(NamedTuple):
     members: tuple[Coalition, ...]
 
 
-Term = Coalition | Total | Attribution
+class Change(NamedTuple):
+    """The change of the prediction across a row's interval of one column, or its mean over the rows in the interval."""
+
+    column: int
+    averaged: bool
+
+
+Term = Coalition | Total | Attribution | Change
 Terms = Mapping[Term, float]
 """A linear combination of values: ``phi = sum of coefficient * nu(term)``."""
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from granite_xai.engine.masked import MaskedModel
+from granite_xai.engine.masked import MaskedModel, bin_means
 from granite_xai.engine.membership import Splits
 from granite_xai.operators.behavior import Behavior, Risk
 from granite_xai.recombined.evaluations import Evaluations
-from granite_xai.typing import Attribution, Coalition, FloatArray, Term, Terms, Total
+from granite_xai.typing import Attribution, Change, Coalition, FloatArray, Term, Terms, Total
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,8 @@ class RegionalGame:
         """Value of a coalition, Jansen's total variance of a set, or its mean pairwise attribution."""
         if term in self.shared:
             return self.shared[term]
+        if isinstance(term, Change):
+            return self._change(term)
         if isinstance(term, Attribution):
             return self.masked.attribution(term)
         if isinstance(term, Total):
@@ -59,6 +61,12 @@ class RegionalGame:
         if total is None:
             return np.zeros((1, self.evaluations.n_rows if self.behavior.per_row else 2))
         return total
+
+    def _change(self, term: Change) -> FloatArray:
+        changes, intervals = self.evaluations.changes[term.column]
+        if not term.averaged:
+            return changes[None]
+        return bin_means(changes, intervals, self.splits)
 
     def _risk(self, behavior: Risk, coalition: Coalition) -> FloatArray:
         if behavior.average == "loss":

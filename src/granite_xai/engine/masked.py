@@ -220,6 +220,20 @@ class _RegionBaseline:
         return central_rows(coordinates, self.splits.inner), central_rows(coordinates, self.splits.outer)
 
 
+def bin_means(values: FloatArray, bins: IntArray, splits: Splits) -> FloatArray:
+    """Mean of one value a row over the rows of the same bin and region, at every row, shape (K, n)."""
+    present, order, starts = _grouped(bins)
+    codes = np.searchsorted(present, bins)
+
+    def means(weights: FloatArray) -> FloatArray:
+        mass = np.add.reduceat(weights[:, order], starts, axis=1)
+        sums = np.add.reduceat((weights * values)[:, order], starts, axis=1)
+        found: FloatArray = (sums / np.where(mass > 0, mass, 1.0))[:, codes]
+        return found
+
+    return splits.pick(means(splits.inner), means(splits.outer))
+
+
 def _all_rows(evaluations: Evaluations) -> Matrix:
     """``E_D``: every row's prediction, whatever the reference."""
     n = evaluations.n_rows

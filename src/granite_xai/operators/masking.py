@@ -83,5 +83,26 @@ class Baseline:
             object.__setattr__(self, "row", tuple(self.row))
 
 
-Masking = Marginal | Conditional | Baseline
-MASKINGS: dict[str, Masking] = {"marginal": Marginal(), "conditional": Conditional(), "baseline": Baseline()}
+@dataclass(frozen=True, slots=True)
+class Accumulated:
+    """Nothing is hidden: one column moves across its interval of the data, the others stay (ALE).
+
+    The full effect of a row is ``F(upper, x_{-i}) - F(lower, x_{-i})`` in its interval, the pure effect the mean of
+    that over the region's rows in the interval. For local behavior and individual influence only.
+
+    Examples
+    --------
+    >>> Accumulated().key
+    'accumulated'
+    """
+
+    key: ClassVar[str] = "accumulated"
+
+
+Masking = Marginal | Conditional | Baseline | Accumulated
+MASKINGS: dict[str, Masking] = {
+    "marginal": Marginal(),
+    "conditional": Conditional(),
+    "baseline": Baseline(),
+    "accumulated": Accumulated(),
+}

@@ -70,6 +70,7 @@ class Evaluations:
     fixed : mapping from (masking, coalition) to ``F(x_T, b)`` for a fixed baseline b, centred
     attributions : mapping from a term to the pairwise attributions ``Phi[n, m]``
     errors : mapping from a sampled attribution to its standard error, all rows being the reference
+    changes : mapping from a column to the change of the prediction across each row's interval, and the interval
     everything : all column positions
     coordinates : where each row lies in its columns; only for a baseline chosen in each region
     """
@@ -84,6 +85,7 @@ class Evaluations:
     fixed: Mapping[tuple[Masking, Coalition], FloatArray]
     attributions: Mapping[Attribution, FloatArray]
     errors: Mapping[Attribution, FloatArray]
+    changes: Mapping[int, tuple[FloatArray, IntArray]]
     everything: Coalition
     coordinates: Coordinates | None = None
 
@@ -108,6 +110,7 @@ class Evaluations:
             matrices={key: matrix.restrict(rows) for key, matrix in self.matrices.items()},
             bins={key: bins[rows] for key, bins in self.bins.items()},
             fixed={key: values[rows] for key, values in self.fixed.items()},
+            changes={key: (change[rows], interval[rows]) for key, (change, interval) in self.changes.items()},
             coordinates=None if self.coordinates is None else self.coordinates.restrict(rows),
             errors={key: error[rows] for key, error in self.errors.items()},
             attributions={key: phi[np.ix_(rows, rows)] for key, phi in self.attributions.items()},

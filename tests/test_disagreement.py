@@ -1,0 +1,99 @@
+"""The disagreement of two explanations on random data, against the definitions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, strategies as st
+
+import granite_xai as gx
+import oracle as o
+from granite_xai.operators.masking import Conditional
+from strategies import (
+    Case,
+    agree,
+    behaviors,
+    cases,
+    examples,
+    influences,
+    interactions,
+    is_defined,
+    maskings,
+    quiet,
+    questions,
+    scale_of,
+)
+
+
+def huber(gap: Any) -> Any:
+    """A loss on gaps of one's own."""
+    size = np.abs(gap)
+    return np.where(size < 1, size**2, 2 * size - 1)
+
+
+def measured(case: Case, question: Any, **options: Any) -> float:
+    """R of all rows, before the noise floor is considered: a fit without splits."""
+    granite = gx.Granite(case.model, question, max_depth=0, **options)
+    with quiet():
+        granite.fit(case.X, np.array(case.y), case.weights)
+    (value,) = granite.diagnostics_["measured_disagreement"].values()
+    return value
+
+
+def check(case: Case, question: Any, asked: o.Question, **options: Any) -> None:
+    """Measure in both ways and compare."""
+    problem = case.problem()
+    wanted = o.disagreement(asked, problem)
+    effect = scale_of(case, problem, vars(asked.first))
+    scale = len(o.question_sets(asked, case.d)) * o.gap_loss(asked.loss, effect)
+    found = measured(case, question, **options)
+    assert agree(found, wanted, scale), (found, wanted)
+
+
+@pytest.mark.parametrize("name", [*o.NAMED, "coe"])
+@given(data=st.data())
+@examples(30)
+def test_named_questions_measure_what_they_say(name, data):
+    """R(X) of every named question, with weights, losses, bins and features of chance."""
+    case = data.draw(cases(max_columns=4, weighted=None, missing=None))
+    loss = data.draw(st.sampled_from(["squared", "absolute", huber]))
+    question, asked, options = data.draw(questions(case, name, loss))
+    check(case, question, asked, **options)
+
+
+@given(data=st.data())
+@examples(200)
+def test_any_two_explanations_can_be_compared(data):
+    """R(X) of two explanations with the same behavior and influence that differ in masking, interaction or both."""
+    case = data.draw(cases(max_columns=4, weighted=None))
+    behavior, shared = data.draw(st.sampled_from(["local", "sensitivity", "risk"]).flatmap(behaviors))
+    influence, names, sets = data.draw(influences(case))
+    sides, words = [], []
+    for _ in range(2):
+        masking, about_masking = data.draw(maskings(case))
+        interaction, about_interaction = data.draw(st.sampled_from(["pure", "partial", "full"]).flatmap(interactions))
+        words.append({**about_masking, **about_interaction, **shared, **names})
+        assume(is_defined(words[-1]))
+        sides.append(gx.Explainer(masking, behavior, interaction, influence))
+    assume((sides[0].masking, sides[0].interaction) != (sides[1].masking, sides[1].interaction))
+    loss = data.draw(st.sampled_from(["squared", "absolute", huber]))
+    asked = o.Question(o.Setting(**words[0]), o.Setting(**words[1]), loss, features=sets)
+    check(case, gx.Disagreement(sides[0], sides[1], loss), asked)
+
+
+def test_conditional_trees_need_enough_rows():
+    """With forty rows the trees behind the bins split, and the questions about dependence are no longer zero."""
+    generator = np.random.default_rng(3)
+    X = np.round(generator.normal(size=(45, 3)), 1)
+    X[:, 2] = X[:, 0] + np.round(generator.normal(size=45), 1)
+    model = lambda X: X[:, 0] + X[:, 1] * X[:, 2]  # noqa: E731
+    problem = o.Problem(lambda rows: [r[0] + r[1] * r[2] for r in rows], X, X[:, 0])
+    for name in ("csobol-sobol", "cfi-pfi", "cshap-shap", "cice-mplot"):
+        with quiet():
+            found = gx.Granite(model, name, max_depth=0).fit(X, X[:, 0]).disagreement_
+        wanted = o.disagreement(o.question(name), problem)
+        assert wanted > 1e-3
+        assert found == pytest.approx(wanted, rel=1e-10)
+        assert Conditional("exact") != Conditional("tree")
