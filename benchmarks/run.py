@@ -28,9 +28,13 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 
 import granite_xai as gx
 import plain
+from granite_xai.bins import fit_bins
+from granite_xai.frames import read_table
+from granite_xai.operators.masking import Conditional
 from granite_xai.partition.regions import Leaf, Split
 
 REPEATS = 3
+CONDITIONAL = ("mplot-pdp", "cfi-pfi")
 
 
 @dataclass(frozen=True)
@@ -86,7 +90,7 @@ def gaussian(n: int, d: int, depth: int) -> Case:
 def cases(quick: bool) -> Iterator[Case]:
     """What is measured; bike sharing only where its data are at hand."""
     try:
-        yield from bike(("ice-pdp",) if quick else ("ice-pdp", "sobol", "pfi-risk"), 300 if quick else 1000)
+        yield from bike(("ice-pdp", "cfi-pfi") if quick else tuple(plain.LOSSES), 300 if quick else 1000)
     except gx.InputError as error:
         print(f"bike sharing is left out: {error}\n")
     for n, d, depth in [(200, 5, 2)] if quick else [(500, 10, 3), (1000, 10, 1), (1000, 10, 3), (1000, 30, 1)]:
@@ -100,7 +104,7 @@ def measure(case: Case, jobs: int) -> Measured:
         part: statistics.median(g.diagnostics_["seconds"][part] for g in ours)
         for part in ("search", "evaluations", "total")
     }
-    data = plain.evaluate(predictor(case), case.X.to_numpy(dtype=float), y=case.y)
+    data = plain.evaluate(predictor(case), case.X.to_numpy(dtype=float), y=case.y, **bins(case))
     every_row = np.arange(len(case.X))
     root_call = min(timed(lambda: plain.LOSSES[case.question](data, every_row))[0] for _ in range(REPEATS))
     floor = _floor(ours[0], case.question)
@@ -129,6 +133,18 @@ def fitted(case: Case, jobs: int) -> gx.Granite:
     resources = gx.Resources(max_evaluations=10**9, memory_limit=2**32, progress=False)
     granite = gx.Granite(case.model, case.question, max_depth=case.depth, resources=resources, n_jobs=jobs)
     return granite.fit(case.X, case.y)
+
+
+def bins(case: Case) -> dict[str, dict[int, np.ndarray]]:
+    """Bin numbers of the rows for conditional questions: the same on both sides, they are not what is measured."""
+    if case.question not in CONDITIONAL:
+        return {}
+    table = read_table(case.X, missing="error")
+    columns = frozenset(range(table.n_columns))
+    return {
+        "shown_bins": {i: fit_bins(Conditional(), table, frozenset({i}))(table) for i in columns},
+        "hidden_bins": {i: fit_bins(Conditional(), table, columns - {i})(table) for i in columns},
+    }
 
 
 def predictor(case: Case) -> Callable[[np.ndarray], np.ndarray]:
@@ -179,14 +195,19 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=Path(__file__).parent / "results" / "search.json")
     options = parser.parse_args()
     print(f"{os.cpu_count()} cores, Python {platform.python_version()}, NumPy {np.__version__}\n\n{line()}")
-    rows = []
+    rows: list[Measured] = []
     for case in cases(options.quick):
         rows.append(measure(case, options.jobs))
         print(line(rows[-1]), flush=True)
-    options.output.parent.mkdir(parents=True, exist_ok=True)
+        save(rows, options.output)
+
+
+def save(rows: list[Measured], path: Path) -> None:
+    """Keep what is known so far: a run takes minutes."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     machine = {"cores": os.cpu_count(), "python": platform.python_version(), "numpy": np.__version__}
     text = json.dumps({"machine": machine, "rows": [asdict(row) for row in rows]}, indent=2)
-    options.output.write_text(text + "\n", encoding="utf-8", newline="\n")
+    path.write_text(text + "\n", encoding="utf-8", newline="\n")
 
 
 if __name__ == "__main__":

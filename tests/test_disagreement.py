@@ -52,7 +52,7 @@ def check(case: Case, question: Any, asked: o.Question, **options: Any) -> None:
     assert agree(found, wanted, scale), (found, wanted)
 
 
-@pytest.mark.parametrize("name", [*o.NAMED, "coe"])
+@pytest.mark.parametrize("name", [*o.NAMED, "coe", "ale"])
 @given(data=st.data())
 @examples(30)
 def test_named_questions_measure_what_they_say(name, data):

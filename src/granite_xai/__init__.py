@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from granite_xai.objective import Objective as Objective
     from granite_xai.partition.regions import Partition as Partition, Region as Region
     from granite_xai.partition.rules import Rule as Rule
+    from granite_xai.persistence import load as load, save as save
     from granite_xai.questions import question as question, questions as questions
     from granite_xai.resources import Resources as Resources
 
@@ -72,6 +73,8 @@ _ROOMS = {
     "Region": "partition.regions",
     "Rule": "partition.rules",
     "Resources": "resources",
+    "save": "persistence",
+    "load": "persistence",
     "GraniteError": "errors",
     "InputError": "errors",
     "ModelError": "errors",

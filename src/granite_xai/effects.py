@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from granite_xai.reference import Reading
 
 MAX_EXACT_PLAYERS = 12
+MIN_PATH_PLAYERS = 4
 MAX_PAIRS = 64
 MIN_PAIRS = 8
 
@@ -40,6 +41,7 @@ class Effect:
     layout : players and compared sets
     terms : for each set, the linear combination of values that is its effect
     draws : for sampled partial effects, the terms of each pair of orders and set; empty when exact
+    by_paths : whether attributions come from the paths of a tree ensemble instead of the terms
     """
 
     masking: Masking
@@ -47,6 +49,7 @@ class Effect:
     layout: Layout
     terms: tuple[Terms, ...]
     draws: tuple[tuple[Terms, ...], ...] = ()
+    by_paths: bool = False
 
     @property
     def pairwise(self) -> bool:
@@ -55,7 +58,8 @@ class Effect:
         A local effect is linear in the masked model, so that its mean over references commutes with the sum over
         coalitions: one matrix for each set instead of one for each coalition.
         """
-        return _is_pairwise(self.masking, self.behavior, self.layout, self.terms)
+        by_paths = self.by_paths and _is_averaged(self.masking, self.behavior)
+        return by_paths or _is_pairwise(self.masking, self.behavior, self.layout, self.terms)
 
     @property
     def combined(self) -> tuple[Terms, ...]:
@@ -66,11 +70,13 @@ class Effect:
 
     @property
     def attributions(self) -> dict[Attribution, Terms]:
-        """The coalitions behind each attribution."""
+        """The coalitions behind each attribution; none where it is read from paths."""
         if not self.pairwise:
             return {}
+        kind = "paths" if self.by_paths else "partial"
         return {
-            Attribution("partial", members): terms for members, terms in zip(self.layout.sets, self.terms, strict=True)
+            Attribution(kind, members, tuple(self.layout.players)): {} if self.by_paths else terms
+            for members, terms in zip(self.layout.sets, self.terms, strict=True)
         }
 
     def changes(self) -> set[int]:
@@ -82,13 +88,22 @@ class Effect:
         if self.pairwise or isinstance(self.masking, Accumulated):
             return set()
         everything = frozenset().union(*self.layout.players)
-        return {(self.masking, _visible(term, everything)) for terms in self.terms for term in terms}
+        nothing = frozenset() if isinstance(self.masking, Baseline) else everything  # where effects are counted from
+        return {
+            (self.masking, nothing),
+            *((self.masking, _visible(term, everything)) for terms in self.terms for term in terms),
+        }
 
 
 def _is_pairwise(masking: Masking, behavior: Behavior, layout: Layout, terms: Sequence[Terms]) -> bool:
-    averaged = isinstance(masking, Marginal) or (isinstance(masking, Baseline) and masking.row == "region")
     pairs_of_values = 2 ** (layout.order + 1)  # what pure and full effects read together
-    return averaged and behavior.key == "local" and max(map(len, terms)) > pairs_of_values
+    return _is_averaged(masking, behavior) and max(map(len, terms)) > pairs_of_values
+
+
+def _is_averaged(masking: Masking, behavior: Behavior) -> bool:
+    """Whether the effect is a mean over single reference rows."""
+    averaged = isinstance(masking, Marginal) or (isinstance(masking, Baseline) and masking.row == "region")
+    return averaged and behavior.key == "local"
 
 
 def _visible(term: Term, everything: Coalition) -> Coalition:
@@ -108,6 +123,7 @@ def resolve(
     *,
     max_evaluations: int,
     random_state: int = 0,
+    by_paths: bool = False,
 ) -> Effect:
     """Name the terms of each set's effect on a table, sampling partial effects that cost too much.
 
@@ -120,6 +136,8 @@ def resolve(
         Recombined rows that may be sent to the model.
     random_state : int
         Seed of the orders of arrival.
+    by_paths : bool
+        Whether the model is a tree ensemble whose attributions are exact whatever the number of players.
     """
     layout = influence.layout(table)
     if isinstance(masking, Accumulated):
@@ -128,12 +146,28 @@ def resolve(
         return _whole_effect(masking, behavior, interaction, layout, table)
     if isinstance(behavior, Sensitivity) and behavior.total == "jansen" and isinstance(interaction, Full):
         return Effect(masking, behavior, layout, _jansen(masking, layout))
+    if by_paths and _has_paths(masking, behavior, interaction, layout):
+        return Effect(masking, behavior, layout, _path_terms(masking, interaction, layout), by_paths=True)
     if isinstance(interaction, Partial) and len(layout.players) > MAX_EXACT_PLAYERS:
         return _sampled(masking, behavior, interaction, layout, table, max_evaluations, random_state)
     terms = tuple(interaction.terms(layout.players, members) for members in layout.sets)
     if isinstance(interaction, Partial) and _rows(masking, table, _coalitions(table, terms)) > max_evaluations:
         return _sampled(masking, behavior, interaction, layout, table, max_evaluations, random_state)
     return Effect(masking, behavior, layout, terms)
+
+
+def _has_paths(masking: Masking, behavior: Behavior, interaction: Interaction, layout: Layout) -> bool:
+    """Shapley values of single players against single rows; for a few players their coalitions cost less."""
+    most = MAX_EXACT_PLAYERS if isinstance(masking, Baseline) else len(layout.players)
+    single = isinstance(interaction, Partial) and layout.order == 1
+    return single and _is_averaged(masking, behavior) and MIN_PATH_PLAYERS <= len(layout.players) <= most
+
+
+def _path_terms(masking: Masking, interaction: Interaction, layout: Layout) -> tuple[Terms, ...]:
+    """Paths need no coalitions, but for other rows a region's baseline is one fixed row, whose effects are terms."""
+    if not isinstance(masking, Baseline):
+        return ({},) * len(layout.sets)
+    return tuple(interaction.terms(layout.players, members) for members in layout.sets)
 
 
 def _coalitions(table: Table, terms: Iterable[Terms]) -> set[Coalition]:

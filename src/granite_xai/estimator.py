@@ -161,7 +161,8 @@ class Granite(BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         """Tables with text, categories and missing values are welcome; no target is required."""
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self.missing != "error" and accepts_missing(self.model)
+        loaded_without = self.model is None
+        tags.input_tags.allow_nan = self.missing != "error" and not loaded_without and accepts_missing(self.model)
         tags.input_tags.string = True
         tags.input_tags.categorical = True
         tags.target_tags.required = False
@@ -191,7 +192,8 @@ class Granite(BaseEstimator):
 
     def _ask(self, X: Any, y: Any, sample_weight: Any, record: Diagnostics) -> Ask:
         """Check everything that the data alone decide, then probe the model."""
-        partitioner = self._partitioner()
+        tree = self._tree()
+        partitioner = self._partitioner(tree)
         resources = self._resources()
         resolve_jobs(self.n_jobs)
         influence = self._influence()
@@ -210,14 +212,18 @@ class Granite(BaseEstimator):
             diagnostics=record,
         )
         target = read_target(y, everyone, predictor, *(question.first.behavior for question, _ in questions))
-        table = everyone.take(rows) if len(rows) < everyone.n_rows else everyone
-        if isinstance(partitioner, Tree):
-            partitioner.columns(table)
+        table = everyone.take(rows)  # always a copy: what is written into X later must not change the fit
+        for grower in (tree, partitioner):
+            if isinstance(grower, Tree):
+                grower.columns(table)
+        reads = getattr(partitioner, "effects", None)
+        also = () if reads is None else tuple(reads(table, predictor, resources, seed))
         comparisons = tuple(question.compare(table, predictor, resources, seed) for question, _ in questions)
         for text in table.notices:
             record.remember(text)
         constant = [column.name for column in table.columns if len(column.levels) + column.missing.any() < 2]
         record.note("constant_columns", constant)
+        record.note("candidates", dict.fromkeys(table.names, 0))  # stays so where no split is tried
         return Ask(
             table=table,
             predictor=predictor,
@@ -227,6 +233,8 @@ class Granite(BaseEstimator):
             comparisons=comparisons,
             question_weights=tuple(weight for _, weight in questions),
             partitioner=partitioner,
+            tree=tree,
+            also=also,
             missing=missing,
             resources=resources,
             n_jobs=self.n_jobs,
@@ -235,7 +243,7 @@ class Granite(BaseEstimator):
             diagnostics=record,
         )
 
-    def _partitioner(self) -> Any:
+    def _partitioner(self, tree: Tree) -> Any:
         if self.partitioner is not None:
             if not hasattr(self.partitioner, "partition"):
                 raise InputError(
@@ -245,6 +253,10 @@ class Granite(BaseEstimator):
                     hint="Pass None or an object of gx.partitioners.",
                 )
             return self.partitioner
+        return tree
+
+    def _tree(self) -> Tree:
+        """The tree that the options describe; other partitioners word their regions with it."""
         return Tree(
             max_depth=self.max_depth,
             min_samples_leaf=self.min_samples_leaf,
@@ -321,6 +333,9 @@ class Granite(BaseEstimator):
             state["feature_names_in_"] = np.array(fitted.table.names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
+        for name in self._fitted.learned if hasattr(self, "_fitted") else ():
+            self.__dict__.pop(name, None)  # what another partitioner learned
+        state.update(fitted.learned)
         self.__dict__.update(state)
 
     def _read(self, X: Any) -> Table:

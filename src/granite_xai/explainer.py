@@ -21,6 +21,7 @@ from granite_xai.operators.interaction import INTERACTIONS, Additive, Full, Inte
 from granite_xai.operators.masking import MASKINGS, Masking
 from granite_xai.options import choose
 from granite_xai.recombined.evaluations import Evaluations
+from granite_xai.recombined.routes import find_route
 from granite_xai.reference import fit_reference
 from granite_xai.requests import evaluate, request
 from granite_xai.resources import Resources, one_blas_thread
@@ -112,6 +113,7 @@ class Explainer:
             table,
             max_evaluations=resources.max_evaluations,
             random_state=random_state,
+            by_paths=isinstance(self.interaction, Partial) and find_route(predictor, table).attributes,
         )
 
     def explain(
@@ -176,16 +178,16 @@ def regional_part(region: int, name: str, effect: Effect, evaluations: Evaluatio
     splits = Splits.whole(evaluations.weights)
     game = RegionalGame(effect.behavior, masked_model(effect.masking, evaluations, splits), evaluations, splits)
     values = _effects(game, effect.combined, evaluations)
-    base = game(frozenset())
-    pivot = evaluations.pivot if effect.behavior.key == "local" else 0.0
     local = effect.behavior.per_row
+    pivot = evaluations.pivot if effect.behavior.key == "local" else 0.0
+    base = np.broadcast_to(game(frozenset())[0, : None if local else 1] + pivot, evaluations.n_rows if local else 1)
     return Part(
         region,
         name,
         rows if local else None,
         values,
         _errors(game, effect, evaluations, values),
-        float(base.ravel()[0]) + pivot,
+        base,
     )
 
 

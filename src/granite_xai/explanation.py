@@ -30,8 +30,8 @@ class Part:
     values : (n, sets) or (sets,) float
     errors : same shape
         Standard errors; 0 where exact.
-    base : float
-        The value of the empty coalition, to which partial effects add up.
+    base : (n,) or (1,) float
+        The value of the empty coalition, from which partial effects are counted: one for each row, or one.
     """
 
     region: int
@@ -39,7 +39,7 @@ class Part:
     rows: IntArray | None
     values: FloatArray
     errors: FloatArray
-    base: float
+    base: FloatArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,7 +119,7 @@ class Explanation:
                 hint="use to_shapiq for interactions",
             )
         order = np.argsort(np.concatenate([part.rows for part in chosen if part.rows is not None]), kind="stable")
-        base = np.concatenate([np.full(len(part.values), part.base) for part in chosen])[order]
+        base = np.concatenate([part.base for part in chosen])[order]
         names = [label for (label,) in self.sets]
         return shap.Explanation(
             values=self.of(chosen[0].name), base_values=base, data=self._data(names), feature_names=names
@@ -137,19 +137,19 @@ class Explanation:
         """
         shapiq = _package("shapiq")
         chosen = [part for part in self.parts if part.name == (name or self.names[0])]
-        part, values = _values_of(chosen, row)
+        values, base = _values_of(chosen, row)
         players = list(dict.fromkeys(label for names in self.sets for label in names))
         lookup = {tuple(players.index(label) for label in names): i for i, names in enumerate(self.sets)}
         lookup_with_empty = {(): len(values), **lookup}
         order = max(map(len, self.sets))
         return shapiq.InteractionValues(
-            values=np.append(values, part.base),
+            values=np.append(values, base),
             interaction_lookup=lookup_with_empty,
             index="SV" if order == 1 else "STII",
             max_order=order,
             min_order=0,
             n_players=len(players),
-            baseline_value=part.base,
+            baseline_value=base,
         )
 
     def _local(self, name: str | None, method: str) -> list[Part]:
@@ -165,7 +165,8 @@ class Explanation:
     def _data(self, names: Sequence[str]) -> Any:
         """The rows' own values where every set is a numeric column; otherwise nothing."""
         columns = {column.name: column for column in self.table.columns}
-        if not all(name in columns and columns[name].kind == "numeric" for name in names):
+        loaded_without = not self.table.n_rows
+        if loaded_without or not all(name in columns and columns[name].kind == "numeric" for name in names):
             return None
         return np.column_stack([columns[name].values for name in names])
 
@@ -191,13 +192,14 @@ def _joined(columns: Sequence[Any]) -> Any:
     return [cell for column in columns for cell in column]
 
 
-def _values_of(parts: Sequence[Part], row: int | None) -> tuple[Part, FloatArray]:
+def _values_of(parts: Sequence[Part], row: int | None) -> tuple[FloatArray, float]:
+    """Values and base of one row, or of one region where there is one number a set."""
     for part in parts:
         if part.rows is None and (row is None or part.region == row):
-            return part, part.values
+            return part.values, float(part.base[0])
         if part.rows is not None and (row is None or row in part.rows):
             at = 0 if row is None else int(np.flatnonzero(part.rows == row)[0])
-            return part, part.values[at]
+            return part.values[at], float(part.base[at])
     raise InputError(f"row={row} is not among the explained rows or regions.", code="P04", argument="row")
 
 

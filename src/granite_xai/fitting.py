@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -26,9 +26,9 @@ from granite_xai.objective import Objective, Shares, shares
 from granite_xai.operators.behavior import Risk, Sensitivity
 from granite_xai.operators.influence import Interactions, Layout
 from granite_xai.operators.interaction import Additive, Whole
-from granite_xai.partition.nodes import Leaf, Node
+from granite_xai.partition.nodes import Leaf
+from granite_xai.partition.problem import Found, Problem
 from granite_xai.partition.regions import Partition
-from granite_xai.partition.tree import Problem
 from granite_xai.recombined.agnostic import Extent
 from granite_xai.recombined.evaluations import Evaluations
 from granite_xai.reference import Reference, fit_reference
@@ -39,8 +39,10 @@ from granite_xai.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from granite_xai.diagnostics import Diagnostics
+    from granite_xai.effects import Effect
     from granite_xai.frames import Table
     from granite_xai.models import Predictor
+    from granite_xai.partition.tree import Tree
 
 THIN = 5
 """Rows below which a bin of a region is called thin."""
@@ -49,8 +51,8 @@ THIN = 5
 class Partitioner(Protocol):
     """Anything that divides the rows of a problem by rules."""
 
-    def partition(self, problem: Problem) -> Node:
-        """The tree of regions."""
+    def partition(self, problem: Problem) -> Found:
+        """The regions, and what else was learned."""
         ...
 
 
@@ -66,6 +68,8 @@ class Ask:
     comparisons: tuple[Comparison, ...]
     question_weights: tuple[float, ...]
     partitioner: Partitioner
+    tree: Tree
+    also: tuple[Effect, ...]
     missing: bool
     resources: Resources
     n_jobs: int | None
@@ -94,6 +98,7 @@ class Fitted:
     fidelity: float
     global_fidelity: float
     missing: bool
+    learned: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def silent(self) -> bool:
@@ -110,6 +115,7 @@ def run(ask: Ask) -> Fitted:
     """Ask the model, search for regions, and describe them."""
     record = ask.diagnostics
     effects = [side for comparison in ask.comparisons for side in (comparison.first, comparison.second)]
+    effects += ask.also
     readings = set().union(*(effect.readings() for effect in effects))
     changes = set().union(*(effect.changes() for effect in effects))
     reference = fit_reference(readings, changes, ask.table, ask.weights, ask.seed)
@@ -129,12 +135,14 @@ def run(ask: Ask) -> Fitted:
             y=ask.y,
             resources=ask.resources,
             seconds_per_row=ask.probed.seconds_per_row,
+            n_jobs=ask.n_jobs,
+            diagnostics=record,
         )
     with record.stage("search"), one_blas_thread():
-        roots, floors = _measure(ask, evaluations, extent)
+        roots, floors, error = _measure(ask, evaluations, extent)
         scaled = shares(ask.comparisons, ask.question_weights, roots, floors, ask.objective, evaluations)
-        node = _search(ask, evaluations, scaled, bool(np.all(roots <= floors)))
-    partition = Partition(node, ask.table.names)
+        found = _search(ask, evaluations, scaled, error)
+    partition = found.partition
     regions = partition.apply(ask.table)
     rows = [np.flatnonzero(regions == k) for k in range(len(partition))]
     _note_bins(ask, evaluations, rows)
@@ -157,6 +165,7 @@ def run(ask: Ask) -> Fitted:
             fidelity=fidelity(evaluations, layout.players, order, rows),
             global_fidelity=fidelity(evaluations, layout.players, order, everyone),
             missing=ask.missing,
+            learned=found.learned,
         )
 
 
@@ -166,12 +175,13 @@ def _order(comparisons: Sequence[Comparison]) -> int:
     return interaction.order if isinstance(interaction, Interactions) else 1
 
 
-def _measure(ask: Ask, evaluations: Evaluations, extent: Extent) -> tuple[FloatArray, FloatArray]:
-    """Disagreement of each question on all rows, and its noise floor."""
+def _measure(ask: Ask, evaluations: Evaluations, extent: Extent) -> tuple[FloatArray, FloatArray, float]:
+    """Disagreement of each question on all rows, its noise floor, and the noise of one prediction."""
     single = ask.predictor.native_float32 or extent.single_precision
     error = noise_delta(ask.probed, extent.scale, single)
     splits = Splits.whole(evaluations.weights)
-    roots = np.array([comparison.regional(evaluations, splits)[0, 0] for comparison in ask.comparisons])
+    with np.errstate(over="ignore", invalid="ignore"):  # an overflow is named below (N06)
+        roots = np.array([comparison.regional(evaluations, splits)[0, 0] for comparison in ask.comparisons])
     floors = np.array([_floor(comparison, evaluations, error) for comparison in ask.comparisons])
     labels = [comparison.question.label for comparison in ask.comparisons]
     ask.diagnostics.note("noise_floor", dict(zip(labels, floors.tolist(), strict=True)))
@@ -183,7 +193,7 @@ def _measure(ask: Ask, evaluations: Evaluations, extent: Extent) -> tuple[FloatA
             argument="model",
             hint="Rescale the predictions.",
         )
-    return roots, floors
+    return roots, floors, error
 
 
 def _floor(comparison: Comparison, evaluations: Evaluations, error: float) -> float:
@@ -208,11 +218,23 @@ def _floor(comparison: Comparison, evaluations: Evaluations, error: float) -> fl
     return total
 
 
-def _search(ask: Ask, evaluations: Evaluations, scaled: Shares, silent: bool) -> Node:
-    """The tree of regions; one leaf when there is nothing to explain (C4)."""
-    if silent:
-        return Leaf(ask.table.n_rows, 1.0, 0.0, "nothing to explain")
-    problem = Problem(ask.table, evaluations, scaled, ask.missing, ask.resources, ask.n_jobs, ask.diagnostics)
+def _search(ask: Ask, evaluations: Evaluations, scaled: Shares, error: float) -> Found:
+    """The regions; one when there is nothing to explain (C4), but for partitioners that have an end of their own."""
+    problem = Problem(
+        table=ask.table,
+        evaluations=evaluations,
+        shares=scaled,
+        missing=ask.missing,
+        resources=ask.resources,
+        n_jobs=ask.n_jobs,
+        diagnostics=ask.diagnostics,
+        predictor=ask.predictor,
+        tree=ask.tree,
+        error=error,
+        seed=ask.seed,
+    )
+    if problem.silent and not getattr(ask.partitioner, "always", False):
+        return Found(Partition(Leaf(ask.table.n_rows, 1.0, 0.0, "nothing to explain"), ask.table.names))
     return ask.partitioner.partition(problem)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -50,8 +50,10 @@ class Objective:
             raise unknown("normalize", self.normalize, ("root", "variance"))
         if isinstance(self.questions, Mapping):
             object.__setattr__(self, "questions", tuple(self.questions.items()))
-        elif not isinstance(self.questions, str | Disagreement):
+        elif isinstance(self.questions, Sequence) and not isinstance(self.questions, str):
             object.__setattr__(self, "questions", tuple(self.questions))
+        elif not isinstance(self.questions, str | Disagreement):
+            raise unknown("question", self.questions, questions())
 
     def weighted(self, influence: Influence | None = None) -> tuple[tuple[Disagreement, float], ...]:
         """The questions as objects with their weights; those given by name get this influence."""
@@ -73,6 +75,19 @@ def _weighted(entry: Any, influence: Influence | None) -> tuple[Disagreement, fl
     return question, weight
 
 
+class Measure(Protocol):
+    """What a region has too much of: the disagreement of a question, or the scatter of some vectors."""
+
+    def regional(self, evaluations: Evaluations, splits: Splits) -> FloatArray:
+        """``R`` of both sides of every split, shape (K, 2)."""
+        ...
+
+    @property
+    def widest(self) -> int:
+        """Arrays of one value a split and row that are held at once."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Shares:
     """An objective on one table: every region's share of the disagreement on all rows.
@@ -81,7 +96,7 @@ class Shares:
 
     Parameters
     ----------
-    comparisons : the questions, resolved
+    comparisons : the questions, resolved (or other measures of a region)
     factors : (Q,) float
         ``w_q / R_q(all rows)``; 0 for a question at its noise floor.
     floors : (Q,) float
@@ -92,7 +107,7 @@ class Shares:
         Whether regions count by their mass.
     """
 
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[Measure, ...]
     factors: FloatArray
     floors: FloatArray
     total: float

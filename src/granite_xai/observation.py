@@ -86,7 +86,7 @@ def evaluate_rows(
         shares = _scaled(fitted, everywhere)
         whole = Splits.whole(everywhere.evaluations.weights)
         total = float(shares.of(shares.disagreements(everywhere.evaluations, whole), whole.mass)[0, 0])
-        losses = _losses_by_row(shares, everywhere.evaluations, whole)
+        losses = _losses_by_row(shares, everywhere, whole)
     counts = np.bincount(regions, minlength=len(fitted.partition))
     regional = np.zeros(len(counts))
     by_region = np.zeros(len(counts)) if losses is not None else np.full(len(counts), np.nan)
@@ -118,11 +118,12 @@ def _scaled(fitted: Fitted, observed: Observation) -> Shares:
     return replace(one, factors=np.divide(weights, roots, out=np.zeros_like(roots), where=weights > 0))
 
 
-def _losses_by_row(shares: Shares, evaluations: Evaluations, whole: Splits) -> FloatArray | None:
+def _losses_by_row(shares: Shares, observed: Observation, whole: Splits) -> FloatArray | None:
     """Each row's part of the disagreement on all rows; None where a question has no value a row."""
-    if not all(comparison.first.behavior.per_row for comparison in shares.comparisons):
+    if not all(comparison.first.behavior.per_row for comparison in observed.comparisons):
         return None
-    losses = [comparison.losses(evaluations, whole)[0] for comparison in shares.comparisons]
+    evaluations = observed.evaluations
+    losses = [comparison.losses(evaluations, whole)[0] for comparison in observed.comparisons]
     scaled: FloatArray = shares.factors @ np.stack(losses)
     return scaled * evaluations.weights / shares.total
 

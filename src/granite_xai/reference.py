@@ -110,13 +110,19 @@ def _central_row(table: Table, weights: FloatArray, means: bool) -> Table:
 
 
 def central_position(column: Column, weights: FloatArray) -> int:
-    """A row that carries the column's lower median, or for nominal columns its most frequent level."""
-    shares = np.bincount(column.codes + 1, weights=weights, minlength=len(column.levels) + 1)
+    """A row that carries the column's lower median, or for nominal columns its most frequent level.
+
+    Missing values do not count, unless there is nothing else.
+    """
+    present = np.flatnonzero(column.codes >= 0)
+    if not len(present):
+        return 0
+    shares = np.bincount(column.codes[present], weights=weights[present], minlength=len(column.levels))
     if column.kind in ("nominal", "boolean"):
         code = int(np.argmax(shares))
     else:
         code = int(np.searchsorted(np.cumsum(shares) * 2, shares.sum()))
-    return int(np.flatnonzero(column.codes + 1 == code)[0])
+    return int(np.flatnonzero(column.codes == code)[0])
 
 
 def _mean(column: Column, weights: FloatArray) -> float:

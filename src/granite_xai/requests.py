@@ -4,21 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from granite_xai.effects import Effect
+from granite_xai.errors import ModelError
+from granite_xai.kernels import available
 from granite_xai.operators.masking import Baseline, Masking
 from granite_xai.recombined.agnostic import Extent, evaluate_plan
 from granite_xai.recombined.evaluations import Coordinates, Evaluations, Matrix
 from granite_xai.recombined.plan import Plan, plan
+from granite_xai.recombined.routes import Route, find_route
 from granite_xai.recombined.shapley import Attributions, Spread
 from granite_xai.reference import Reading, Reference, Steps
 from granite_xai.resources import Resources, require_evaluations, require_memory
 from granite_xai.typing import Attribution, Coalition, FloatArray, IntArray, Terms
 
 if TYPE_CHECKING:
+    from granite_xai.diagnostics import Diagnostics
     from granite_xai.frames import Table
     from granite_xai.models import Predictor
 
@@ -40,10 +45,11 @@ class Request:
     fixed: set[Reading]
     readings: set[Reading]
 
-    def rows(self, table: Table) -> int:
-        """Rows sent to the model: predictions, recombined rows, rows against a baseline."""
+    def rows(self, table: Table, recombined: bool = True) -> int:
+        """Rows sent to the model: predictions, rows against a baseline, and recombined rows unless trees give them."""
         baseline = sum(len(table.distinct(sorted(visible))[1]) if visible else 1 for _, visible in self.fixed)
-        return table.n_rows * (1 + 2 * len(self.changes)) + self.kept.rows + self.streamed.rows + baseline
+        planned = self.kept.rows + self.streamed.rows if recombined else 0
+        return table.n_rows * (1 + 2 * len(self.changes)) + planned + baseline
 
     @property
     def changes(self) -> set[int]:
@@ -62,8 +68,13 @@ class Request:
 
     @property
     def attributions(self) -> dict[Attribution, Terms]:
-        """The attributions wanted, and the coalitions each sums up."""
+        """The attributions wanted, and the coalitions each sums up (none for those read from paths)."""
         return {term: terms for effect in self.effects for term, terms in effect.attributions.items()}
+
+    @property
+    def by_paths(self) -> list[Attribution]:
+        """The attributions that the paths of a tree ensemble give."""
+        return [term for term in self.attributions if term.kind == "paths"]
 
     @property
     def draws(self) -> dict[Attribution, list[Terms]]:
@@ -102,22 +113,30 @@ def evaluate(
     y: FloatArray | None,
     resources: Resources,
     seconds_per_row: float | None = None,
+    n_jobs: int | None = None,
+    diagnostics: Diagnostics | None = None,
 ) -> tuple[Evaluations, Extent]:
-    """Send every planned row to the model once, after checking that the plan fits the limits."""
-    rows = asked.rows(table)
+    """Evaluate every planned row once, after checking that the plan fits the limits."""
+    route = find_route(predictor, table, diagnostics).for_plans(asked.kept, asked.streamed)
+    count = len(asked.kept.stores) + len(asked.streamed.stores)
+    if diagnostics is not None:
+        diagnostics.note("evaluations", route.note(count))
+    rows = asked.rows(table, recombined=route.trees is None)
     require_evaluations(resources, rows, None if seconds_per_row is None else rows * seconds_per_row)
     require_memory(resources, asked.bytes, "the model's evaluations")
     everything = frozenset(range(table.n_columns))
     extent = Extent()
-    predictions = extent.see(predictor.on_rows(table))
+    predictions = extent.see(route.predictions())
     pivot = float(np.average(predictions, weights=weights))
     predictions = predictions - pivot
-    attributions = Attributions(asked.attributions, predictions, everything)
+    summed = {term: terms for term, terms in asked.attributions.items() if term.kind != "paths"}
+    attributions = Attributions(summed, predictions, everything)
     spread = Spread(predictions, weights, everything)
     sums: list[Attributions | Spread] = [attributions, *([spread] if asked.draws else [])]
     matrices: dict[Coalition, Matrix] = {}
+    source = partial(route.matrix, fast=route.fast(count), n_jobs=n_jobs)
     for planned, keep in ((asked.kept, True), (asked.streamed, False)):
-        for store, matrix in evaluate_plan(predictor, table, planned, resources, extent, pivot):
+        for store, matrix in evaluate_plan(source, planned, resources, extent, pivot):
             for each in sums:
                 each.add(store, matrix)
             if keep:
@@ -134,7 +153,7 @@ def evaluate(
             matrices=matrices,
             bins=bins,
             fixed=fixed,
-            attributions=attributions.values,
+            attributions={**attributions.values, **_by_paths(route, asked.by_paths, n_jobs)},
             changes={i: _changes(predictor, table, reference.steps.get(i), i, extent) for i in asked.changes},
             errors={term: spread.errors(terms) for term, terms in asked.draws.items()},
             everything=everything,
@@ -142,6 +161,24 @@ def evaluate(
         ),
         extent,
     )
+
+
+def _by_paths(route: Route, wanted: Sequence[Attribution], n_jobs: int | None) -> dict[Attribution, FloatArray]:
+    """Attributions from the paths of the trees, all sets of the same players in one walk."""
+    found: dict[Attribution, FloatArray] = {}
+    for players in dict.fromkeys(term.players for term in wanted):
+        terms = [term for term in wanted if term.players == players]
+        if route.trees is None:
+            raise ModelError(
+                f"exact attributions were planned from the model's trees, but {route.reason}.",
+                code="M23",
+                argument="model",
+                hint="Fit again: the model or the kind of table has changed.",
+            )
+        places = [players.index(term.members[0]) for term in terms]
+        values = route.trees.attributions(players, places, fast=available(), n_jobs=n_jobs)
+        found.update(zip(terms, values, strict=True))
+    return found
 
 
 def _against(predictor: Predictor, table: Table, reference: Reference, reading: Reading) -> FloatArray:

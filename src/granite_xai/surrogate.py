@@ -13,6 +13,7 @@ from granite_xai.bins import sortable
 from granite_xai.engine.games import RegionalGame
 from granite_xai.engine.masked import masked_model
 from granite_xai.engine.membership import Splits
+from granite_xai.frames import require_rows
 from granite_xai.operators.behavior import Local
 from granite_xai.operators.interaction import Additive, Players, subsets, union
 from granite_xai.operators.masking import Marginal
@@ -139,6 +140,7 @@ class Surrogate:
         """``F_T`` at new rows: the model's mean over the region's fitting rows with the visible columns replaced."""
         if predictor is None:
             raise ValueError("effects of several columns need the model")
+        require_rows(self.table, "exact=True, or a surrogate with effects of several columns,")
         codes, donors = table.distinct(sorted(visible))
         shares = self.weights[region.rows] / self.weights[region.rows].sum()
         values = np.empty(len(donors))

@@ -141,7 +141,7 @@ def _as_labels(values: Any, predictor: Predictor) -> FloatArray:
 def _as_numbers(values: Any) -> FloatArray:
     """Numbers as float64; text that looks like a number, dates and complex numbers are none."""
     if values.dtype.kind in "biuf":
-        return np.asarray(values, dtype=np.float64)
+        return np.array(values, dtype=np.float64)  # a copy: y is the caller's
     cells = values.tolist() if values.dtype == object else []
     if cells and all(isinstance(cell, Real | np.bool_) for cell in cells):
         return np.array([float(cell) for cell in cells])

@@ -29,10 +29,11 @@ class Total(NamedTuple):
 
 
 class Attribution(NamedTuple):
-    """Pairwise attributions ``Phi[n, m]`` of a set, already summed over all coalitions: a term of its own."""
+    """Pairwise attributions ``Phi[n, m]`` of a set among some players, already summed over all coalitions."""
 
     kind: str
     members: tuple[Coalition, ...]
+    players: tuple[Coalition, ...] = ()
 
 
 class Change(NamedTuple):

@@ -168,7 +168,9 @@ def test_pairs_of_three_columns_agree_up_to_the_one_interaction_of_order_three()
 @pytest.mark.parametrize("interaction", ["pure", "partial", "full"])
 @pytest.mark.parametrize("behavior", BEHAVIORS, ids=repr)
 @pytest.mark.parametrize("influence", [Joint({"g": [0, 1]}), Interactions(2)], ids=["joint", "pairs"])
-def test_theorem_3_for_groups_and_pairs(influence: Any, behavior: Any, interaction: str, data: tuple[Array, Array]) -> None:
+def test_theorem_3_for_groups_and_pairs(
+    influence: Any, behavior: Any, interaction: str, data: tuple[Array, Array]
+) -> None:
     """The gap of two maskings is the explanation of the difference of their games, because operators are additive."""
     X, y = data
     exact = Conditional("exact")
@@ -186,9 +188,7 @@ def explained(nu: Values, influence: Any, interaction: str) -> list[Any]:
     """Joint effects of ({0, 1}, 2, 3) or of all pairs, from the definitions."""
     if isinstance(influence, Joint):
         blocks = [GROUP, frozenset({2}), frozenset({3})]
-        merged = {
-            part: nu[frozenset().union(*(blocks[i] for i in part))] for part in subsets(range(len(blocks)))
-        }
+        merged = {part: nu[frozenset().union(*(blocks[i] for i in part))] for part in subsets(range(len(blocks)))}
         last = frozenset(range(3))
         chosen = {
             "pure": lambda i: merged[frozenset({i})] - merged[frozenset()],
@@ -198,9 +198,7 @@ def explained(nu: Values, influence: Any, interaction: str) -> list[Any]:
         return [chosen(i) for i in range(3)]
     delta = mobius(nu)
     weight = {"pure": lambda t: float(t == 2), "full": lambda t: 1.0, "partial": TAU["shapley-taylor"]}[interaction]
-    return [
-        sum(weight(len(T)) * delta[T] for T in delta if S <= T) for S in map(frozenset, combinations(range(4), 2))
-    ]
+    return [sum(weight(len(T)) * delta[T] for T in delta if S <= T) for S in map(frozenset, combinations(range(4), 2))]
 
 
 @pytest.mark.parametrize("masking", MASKINGS, ids=repr)
@@ -218,9 +216,7 @@ def test_groups_of_one_column_are_individual_effects(
 
 @pytest.mark.parametrize("masking", MASKINGS, ids=repr)
 @pytest.mark.parametrize("behavior", BEHAVIORS, ids=repr)
-def test_a_group_of_all_columns_leaves_no_disagreement(
-    behavior: Any, masking: Any, data: tuple[Array, Array]
-) -> None:
+def test_a_group_of_all_columns_leaves_no_disagreement(behavior: Any, masking: Any, data: tuple[Array, Array]) -> None:
     X, y = data
     everyone = Joint({"everyone": list(range(4))})
     pure, partial, full = (

@@ -23,7 +23,14 @@ MASKINGS = [
     Baseline((0.5, 1.0, -0.25)),
     Baseline("region"),
 ]
-BEHAVIORS = [Local(), Sensitivity(), Risk("squared"), Risk("absolute")]
+BEHAVIORS = [
+    Local(),
+    Sensitivity(),
+    Risk("squared"),
+    Risk("absolute"),
+    Risk("squared", average="loss"),
+    Risk("squared", pointwise=True),
+]
 REGION = np.arange(10, 55)
 
 
@@ -75,7 +82,9 @@ def test_each_operator_is_its_own_main_effect_plus_weighted_interactions(
 def test_the_weights_are_never_negative_when_the_first_operator_is_the_fuller_one(S: frozenset[int]) -> None:
     """Against the baseline 0, a row of ones plays the unanimity game of S: its gap is the weight itself."""
     X = np.vstack([np.zeros(4), np.ones(4)])
-    phi = {key: effects(Baseline((0.0,) * 4), "local", key, lambda X: X[:, sorted(S)].prod(axis=1), X) for key in WEIGHTS}
+    phi = {
+        key: effects(Baseline((0.0,) * 4), "local", key, lambda X: X[:, sorted(S)].prod(axis=1), X) for key in WEIGHTS
+    }
     for first, second in FULLER_FIRST:
         gap = phi[first][1] - phi[second][1]
         expected = WEIGHTS[first](len(S)) - WEIGHTS[second](len(S))
@@ -85,7 +94,7 @@ def test_the_weights_are_never_negative_when_the_first_operator_is_the_fuller_on
 
 @pytest.mark.parametrize("seed", range(3))
 def test_pure_partial_and_full_are_ordered_where_no_interaction_is_negative(seed: int) -> None:
-    coefficients = {S: c for S, c in zip(subsets(range(4)), np.random.default_rng(seed).exponential(size=16), strict=True)}
+    coefficients = dict(zip(subsets(range(4)), np.random.default_rng(seed).exponential(size=16), strict=True))
 
     def positive(X: Array) -> Array:
         return sum(c * X[:, sorted(S)].prod(axis=1) for S, c in coefficients.items())
@@ -105,7 +114,7 @@ def test_the_game_returns_from_its_pure_interactions(data: tuple[Array, Array]) 
 
 
 def test_the_matrix_of_the_others_is_the_transpose() -> None:
-    """``R^{-S}`` is ``R^S`` transposed, and its diagonal is the prediction: full of S is prediction minus pure of -S."""
+    """``R^{-S}`` is ``R^S`` transposed, and its diagonal is the prediction."""
     X = np.random.default_rng(0).normal(size=(15, 3))
     nu = value_game("marginal", "local", model, X)
     D = frozenset(range(3))

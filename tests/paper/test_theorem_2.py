@@ -21,7 +21,9 @@ def local_disagreement(masking: Any, model: Any, X: Array, rows: Any = None) -> 
 
 def sensitivity_gap(masking: Any, model: Any, X: Array, rows: Any = None) -> float:
     """The signed sum of ``full_i - pure_i``; ``Var F - Var F_{-i}`` as in the paper."""
-    full, pure = (Explainer(masking, "sensitivity", key).explain(model, X, rows=rows).values for key in ("full", "pure"))
+    full, pure = (
+        Explainer(masking, "sensitivity", key).explain(model, X, rows=rows).values for key in ("full", "pure")
+    )
     return float(np.sum(full - pure))
 
 

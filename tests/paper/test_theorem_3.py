@@ -18,7 +18,7 @@ EXACT = Conditional("exact")
 
 
 def marginal_and_delta(X: Array) -> tuple[Values, Values]:
-    """``E[F(x_S, X_{-S})]`` and ``delta(x, S) = E[(w_{x_S}(X_{-S}) - 1) F(x_S, X_{-S})]`` by the weights of the theorem."""
+    """``E[F(x_S, X_{-S})]`` and ``delta(x, S) = E[(w_{x_S}(X_{-S}) - 1) F(x_S, X_{-S})]``."""
     d = X.shape[1]
     marginal, delta = {}, {}
     for S in subsets(range(d)):

@@ -49,17 +49,14 @@ class RegionalGame:
 
     def combine(self, terms: Terms) -> FloatArray:
         """The linear combination of values that makes an effect, or a gap between two effects."""
-        total: FloatArray | None = None
+        total = np.zeros(self.splits.inside.shape if self.behavior.per_row else self.splits.mass.shape)
         for term, coefficient in terms.items():
-            value = self(term)
-            if total is None:
-                total = coefficient * value
-            elif total.shape == value.shape or value.shape[0] == 1:
-                total += value if coefficient == 1.0 else coefficient * value
+            if self.behavior.key == "local" and isinstance(term, frozenset) and term not in self.shared:
+                self.masked.add(total, coefficient, term)
+            elif coefficient == 1.0:
+                total += self(term)
             else:
-                total = total + coefficient * value
-        if total is None:
-            return np.zeros((1, self.evaluations.n_rows if self.behavior.per_row else 2))
+                total += coefficient * self(term)
         return total
 
     def _change(self, term: Change) -> FloatArray:

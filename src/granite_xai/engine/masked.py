@@ -12,7 +12,6 @@ The outer side is the total minus the inner one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -20,6 +19,7 @@ import numpy as np
 
 from granite_xai.engine.centres import central_rows
 from granite_xai.engine.membership import Splits
+from granite_xai.engine.sides import add_looked_up, add_own_side
 from granite_xai.operators.masking import Baseline, Masking
 from granite_xai.recombined.evaluations import Evaluations, Matrix
 from granite_xai.typing import Attribution, Coalition, FloatArray, IntArray, PairLoss
@@ -30,6 +30,10 @@ class MaskedModel(Protocol):
 
     def __call__(self, coalition: Coalition) -> FloatArray:
         """Shape (K, n), or (1, n) where it does not depend on the split."""
+        ...
+
+    def add(self, out: FloatArray, coefficient: float, coalition: Coalition) -> None:
+        """Add a multiple of ``F_T`` to an array of shape (K, n)."""
         ...
 
     def mean_loss(self, coalition: Coalition, loss: PairLoss) -> FloatArray:
@@ -98,60 +102,112 @@ class _Averaged:
         phi = self.evaluations.attributions[term]
         return self._shown(frozenset(), Matrix(phi, np.arange(len(phi))))
 
-    def _blocks(self, coalition: Coalition) -> Iterator[IntArray | slice]:
-        """Rows of each bin of the visible columns; all rows at once when there is one bin."""
-        bins = self.evaluations.bins.get((self.masking, coalition))
-        if bins is None:
-            yield slice(None)
+    def add(self, out: FloatArray, coefficient: float, coalition: Coalition) -> None:
+        """Add a multiple of ``F_T`` to an array of shape (K, n), in one pass."""
+        evaluations, splits = self.evaluations, self.splits
+        if not coalition or coalition == evaluations.everything:
+            out += coefficient * self(coalition)
             return
-        for number in np.unique(bins):
-            yield np.flatnonzero(bins == number)
+        store, shown = evaluations.places[coalition]
+        matrix = evaluations.matrices[store]
+        if shown:
+            add_looked_up(out, coefficient, self.tables(coalition, matrix), matrix.codes, splits.inside)
+        else:
+            sums, total, scales, bins = self._sums(coalition, matrix.codes, matrix.values)
+            add_own_side(out, coefficient, sums, total, scales, bins, splits.inside)
 
-    def _shown(self, coalition: Coalition, matrix: Matrix) -> FloatArray:
-        splits, n_values = self.splits, len(matrix.values)
-        inner, outer = (np.zeros((len(splits.mass), n_values)) for _ in range(2))
-        for rows in self._blocks(coalition):
-            present = slice(None) if isinstance(rows, slice) else np.unique(matrix.codes[rows])
+    def tables(self, coalition: Coalition, matrix: Matrix) -> tuple[FloatArray, FloatArray]:
+        """``F_S`` at every distinct value of S, for the inner and the outer side, each (K, U)."""
+        splits, bins = self.splits, self._bins(coalition)
+        if bins is None:
+            sums = splits.inner @ matrix.values.T
+            rest = (splits.weights @ matrix.values.T) - sums
+            inner, outer = splits.scales
+            return sums * inner, rest * outer
+        tables = np.zeros((len(splits.mass), len(matrix.values))), np.zeros((len(splits.mass), len(matrix.values)))
+        for rows in bins.blocks():
+            present = np.unique(matrix.codes[rows])
             block = matrix.values[present][:, rows].T
             sums = splits.inner[:, rows] @ block
-            total = splits.weights[rows] @ block
-            inner[:, present] = sums / _safe(splits.inner[:, rows].sum(axis=1))
-            outer[:, present] = (total - sums) / _safe(splits.outer[:, rows].sum(axis=1))
-        return splits.pick(inner[:, matrix.codes], outer[:, matrix.codes])
+            rest = (splits.weights[rows] @ block) - sums
+            inner, outer = _scales(splits, rows)
+            tables[0][:, present], tables[1][:, present] = sums * inner, rest * outer
+        return tables
+
+    def _shown(self, coalition: Coalition, matrix: Matrix) -> FloatArray:
+        out = np.zeros(self.splits.inside.shape)
+        add_looked_up(out, 1.0, self.tables(coalition, matrix), matrix.codes, self.splits.inside)
+        return out
 
     def _hidden(self, coalition: Coalition, codes: IntArray, values: FloatArray) -> FloatArray:
-        splits = self.splits
-        result = np.empty(splits.inside.shape)
-        for rows in self._blocks(coalition):
-            present, order, starts = _grouped(codes[rows])
-            inside = splits.inner[:, rows]
-            shares = np.add.reduceat(inside[:, order], starts, axis=1)
-            total_shares = np.add.reduceat(splits.weights[rows][order], starts)
+        out = np.zeros(self.splits.inside.shape)
+        sums, total, scales, bins = self._sums(coalition, codes, values)
+        add_own_side(out, 1.0, sums, total, scales, bins, self.splits.inside)
+        return out
+
+    def _sums(self, coalition: Coalition, codes: IntArray, values: FloatArray) -> Sums:
+        """Sums over the inner rows of each row's bin (K, n) and over all rows of it (n,), with what they divide by."""
+        splits, bins = self.splits, self._bins(coalition)
+        if bins is None:
+            shares, total_shares, present = _shares(splits, codes, slice(None))
+            block = values if len(present) == len(values) else values[present]
+            return shares @ block, total_shares @ block, splits.scales, None
+        sums, total = np.empty(splits.inside.shape), np.empty(len(codes))
+        scales = np.empty((len(splits.mass), bins.count)), np.empty((len(splits.mass), bins.count))
+        for number, rows in enumerate(bins.blocks()):
+            shares, total_shares, present = _shares(splits, codes[rows], rows)
             block = values[present][:, rows]
-            sums = shares @ block
-            total = total_shares @ block
-            result[:, rows] = np.where(
-                splits.inside[:, rows],
-                sums / _safe(inside.sum(axis=1)),
-                (total - sums) / _safe(splits.outer[:, rows].sum(axis=1)),
-            )
-        return result
+            sums[:, rows], total[rows] = shares @ block, total_shares @ block
+            inner, outer = _scales(splits, rows)
+            scales[0][:, number], scales[1][:, number] = inner[:, 0], outer[:, 0]
+        return sums, total, scales, bins.numbers
+
+    def _bins(self, coalition: Coalition) -> Bins | None:
+        """Bins of the visible columns; None when all rows share one."""
+        found = self.evaluations.bins.get((self.masking, coalition))
+        return None if found is None else Bins.of(found)
 
     def _pairwise(self, coalition: Coalition, matrix: Matrix, loss: PairLoss, y: FloatArray) -> FloatArray:
         """Mean over references m of ``L(E_S[code(n), m], y_n)``: every pair of rows of a bin."""
-        splits, pivot = self.splits, self.evaluations.pivot
-        result = np.empty(splits.inside.shape)
-        for rows in self._blocks(coalition):
+        splits, pivot, bins = self.splits, self.evaluations.pivot, self._bins(coalition)
+        result = np.zeros(splits.inside.shape)
+        for rows in [slice(None)] if bins is None else bins.blocks():
             hybrids = matrix.values[:, rows][matrix.codes[rows]] + pivot
             losses = loss(hybrids, np.broadcast_to(y[rows][:, None], hybrids.shape)).T
-            sums = splits.inner[:, rows] @ losses
-            total = splits.weights[rows] @ losses
-            result[:, rows] = np.where(
-                splits.inside[:, rows],
-                sums / _safe(splits.inner[:, rows].sum(axis=1)),
-                (total - sums) / _safe(splits.outer[:, rows].sum(axis=1)),
-            )
+            part = np.zeros((len(splits.mass), losses.shape[1]))
+            sums, total = splits.inner[:, rows] @ losses, splits.weights[rows] @ losses
+            add_own_side(part, 1.0, sums, total, _scales(splits, rows), None, splits.inside[:, rows])
+            result[:, rows] = part
         return result
+
+
+Sums = tuple[FloatArray, FloatArray, tuple[FloatArray, FloatArray], "IntArray | None"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bins:
+    """Rows by bin: a dense number for each row, the rows in the order of their bins, and where each bin ends."""
+
+    numbers: IntArray
+    order: IntArray
+    ends: IntArray
+
+    @classmethod
+    def of(cls, bins: IntArray) -> Bins:
+        """Bins from any numbers."""
+        present, numbers = np.unique(bins, return_inverse=True)
+        numbers = numbers.reshape(-1)
+        counts = np.bincount(numbers, minlength=len(present))
+        return cls(numbers, np.argsort(numbers, kind="stable"), np.cumsum(counts))
+
+    @property
+    def count(self) -> int:
+        """How many bins have rows."""
+        return len(self.ends)
+
+    def blocks(self) -> list[IntArray]:
+        """The rows of each bin, ascending."""
+        return np.split(self.order, self.ends[:-1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +221,9 @@ class _Fixed:
         if coalition == self.evaluations.everything:
             return self.evaluations.predictions[None]
         return self.evaluations.fixed[self.masking, coalition][None]
+
+    def add(self, out: FloatArray, coefficient: float, coalition: Coalition) -> None:
+        out += coefficient * self(coalition)
 
     def mean_loss(self, coalition: Coalition, loss: PairLoss) -> FloatArray:
         return loss(self(coalition)[0] + self.evaluations.pivot, _target(self.evaluations))[None]
@@ -189,6 +248,9 @@ class _RegionBaseline:
             return evaluations.predictions[None]
         inner, outer = self._central_rows()
         return self.splits.pick(self._against(coalition, inner), self._against(coalition, outer))
+
+    def add(self, out: FloatArray, coefficient: float, coalition: Coalition) -> None:
+        out += coefficient * self(coalition)
 
     def _against(self, coalition: Coalition, baseline: IntArray) -> FloatArray:
         """``F(x_T, b)`` for the baseline row of each split."""
@@ -247,9 +309,18 @@ def _grouped(codes: IntArray) -> tuple[IntArray, IntArray, IntArray]:
     return present, order, starts
 
 
-def _safe(mass: FloatArray) -> FloatArray:
-    """A divisor: cells of an empty side are never read."""
-    return np.where(mass > 0, mass, 1.0)[:, None]
+def _shares(splits: Splits, codes: IntArray, rows: IntArray | slice) -> tuple[FloatArray, FloatArray, IntArray]:
+    """Weight of each present code among the inner rows (K, U) and among all rows (U,), and the codes."""
+    present, order, starts = _grouped(codes)
+    picked = order if isinstance(rows, slice) else rows[order]
+    inner = np.add.reduceat(splits.inner[:, picked], starts, axis=1)
+    return inner, np.add.reduceat(splits.weights[picked], starts), present
+
+
+def _scales(splits: Splits, rows: IntArray | slice) -> tuple[FloatArray, FloatArray]:
+    """One over the mass of each side among some rows, as columns; 1 for an empty side, whose cells are never read."""
+    inner, outer = splits.inner[:, rows].sum(axis=1, keepdims=True), splits.outer[:, rows].sum(axis=1, keepdims=True)
+    return 1.0 / np.where(inner > 0, inner, 1.0), 1.0 / np.where(outer > 0, outer, 1.0)
 
 
 def _target(evaluations: Evaluations) -> FloatArray:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from granite_xai.typing import BoolArray, FloatArray
+from granite_xai.engine.sides import side_sums
+from granite_xai.typing import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -20,6 +21,8 @@ class Splits:
     ----------
     inside : (K, n) bool
     weights : (n,) float, all positive
+    columns : (K,) int, optional
+        Position of the column that each split cuts, for the few that ask.
     """
 
     inside: BoolArray
@@ -27,9 +30,10 @@ class Splits:
     inner: FloatArray
     outer: FloatArray
     mass: FloatArray
+    columns: IntArray | None = None
 
     @classmethod
-    def of(cls, inside: BoolArray, weights: FloatArray) -> Splits:
+    def of(cls, inside: BoolArray, weights: FloatArray, columns: IntArray | None = None) -> Splits:
         """The batch of splits given by membership of the inner side.
 
         >>> Splits.of(np.array([[True, False, False]]), np.ones(3)).mass
@@ -37,7 +41,8 @@ class Splits:
         """
         inner = np.where(inside, weights, 0.0)
         outer = weights - inner
-        return cls(inside, weights, inner, outer, np.stack([inner.sum(axis=1), outer.sum(axis=1)], axis=1))
+        mass = np.stack([inner.sum(axis=1), outer.sum(axis=1)], axis=1)
+        return cls(inside, weights, inner, outer, mass, columns)
 
     @classmethod
     def whole(cls, weights: FloatArray) -> Splits:
@@ -52,6 +57,12 @@ class Splits:
     def divisors(self) -> FloatArray:
         """Mass of both sides, 1 where a side is empty (its cells are never read)."""
         return np.where(self.mass > 0, self.mass, 1.0)
+
+    @property
+    def scales(self) -> tuple[FloatArray, FloatArray]:
+        """One over the mass of the inner and of the outer side, as columns."""
+        scale = 1.0 / self.divisors
+        return scale[:, :1], scale[:, 1:]
 
     def pick(self, inner: FloatArray, outer: FloatArray) -> FloatArray:
         """For each split and row, the value of the row's own side."""
@@ -71,9 +82,6 @@ class Splits:
         return self.means(np.square(values - self.pick(centre[:, :1], centre[:, 1:])))
 
     def _sums(self, values: FloatArray) -> FloatArray:
-        if values.shape[0] == 1:  # the same values for every split
+        if values.shape[0] == 1 and len(self.mass) > 1:  # the same values for every split
             return np.stack([self.inner @ values[0], self.outer @ values[0]], axis=1)
-        return np.stack(
-            [np.einsum("kn,kn->k", self.inner, values), np.einsum("kn,kn->k", self.outer, values)],
-            axis=1,
-        )
+        return side_sums(values, self.weights, self.inside)

@@ -4,9 +4,27 @@ The only place that knows pandas, polars or pyarrow.
 """
 
 from granite_xai.frames.columns import Column, Kind
+from granite_xai.frames.outline import Outline, require_rows
 from granite_xai.frames.read import read_table
 from granite_xai.frames.recombine import frame, nudged, recombine
 from granite_xai.frames.rows import row_like
+from granite_xai.frames.stored import outline_from_dict, outline_to_dict, read_alike, rows_from_dict, rows_to_dict
 from granite_xai.frames.table import Table
 
-__all__ = ["Column", "Kind", "Table", "frame", "nudged", "read_table", "recombine", "row_like"]
+__all__ = [
+    "Column",
+    "Kind",
+    "Outline",
+    "Table",
+    "frame",
+    "nudged",
+    "outline_from_dict",
+    "outline_to_dict",
+    "read_alike",
+    "read_table",
+    "recombine",
+    "require_rows",
+    "row_like",
+    "rows_from_dict",
+    "rows_to_dict",
+]

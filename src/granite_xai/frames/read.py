@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -11,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from granite_xai.diagnostics import warn
 from granite_xai.errors import CellError, DataWarning, InputError, column_text, count_text, listing, rows_text
 from granite_xai.frames.agree import check_agreement, new_levels
 from granite_xai.frames.cells import Cells, UnreadableError
@@ -79,7 +79,7 @@ def read_table(
     notices += _inexact(table, cells, argument)
     notices += [] if like is None else new_levels(table, like, argument)
     for text in notices:
-        warnings.warn(text, DataWarning, stacklevel=2)
+        warn(text, DataWarning)
     return replace(table, notices=tuple(notices))
 
 
@@ -122,6 +122,9 @@ def _check_shape(container: Container, argument: str) -> None:
 
 def _kinds(kinds: Mapping[Any, str] | None, names: tuple[str, ...], container: Container) -> dict[int, Kind]:
     bare = Table(tuple(Column(name, j, "numeric", np.empty(0)) for j, name in enumerate(names)), container)
+    if kinds is not None and not isinstance(kinds, Mapping):
+        hint = "Pass kinds={column: kind}."
+        raise InputError(f"kinds={kinds!r} is not a mapping.", code="P02", argument="kinds", hint=hint)
     items = (kinds or {}).items()
     return {bare.resolve(label, "kinds"): choose(f"kinds[{label!r}]", kind, KINDS) for label, kind in items}
 

@@ -81,7 +81,8 @@ class Table:
     def take(self, rows: Sequence[int] | IntArray) -> Table:
         """The table of some rows; levels are those present there, labels stay those of the user."""
         rows = np.asarray(rows, dtype=np.intp)
-        return Table(tuple(column.take(rows) for column in self.columns), self.container.take(rows), self.notices)
+        container = self.container.take(rows)  # first: a table loaded without its rows refuses here
+        return Table(tuple(column.take(rows) for column in self.columns), container, self.notices)
 
     def select(self, positions: Sequence[int]) -> Any:
         """Some columns in the user's own library, as a copy."""

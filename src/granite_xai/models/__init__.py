@@ -41,8 +41,9 @@ def as_predictor(
     Parameters
     ----------
     model : object
-        Anything with predict, predict_proba or decision_function, a booster of xgboost or lightgbm, or a function of
-        the table. A `Predictor` is returned as it is.
+        Anything with predict, predict_proba or decision_function, a booster of xgboost or lightgbm, a model of
+        catboost, a torch module, a session of ONNX Runtime, or a function of the table. A `Predictor` is returned as
+        it is.
     output : object, optional
         The class, or the position of the output, that is explained. None: the second of two classes.
     response : {"auto", "predict", "probability", "raw"}

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from granite_xai.errors import ModelError
 from granite_xai.models.boosters import is_lightgbm, is_xgboost, read_lightgbm, read_xgboost
+from granite_xai.models.catboosts import is_catboost, read_catboost
 from granite_xai.models.estimators import is_estimator, read_estimator, takes_missing
-from granite_xai.models.outputs import Reading, reading_of_numbers
+from granite_xai.models.modules import is_module, read_module
+from granite_xai.models.outputs import SCALES, Reading, reading_of_numbers
+from granite_xai.models.sessions import is_session, read_session
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from granite_xai.models.answers import Scale
 
 _PASS_A_MODEL = "Pass a fitted estimator or a function of the table."
 
@@ -72,9 +73,7 @@ def _refuse_non_models(model: Any) -> None:
 def _read_function(model: Any, output: Any, response: str) -> Reading:
     name = getattr(model, "__name__", "<lambda>")
     label = "function" if name == "<lambda>" else f"function {name}"
-    # What a function returns is known to its author alone: the response is taken at their word.
-    scales: dict[str, Scale] = {"probability": "probability", "raw": "raw"}
-    return reading_of_numbers(model, output, label, scales.get(response, "predict"))
+    return reading_of_numbers(model, output, label, SCALES.get(response, "predict"))
 
 
 def _yes(model: Any) -> bool:
@@ -89,6 +88,9 @@ def _no(model: Any) -> bool:
 _KINDS: tuple[Kind, ...] = (
     Kind(is_xgboost, read_xgboost, _yes),
     Kind(is_lightgbm, read_lightgbm, _yes),
+    Kind(is_catboost, read_catboost, _yes),
+    Kind(is_session, read_session, _no),
+    Kind(is_module, read_module, _no),
     Kind(is_estimator, read_estimator, takes_missing),
     Kind(callable, _read_function, _no),
 )

@@ -15,14 +15,45 @@ if TYPE_CHECKING:
 
     from granite_xai.models.answers import Scale
 
+# Of models whose answers have no names or types, the response is taken at the user's word.
+SCALES: dict[str, Scale] = {"probability": "probability", "raw": "raw"}
+
+
+def as_it_is(frame: Any) -> Any:
+    """Give the model the table itself.
+
+    Examples
+    --------
+    >>> as_it_is([[1.0]])
+    [[1.0]]
+    """
+    return frame
+
+
+def as_answered(returned: Any, choice: Choice) -> tuple[Any, Choice]:
+    """Take the answer as one array.
+
+    Examples
+    --------
+    >>> as_answered([1.0], Choice("predict"))[0]
+    [1.0]
+    """
+    return returned, choice
+
 
 class Reading(NamedTuple):
-    """How a model is asked: the function that gets the table, the output taken from its answer, the words for it."""
+    """How a model is asked: the function that gets the table, the output taken from its answer, the words for it.
+
+    ``prepare`` turns the table into what the model takes, ``unpack`` the answer into one array. What they raise is an
+    error about the table or the answer, not a failure of the model.
+    """
 
     send: Callable[[Any], Any]
     choice: Choice
     label: str
     warning: str | None = None
+    prepare: Callable[[Any], Any] = as_it_is
+    unpack: Callable[[Any, Choice], tuple[Any, Choice]] = as_answered
 
 
 def reading_of_classes(
@@ -35,7 +66,7 @@ def reading_of_classes(
     >>> reading_of_classes(abs, "probability", ("no", "yes"), None).label
     "probability of class 'yes'"
     """
-    column = _position_of_class(classes, output)
+    column = position_of_class(classes, output)
     quantity = "probability" if scale == "probability" else "raw score"
     name = None if column is None else f"output {column}" if classes is None else f"class {classes[column]!r}"
     # Two unnamed columns of probabilities are those of "no" and "yes"; two unnamed scores could be anything.
@@ -84,10 +115,17 @@ def class_names(model: Any) -> tuple[Any, ...] | None:
         message = f"{type(model).__name__} predicts {len(classes)} targets at once, each with its own classes."
         hint = "Pass a function that returns the output to explain."
         raise ModelError(message, code="M02", argument="model", hint=hint)
-    return tuple(np.asarray(classes).tolist())
+    return tuple(np.asarray(classes).tolist()) or None  # regressors of catboost have classes: none
 
 
-def _position_of_class(classes: tuple[Any, ...] | None, output: Any) -> int | None:
+def position_of_class(classes: tuple[Any, ...] | None, output: Any) -> int | None:
+    """Find the class named by ``output``; without one, the second of two (M02 where there are more).
+
+    Examples
+    --------
+    >>> position_of_class(("no", "yes"), None), position_of_class(("low", "middle", "high"), "middle")
+    (1, 1)
+    """
     if classes is None:
         return _position(output)
     if output is None:

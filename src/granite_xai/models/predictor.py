@@ -69,6 +69,12 @@ class Predictor:
         self._usage = Usage()
         self._float32 = False
         self._lock = threading.Lock()
+        self.known: dict[str, Any] = {}  # what other rooms found out about the model, so that they look once
+
+    @property
+    def reading(self) -> Reading:
+        """How the model is asked: what is sent to whom, and which output is taken."""
+        return self._reading
 
     @property
     def explained_class(self) -> Any:
@@ -137,16 +143,18 @@ class Predictor:
 
     def _ask(self, frame: Any, count: int) -> FloatArray:
         """Call the model once; whatever it raises comes out as `Raised`, so that our own errors stay apart."""
+        sent = self._reading.prepare(frame)
         with self._lock:
             begin = time.perf_counter()
             try:
-                returned = self._reading.send(frame)
+                returned = self._reading.send(sent)
             except Exception as error:
                 raise Raised(error) from error
             finally:
                 self._count(count, time.perf_counter() - begin)
             # Read while the lock is held: the answer may be a buffer that the next call overwrites.
-            answer = read_answer(returned, count, self._reading.choice)
+            values, choice = self._reading.unpack(returned, self._reading.choice)
+            answer = read_answer(values, count, choice)
         self._float32 = self._float32 or answer.float32
         return answer.values
 
@@ -165,12 +173,13 @@ class Predictor:
         return values
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but the lock, which belongs to this process."""
-        return {key: value for key, value in self.__dict__.items() if key != "_lock"}
+        """Everything but the lock, which belongs to this process, and what can be found out again."""
+        return {key: value for key, value in self.__dict__.items() if key not in ("_lock", "known")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._lock = threading.Lock()
+        self.known = {}
 
 
 def _copied(frame: Any) -> Any:

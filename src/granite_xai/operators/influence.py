@@ -94,10 +94,13 @@ class Joint:
     key: ClassVar[str] = "joint"
 
     def __post_init__(self) -> None:
-        items = self.groups.items() if isinstance(self.groups, Mapping) else self.groups
+        named = isinstance(self.groups, Mapping)
+        if not named and not (isinstance(self.groups, tuple) and all(isinstance(g, tuple) for g in self.groups)):
+            raise _group_error(f"groups={self.groups!r} is not a mapping.", "Pass groups={name: [columns]}.")
+        items = self.groups.items() if named else self.groups
         groups = tuple((str(name), _as_tuple(columns) or ()) for name, columns in items)
         if not groups:
-            raise _group_error("groups is empty", "pass groups={name: [columns]}")
+            raise _group_error("groups is empty.", "Pass groups={name: [columns]}.")
         object.__setattr__(self, "groups", groups)
         object.__setattr__(self, "features", _as_tuple(self.features))
 
@@ -118,13 +121,13 @@ class Joint:
         players: dict[str, Coalition] = {}
         owner: dict[int, str] = {}
         for name, columns in self.groups:
-            positions = [table.resolve(column, "groups") for column in columns]
+            positions = [_member(table, name, column) for column in columns]
             if not positions:
-                raise _group_error(f"group {name!r} has no columns", "give each group at least one column")
+                raise _group_error(f"group {name!r} has no columns.", "Give each group at least one column.")
             for i in positions:
                 if i in owner:
-                    text = f"column {table.names[i]!r} (index {i}) is in group {owner[i]!r} and in group {name!r}"
-                    raise _group_error(text, "groups may not overlap: name each column once", (table.names[i],))
+                    text = f"column {table.names[i]!r} (index {i}) is in group {owner[i]!r} and in group {name!r}."
+                    raise _group_error(text, "Groups may not overlap: name each column once.", (table.names[i],))
                 owner[i] = str(name)
             players[str(name)] = frozenset(positions)
         return players
@@ -136,8 +139,8 @@ class Joint:
         position = table.resolve(label, "features")
         name = table.names[position]
         if players.get(name) != frozenset({position}):
-            text = f"features names column {name!r} (index {position}), which belongs to a group"
-            raise _group_error(text, f"name the group instead; players: {', '.join(players)}", (name,))
+            text = f"features names column {name!r} (index {position}), which belongs to a group."
+            raise _group_error(text, f"Name the group instead; players: {', '.join(players)}.", (name,))
         return name
 
 
@@ -165,28 +168,30 @@ class Interactions:
     def __post_init__(self) -> None:
         if isinstance(self.order, bool) or not isinstance(self.order, int) or self.order < 2:
             raise InputError(
-                f"order={self.order!r} is not a whole number of at least 2",
+                f"order={self.order!r} is not a whole number of at least 2.",
                 code="P02",
                 argument="order",
-                hint="2 compares pairs, 3 triples; for single columns use influence='individual'",
+                hint="2 compares pairs, 3 triples; for single columns use influence='individual'.",
             )
         if self.sets is not None:
-            if any(isinstance(columns, str) for columns in self.sets):
-                raise _order_error(self.order, tuple(self.sets))
+            if isinstance(self.sets, str) or any(isinstance(columns, str | int) for columns in self.sets):
+                raise _order_error(self.order, self.sets)
             object.__setattr__(self, "sets", tuple(tuple(columns) for columns in self.sets))
 
     def layout(self, table: Resolver) -> Layout:
         """Columns as players; sets of ``order`` columns as sets."""
         if self.order > len(table.names):
             raise InputError(
-                f"an interaction of order {self.order} needs {self.order} columns; X has {len(table.names)}",
+                f"an interaction of order {self.order} needs {self.order} columns; X has {len(table.names)}.",
                 code="P03",
                 argument="influence",
-                hint="lower the order",
+                hint="Lower the order.",
             )
         if self.sets is None:
             return _columns_layout(table, list(combinations(range(len(table.names)), self.order)))
         chosen = [tuple(sorted(_positions(table, columns))) for columns in self.sets]
+        if not chosen:
+            raise _nothing_compared(table)
         if any(len(columns) != self.order for columns in chosen):
             raise _order_error(self.order, self.sets)
         return _columns_layout(table, chosen)
@@ -198,19 +203,31 @@ Influence = Individual | Joint | Interactions
 def _as_tuple(labels: Sequence[Hashable] | None) -> tuple[Hashable, ...] | None:
     if labels is None:
         return None
-    return (labels,) if isinstance(labels, str) else tuple(labels)
+    return (labels,) if isinstance(labels, str | int) else tuple(labels)
 
 
 def _positions(table: Resolver, labels: Sequence[Hashable]) -> list[int]:
     positions = [table.resolve(label, "features") for label in labels]
     if not positions:
-        raise InputError(
-            "features is empty",
-            code="P04",
-            argument="features",
-            hint=f"name at least one of {', '.join(table.names)}, or pass None for all",
-        )
+        raise _nothing_compared(table)
     return list(dict.fromkeys(positions))
+
+
+def _member(table: Resolver, group: str, label: Hashable) -> int:
+    try:
+        return table.resolve(label, "groups")
+    except InputError as error:
+        text = f"group {group!r} names column {label!r}, which X does not have."
+        raise _group_error(text, f"Columns: {', '.join(table.names)}.", (str(label),)) from error
+
+
+def _nothing_compared(table: Resolver) -> InputError:
+    return InputError(
+        "features is empty.",
+        code="P04",
+        argument="features",
+        hint=f"Name at least one of {', '.join(table.names)}, or pass None for all.",
+    )
 
 
 def _columns_layout(table: Resolver, sets: Sequence[tuple[int, ...]]) -> Layout:
@@ -224,9 +241,10 @@ def _group_error(message: str, hint: str, columns: tuple[str, ...] = ()) -> Inpu
 
 
 def _order_error(order: int, sets: object) -> InputError:
+    example = ", ".join(repr(letter) for letter in "abcdefgh"[:order])
     return InputError(
-        f"features={sets!r} must hold tuples of {order} different columns for interactions of order {order}",
+        f"features={sets!r} must hold tuples of {order} different columns for interactions of order {order}.",
         code="P04",
         argument="features",
-        hint=f"for example features=[({', '.join('ab'[:1] * order)})] with column labels",
+        hint=f"For columns {example} pass features=[({example})].",
     )

@@ -6,8 +6,9 @@ of levels and missing values are then one thing, and the split is read off at th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -49,6 +50,7 @@ def candidates(
     columns: Sequence[int],
     max_candidates: int,
     min_samples_leaf: int,
+    cuts: str = "quantiles",
 ) -> list[Candidate]:
     """Every cut of a node that leaves enough rows on both sides, lowest in the order of ties first.
 
@@ -66,12 +68,15 @@ def candidates(
         B: at most B - 1 thresholds a column.
     min_samples_leaf : int
         Rows (not weight) that each side needs.
+    cuts : "quantiles" or "chunks"
+        How thresholds are chosen.
     """
     found = []
+    rule = partial(CUTS[cuts], max_candidates=max_candidates, min_samples_leaf=min_samples_leaf)
     for position in columns:
         column = table.columns[position]
         counts = np.bincount(column.codes[rows] + 1, minlength=len(column.levels) + 1)
-        for left in _column_candidates(column, rows, counts, evaluations, max_candidates):
+        for left in _column_candidates(column, rows, counts, evaluations, max_candidates, rule):
             n_left = int(counts[left].sum())
             if min(n_left, len(rows) - n_left) >= max(min_samples_leaf, 1):
                 found.append(Candidate(position, left))
@@ -79,14 +84,14 @@ def candidates(
 
 
 def _column_candidates(
-    column: Column, rows: IntArray, counts: IntArray, evaluations: Evaluations, max_candidates: int
+    column: Column, rows: IntArray, counts: IntArray, evaluations: Evaluations, max_candidates: int, rule: CutRule
 ) -> Iterator[BoolArray]:
     """Tables of one column: missing values on the left first, then on the right (C14)."""
     present = np.flatnonzero(counts[1:])
     if column.kind in ("nominal", "boolean"):
         cuts = list(_groupings(column, rows, present, evaluations, max_candidates))
     else:
-        cuts = [np.arange(len(counts) - 1) <= code for code in cut_codes(counts[1:], max_candidates)]
+        cuts = [np.arange(len(counts) - 1) <= code for code in rule(counts[1:])]
     if not counts[0]:
         yield from (np.append(False, cut) for cut in cuts)
         return
@@ -111,6 +116,34 @@ def cut_codes(counts: IntArray, max_candidates: int) -> IntArray:
     codes: IntArray = np.unique(np.searchsorted(np.cumsum(counts), places, side="right"))
     below: IntArray = codes[codes < present[-1]]
     return below
+
+
+def chunk_codes(counts: IntArray, max_candidates: int, min_samples_leaf: int) -> IntArray:
+    """Levels v of the cuts ``x <= v`` at every m-th sorted row, m = ``min_samples_leaf`` (REPID, GADGET).
+
+    The rows m + 1, 2 m + 1, … up to n - m, of these at most ``max_candidates`` + 1 quantiles. The originals score such
+    a cut with the row itself on the right and then apply it with the row on the left; we score what is applied.
+
+    >>> chunk_codes(np.ones(10, dtype=int), 100, 3)
+    array([3, 6])
+    """
+    present = np.flatnonzero(counts)
+    places = np.arange(min_samples_leaf, int(counts.sum()) - min_samples_leaf, min_samples_leaf)
+    if len(places) == 0:
+        return present[:0]
+    quantiles = -(-np.arange(max_candidates + 1) * len(places) // max_candidates)
+    chosen = places[np.unique(np.maximum(quantiles, 1)) - 1]
+    codes: IntArray = np.unique(np.searchsorted(np.cumsum(counts), chosen, side="right"))
+    below: IntArray = codes[codes < present[-1]]
+    return below
+
+
+def _quantile_codes(counts: IntArray, max_candidates: int, min_samples_leaf: int) -> IntArray:
+    return cut_codes(counts, max_candidates)
+
+
+CutRule = Callable[[IntArray], IntArray]
+CUTS: dict[str, Callable[..., IntArray]] = {"quantiles": _quantile_codes, "chunks": chunk_codes}
 
 
 def _groupings(

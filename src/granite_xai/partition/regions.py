@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from granite_xai.errors import InputError, count_text
+from granite_xai.files import broken
 from granite_xai.frames import Table
 from granite_xai.partition.nodes import Leaf, Node, Region, Split, find_leaves, leaves
 from granite_xai.partition.rules import Rule, as_table
@@ -148,7 +149,10 @@ class Partition:
         True
         """
         root, names, given = partition_parts(data)
-        return cls(root, names, _regions(given))
+        try:
+            return cls(root, names, _regions(given))
+        except InputError as error:  # conditions on the way to a leaf that cannot describe one column
+            raise broken("partition", f"has rules that do not fit: {error.message}") from error
 
 
 def _unplaced(table: Table, rows: IntArray, what: str) -> InputError:

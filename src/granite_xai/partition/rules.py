@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from granite_xai.errors import InputError, listing
+from granite_xai.files import broken, entry, members
 from granite_xai.frames import Column, Table, read_table
 from granite_xai.partition.conditions import Condition, Interval, Levels
 from granite_xai.partition.grammar import Orders, parse_conditions
-from granite_xai.partition.stored import condition_from_dict, condition_to_dict, entry, members
+from granite_xai.partition.stored import condition_from_dict, condition_to_dict
 from granite_xai.typing import BoolArray
 
 __all__ = ["Condition", "Interval", "Levels", "Rule", "as_table", "find_column", "satisfied"]
@@ -45,7 +47,7 @@ class Rule:
     def __post_init__(self) -> None:
         pairs = tuple((str(name), condition) for name, condition in self.conditions)
         names = [name for name, _ in pairs]
-        twice = sorted({name for name in names if names.count(name) > 1})
+        twice = sorted(name for name, count in Counter(names).items() if count > 1)
         if twice:
             hint = "Join the conditions of a column with Rule.and_."
             raise InputError(f"{listing(twice)} has two conditions.", code="P03", columns=twice, hint=hint)
@@ -133,12 +135,14 @@ class Rule:
         >>> Rule.from_dict(rule.to_dict()) == rule
         True
         """
-        rule = cls()
+        known: dict[str, Condition] = {}
         for i, item in enumerate(members(data, "conditions", place)):
             here = f"{place}.conditions[{i}]"
             name = entry(item, "column", str, here)
-            rule = rule.and_(name, condition_from_dict(entry(item, "condition", dict, here), f"{here}.condition"))
-        return rule
+            if name in known:
+                raise broken(f"{here}.column", f"is {name[:60]!r}, which has a condition already")
+            known[name] = condition_from_dict(entry(item, "condition", dict, here), f"{here}.condition")
+        return cls(tuple(known.items()))
 
 
 def as_table(X: Any) -> Table:

@@ -2,75 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
-from granite_xai.errors import FormatError, InputError
+from granite_xai.errors import InputError
+from granite_xai.files import broken, entry, members
 from granite_xai.partition.conditions import Condition, Interval, Levels
 from granite_xai.partition.grammar import read_bound
 from granite_xai.partition.words import Bound, Label, value_text
 
-T = TypeVar("T")
-
-
-def entry(data: object, key: str, kind: type[T], place: str) -> T:
-    """Return one entry of a dict after checking its type; truth values are not numbers.
-
-    Examples
-    --------
-    >>> entry({"n": 3}, "n", int, "node")
-    3
-    """
-    if not isinstance(data, dict):
-        raise broken(place, "is not an object")
-    if key not in data:
-        raise broken(place, f"has no entry {key!r}")
-    value = data[key]
-    if not isinstance(value, kind) or (isinstance(value, bool) and kind in (int, float)):
-        raise broken(f"{place}.{key}", f"is not of type {kind.__name__}")
-    return value
-
-
-def members(data: object, key: str, place: str) -> list[Any]:
-    """Return the list under a key.
-
-    Examples
-    --------
-    >>> members({"nodes": [1]}, "nodes", "partition")
-    [1]
-    """
-    return entry(data, key, list, place)
-
-
-def number(data: object, key: str, place: str) -> float:
-    """Return the finite number under a key.
-
-    Examples
-    --------
-    >>> number({"fraction": 1}, "fraction", "node")
-    1.0
-    """
-    value = data.get(key) if isinstance(data, dict) else None
-    kind = int if isinstance(value, int) else float
-    try:
-        found = float(entry(data, key, kind, place))
-    except OverflowError:
-        found = np.inf
-    if not np.isfinite(found):
-        raise broken(f"{place}.{key}", "is not a finite number")
-    return found
-
-
-def broken(place: str, what: str) -> FormatError:
-    """Return the error for a file that is not what it claims to be.
-
-    Examples
-    --------
-    >>> str(broken("rule", "is not an object"))
-    'F04: rule is not an object.'
-    """
-    return FormatError(f"{place} {what}.", code="F04", argument="data")
+_LONGEST_DATE = 60
 
 
 def condition_to_dict(condition: Condition) -> dict[str, Any]:
@@ -151,7 +93,7 @@ def _bound(value: object, place: str) -> Bound | None:
     if value is None:
         return None
     if isinstance(value, list):
-        if len(value) != 1 or not isinstance(value[0], str):
+        if len(value) != 1 or not isinstance(value[0], str) or len(value[0]) > _LONGEST_DATE:
             raise broken(place, "is not a date or duration")
         try:
             return read_bound(value[0])

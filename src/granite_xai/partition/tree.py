@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from granite_xai.engine.membership import Splits
-from granite_xai.objective import Shares
-from granite_xai.options import real_number, whole_number
-from granite_xai.partition.candidates import Candidate, best_of, candidates, memberships
+from granite_xai.options import real_number, unknown, whole_number
+from granite_xai.partition.candidates import CUTS, Candidate, best_of, candidates, memberships
 from granite_xai.partition.nodes import Leaf, Node, Split
+from granite_xai.partition.problem import Found, Problem
+from granite_xai.partition.regions import Partition
 from granite_xai.partition.splitting import conditions
 from granite_xai.recombined.evaluations import Evaluations
-from granite_xai.resources import Resources, map_blocks
+from granite_xai.resources import map_blocks
 from granite_xai.typing import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from granite_xai.diagnostics import Diagnostics
     from granite_xai.frames import Table
 
 TOLERANCE = 1e-10
@@ -27,17 +27,25 @@ BLOCK = 64
 """Candidates scored together: few enough for the cache, whatever the number of jobs."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Problem:
-    """What a partitioner works on: the rows, what is known of the model on them, and what shall become small."""
+@dataclass(frozen=True, slots=True, init=False)
+class Without:
+    """All columns but some, for ``split_features``.
 
-    table: Table
-    evaluations: Evaluations
-    shares: Shares
-    missing: bool
-    resources: Resources
-    n_jobs: int | None
-    diagnostics: Diagnostics
+    Parameters
+    ----------
+    *columns : labels
+        The columns that rules may not use.
+
+    Examples
+    --------
+    >>> Without("temp").columns
+    ('temp',)
+    """
+
+    columns: tuple[Hashable, ...]
+
+    def __init__(self, *columns: Hashable) -> None:
+        object.__setattr__(self, "columns", columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +64,14 @@ class Tree:
         B: at most B - 1 thresholds for each column and node.
     beam : int
         Columns whose best split is followed at each node; the best pruned subtree is kept.
-    split_features : sequence of labels, optional
+    split_features : sequence of labels or Without, optional
         Columns that may be split; None: all.
+    min_improvement : float, optional
+        A node is split only if this lowers the share by at least so much; below the first split, by at least so much
+        times what the split before gained (REPID, GADGET). None: the price of a region alone decides.
+    cuts : "quantiles" or "chunks"
+        Thresholds of ordered columns: quantiles of the node's rows, or every ``min_samples_leaf``-th row but for the
+        first and last ones, thinned to ``max_candidates`` (REPID, GADGET).
 
     Examples
     --------
@@ -70,7 +84,9 @@ class Tree:
     alpha: float = 0.05
     max_candidates: int = 40
     beam: int = 1
-    split_features: Sequence[Hashable] | None = None
+    split_features: Sequence[Hashable] | Without | None = None
+    min_improvement: float | None = None
+    cuts: str = "quantiles"
 
     def __post_init__(self) -> None:
         whole_number("max_depth", self.max_depth, at_least=0)
@@ -78,15 +94,26 @@ class Tree:
         real_number("alpha", self.alpha, at_least=0)
         whole_number("max_candidates", self.max_candidates, at_least=2)
         whole_number("beam", self.beam, at_least=1)
+        if self.min_improvement is not None:
+            real_number("min_improvement", self.min_improvement, at_least=0)
+        if self.cuts not in CUTS:
+            raise unknown("cuts", self.cuts, CUTS)
 
     def columns(self, table: Table) -> list[int]:
         """Positions of the columns that may be split."""
         if self.split_features is None:
             return list(range(table.n_columns))
-        labels = [self.split_features] if isinstance(self.split_features, str) else self.split_features
+        if isinstance(self.split_features, Without):
+            left_out = {table.resolve(label, "split_features") for label in self.split_features.columns}
+            return [position for position in range(table.n_columns) if position not in left_out]
+        labels = [self.split_features] if isinstance(self.split_features, str | int) else self.split_features
         return sorted({table.resolve(label, "split_features") for label in labels})
 
-    def partition(self, problem: Problem) -> Node:
+    def partition(self, problem: Problem) -> Found:
+        """The regions of a problem."""
+        return Found(Partition(self.grown(problem), problem.table.names))
+
+    def grown(self, problem: Problem) -> Node:
         """Grow and prune the tree of a problem."""
         growth = _Growth(self, problem, self.columns(problem.table))
         rows = np.arange(problem.table.n_rows, dtype=np.intp)
@@ -103,6 +130,7 @@ class _Open:
     depth: int
     share: float
     silent: bool
+    required: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,14 +148,15 @@ class _Growth:
     problem: Problem
     columns: list[int]
 
-    def measured(self, rows: IntArray, evaluations: Evaluations, depth: int) -> _Open:
+    def measured(self, rows: IntArray, evaluations: Evaluations, depth: int, gained: float = 1.0) -> _Open:
         """A node with its own share, computed on its rows alone."""
         splits = Splits.whole(evaluations.weights)
         (disagreements,) = map_blocks(
             lambda _: self.problem.shares.disagreements(evaluations, splits), [0], self.problem.n_jobs
         )
         share = float(self.problem.shares.of(disagreements, splits.mass)[0, 0])
-        return _Open(rows, evaluations, depth, share, self.problem.shares.silent(disagreements[0, 0]))
+        required = (self.settings.min_improvement or 0.0) * gained
+        return _Open(rows, evaluations, depth, share, self.problem.shares.silent(disagreements[0, 0]), required)
 
     def grow(self, node: _Open) -> _Grown:
         """The pruned subtree below a node."""
@@ -141,11 +170,16 @@ class _Growth:
             columns=self.columns,
             max_candidates=self.settings.max_candidates,
             min_samples_leaf=self.settings.min_samples_leaf,
+            cuts=self.settings.cuts,
         )
         self._count(node, options)
         if not options:
             return self._leaf(node, "no split leaves enough rows")
-        return self._pruned(node, [self._split(node, option) for option in self._followed(node, options)])
+        followed, gains = self._followed(node, options)
+        if self.settings.min_improvement is not None and max(gains) < node.required:
+            return self._leaf(node, "improvement too small")
+        pairs = zip(followed, gains, strict=True)
+        return self._pruned(node, [self._split(node, option, gain) for option, gain in pairs])
 
     def _reason_to_stop(self, node: _Open) -> str | None:
         settings = self.settings
@@ -157,8 +191,8 @@ class _Growth:
             return "maximum depth"
         return "too few samples" if len(node.rows) < 2 * settings.min_samples_leaf else None
 
-    def _followed(self, node: _Open, options: list[Candidate]) -> list[Candidate]:
-        """The best candidate of each of the best columns (C15, C21)."""
+    def _followed(self, node: _Open, options: list[Candidate]) -> tuple[list[Candidate], list[float]]:
+        """The best candidate of each of the best columns (C15, C21), and how much each lowers the share."""
         scores = self.scores(node, options)
         ties = int(np.count_nonzero(scores <= scores.min() + TOLERANCE))
         if ties > 1:
@@ -166,11 +200,13 @@ class _Growth:
         columns = np.array([option.column for option in options])
         left = np.ones(len(options), dtype=np.bool_)
         followed: list[Candidate] = []
+        gains: list[float] = []
         while left.any() and len(followed) < self.settings.beam:
             best = np.flatnonzero(left)[best_of(scores[left], TOLERANCE)]
             followed.append(options[best])
+            gains.append(node.share - float(scores[best]))
             left &= columns != columns[best]
-        return followed
+        return followed, gains
 
     def scores(self, node: _Open, options: list[Candidate]) -> FloatArray:
         """Summed share of both sides of every candidate."""
@@ -182,18 +218,19 @@ class _Growth:
 
         def score(block: list[Candidate]) -> FloatArray:
             inside = memberships(block, self.problem.table, node.rows)
-            splits = Splits.of(inside, node.evaluations.weights)
+            columns = np.array([option.column for option in block], dtype=np.intp)
+            splits = Splits.of(inside, node.evaluations.weights, columns)
             disagreements = self.problem.shares.disagreements(node.evaluations, splits)
             both = self.problem.shares.of(disagreements, splits.mass)
             return both[:, 0] + both[:, 1]
 
         return np.concatenate(map_blocks(score, blocks, self.problem.n_jobs))
 
-    def _split(self, node: _Open, option: Candidate) -> _Grown:
+    def _split(self, node: _Open, option: Candidate, gain: float) -> _Grown:
         table = self.problem.table
         column = table.columns[option.column]
         inside = option.inside(column.codes[node.rows])
-        grown = [self._child(node, side) for side in (inside, ~inside)]
+        grown = self._children(node, inside, option.column, gain)
         left, right = conditions(column, option, node.rows, self.problem.missing)
         return _Grown(
             Split(
@@ -209,9 +246,9 @@ class _Growth:
             grown[0].leaves + grown[1].leaves,
         )
 
-    def _child(self, node: _Open, side: BoolArray) -> _Grown:
-        chosen = np.flatnonzero(side)
-        return self.grow(self.measured(node.rows[chosen], node.evaluations.restrict(chosen), node.depth + 1))
+    def _children(self, node: _Open, inside: BoolArray, column: int, gain: float) -> list[_Grown]:
+        sides = zip((inside, ~inside), node.evaluations.divide(inside, column), strict=True)
+        return [self.grow(self.measured(node.rows[side], part, node.depth + 1, gain)) for side, part in sides]
 
     def _pruned(self, node: _Open, grown: list[_Grown]) -> _Grown:
         """The best subtree, or a leaf when its splits do not pay for their regions (C3)."""

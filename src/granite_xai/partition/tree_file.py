@@ -7,12 +7,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from granite_xai.errors import FormatError, InputError
+from granite_xai.files import broken, entry, members, number
 from granite_xai.partition.nodes import Leaf, Node, Region, Split
 from granite_xai.partition.rules import Rule
-from granite_xai.partition.stored import broken, condition_from_dict, condition_to_dict, entry, members, number
+from granite_xai.partition.stored import condition_from_dict, condition_to_dict
 
 # Deeper than any tree we grow, and shallow enough to walk by recursion.
 MAX_DEPTH = 100
+# Nodes times labels of the longest list in one of them: what reading the rules of all leaves costs at most.
+MAX_WORK = 2**23
 Parts = tuple[Node | None, list[str], list[tuple[Rule, Leaf]]]
 
 
@@ -98,6 +101,7 @@ def _tree(items: list[Any], names: list[str]) -> Node:
     """Build the nodes from the last to the first: every child comes after its parent, so nothing can be cyclic."""
     if not items:
         raise broken("partition.nodes", "is empty")
+    _check_work(items)
     built: dict[int, tuple[Node, int]] = {}
     for i in range(len(items) - 1, -1, -1):
         place = f"partition.nodes[{i}]"
@@ -108,6 +112,22 @@ def _tree(items: list[Any], names: list[str]) -> Node:
     if len(built) > 1:
         raise broken("partition.nodes", f"has {len(built) - 1} nodes that no split refers to")
     return built[0][0]
+
+
+def _check_work(items: list[Any]) -> None:
+    """Refuse a tree whose leaves together would carry an absurd number of labels: paths repeat what nodes list."""
+    conditions = [c for item in items if isinstance(item, dict) for c in _listed(item.get("conditions"))]
+    longest = max(
+        (len(_listed(c.get(key))) for c in conditions if isinstance(c, dict) for key in ("levels", "order")), default=0
+    )
+    if len(items) * max(longest, MAX_DEPTH) > MAX_WORK:
+        raise FormatError(
+            f"partition.nodes has {len(items)} nodes with lists of {longest} labels.", code="F05", argument="data"
+        )
+
+
+def _listed(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _split(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -57,10 +57,10 @@ def evaluate_matrix(predictor: Predictor, table: Table, columns: Coalition, dist
 
 
 def evaluate_plan(
-    predictor: Predictor, table: Table, plan: Plan, resources: Resources, extent: Extent, pivot: float
+    matrix: Callable[[Coalition, Distinct], FloatArray], plan: Plan, resources: Resources, extent: Extent, pivot: float
 ) -> Iterator[tuple[Coalition, Matrix]]:
     """Each planned matrix in turn, centred by the pivot."""
     for columns, distinct in progress(plan.stores.items(), resources, "evaluations", len(plan.stores)):
-        values = extent.see(evaluate_matrix(predictor, table, columns, distinct))
+        values = extent.see(matrix(columns, distinct))
         values -= pivot
         yield columns, Matrix(values, distinct.codes)

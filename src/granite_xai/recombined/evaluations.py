@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from granite_xai.operators.masking import Masking
-from granite_xai.typing import Attribution, Coalition, FloatArray, IntArray
+from granite_xai.recombined.vectors import Vectors
+from granite_xai.typing import Attribution, BoolArray, Coalition, FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,6 +74,7 @@ class Evaluations:
     changes : mapping from a column to the change of the prediction across each row's interval, and the interval
     everything : all column positions
     coordinates : where each row lies in its columns; only for a baseline chosen in each region
+    vectors : what a partitioner wants to be alike in a region, one vector a row; most have none
     """
 
     predictions: FloatArray
@@ -88,6 +90,7 @@ class Evaluations:
     changes: Mapping[int, tuple[FloatArray, IntArray]]
     everything: Coalition
     coordinates: Coordinates | None = None
+    vectors: tuple[Vectors, ...] = ()
 
     @property
     def n_rows(self) -> int:
@@ -114,4 +117,16 @@ class Evaluations:
             coordinates=None if self.coordinates is None else self.coordinates.restrict(rows),
             errors={key: error[rows] for key, error in self.errors.items()},
             attributions={key: phi[np.ix_(rows, rows)] for key, phi in self.attributions.items()},
+            vectors=tuple(vectors.restrict(rows) for vectors in self.vectors),
         )
+
+    def divide(self, inside: BoolArray, column: int) -> tuple[Evaluations, Evaluations]:
+        """Both sides of a cut along a column; only curves on a grid of this column know which column it is."""
+        cuts = [vectors.inner_entries(inside, column) for vectors in self.vectors]
+        sides = []
+        for side, inner in ((inside, True), (~inside, False)):
+            rows = np.flatnonzero(side)
+            entries = [cut if cut is None or inner else ~cut for cut in cuts]
+            parts = (vectors.part(rows, chosen) for vectors, chosen in zip(self.vectors, entries, strict=True))
+            sides.append(replace(self.restrict(rows), vectors=tuple(parts)))
+        return sides[0], sides[1]

@@ -1,0 +1,292 @@
+"""Curves along one column: ICE and its mean on a grid, SHAP against the column's value.
+
+    ICE of row n   g -> F(g on column j, row n elsewhere)
+    PDP            its mean over rows
+
+Accumulated curves are in their own room (`accumulated`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from granite_xai.bins import interval_edges
+from granite_xai.errors import InputError, column_text
+from granite_xai.frames import Column, Table, read_table
+from granite_xai.models import accepts_missing, as_predictor
+from granite_xai.options import choose, whole_number
+from granite_xai.recombined.vectors import centred
+from granite_xai.resources import Resources, require_evaluations
+from granite_xai.typing import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from granite_xai.explanation import Explanation
+    from granite_xai.models import Predictor
+
+GRIDS = {name: name for name in ("quantile", "equidistant")}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Grid:
+    """Places along a column at which curves are read.
+
+    Parameters
+    ----------
+    column : int
+        Its position.
+    values : (G,) array
+        The column's values, ascending; levels of nominal columns in their order.
+    rows : Table
+        A row that carries each value.
+    """
+
+    column: int
+    values: NDArray[Any]
+    rows: Table
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+def make_grid(table: Table, position: int, points: int = 20, kind: str = "quantile") -> Grid:
+    """Places along a column: observed quantiles (equal ones once), or numbers at equal distances.
+
+    Parameters
+    ----------
+    table : Table
+    position : int
+    points : int
+        Most places; columns with fewer values, and nominal ones, are read at each of their values.
+    kind : "quantile" or "equidistant"
+        The latter for numeric columns.
+
+    Examples
+    --------
+    >>> table = read_table([[0.0], [1.0], [1.0], [4.0]], missing="error")
+    >>> make_grid(table, 0, 3).values, make_grid(table, 0, 3, "equidistant").values
+    (array([0., 1., 4.]), array([0., 2., 4.]))
+    """
+    whole_number("points", points, at_least=2)
+    column = table.columns[position]
+    if len(column.levels) == 0:
+        where = column_text(column.name, column.position)
+        raise InputError(f"X {where} has no value to draw a curve along.", code="D18", columns=[column.name])
+    if choose("grid", kind, GRIDS) == "equidistant":
+        require_numeric(column, "an equidistant grid")
+        values = np.linspace(column.levels[0], column.levels[-1], points) if len(column.levels) > 1 else column.levels
+        return Grid(position, np.asarray(values), _rows_with(table, column, np.asarray(values)))
+    codes = np.arange(len(column.levels)) if column.kind in ("nominal", "boolean") else _quantile_codes(column, points)
+    carriers = [int(np.flatnonzero(column.codes == code)[0]) for code in codes]
+    return Grid(position, column.levels[codes], table.take(np.array(carriers, dtype=np.intp)))
+
+
+def require_numeric(column: Column, what: str) -> None:
+    """Refuse columns without numbers, and missing ones."""
+    if column.kind == "numeric" and not column.missing.any():
+        return
+    where = column_text(column.name, column.position)
+    raise InputError(
+        f"X {where} is {column.kind}{' with missing values' if column.missing.any() else ''}; {what} needs numbers.",
+        code="P03",
+        argument="X",
+        columns=[column.name],
+        hint="Leave the column out, or use the form without exact=True.",
+    )
+
+
+def _quantile_codes(column: Column, points: int) -> IntArray:
+    """Observed values at the probabilities k / (points - 1), k = 0 … points - 1 (inverse of the distribution)."""
+    below = np.cumsum(np.bincount(column.codes[column.codes >= 0], minlength=len(column.levels)))
+    if len(below) <= points:
+        return np.arange(len(below), dtype=np.intp)
+    places = np.maximum(np.arange(points) * below[-1], 1)
+    return np.unique(np.searchsorted(below * (points - 1), places, side="left")).astype(np.intp)
+
+
+def _rows_with(table: Table, column: Column, values: FloatArray) -> Table:
+    """Rows that carry numbers which no fitting row has."""
+    first = np.zeros(len(values), dtype=np.intp)
+    columns = [other.take(first) for other in table.columns]
+    columns[column.position] = replace(column, values=values.copy(), integer=False)
+    return Table(tuple(columns), table.container.adopt(columns))
+
+
+def ice_curves(predictor: Predictor, table: Table, grid: Grid, resources: Resources | None = None) -> FloatArray:
+    """``F(g on the column, row n elsewhere)`` for every row n and place g, shape (n, G)."""
+    if resources is not None:
+        require_evaluations(resources, table.n_rows * len(grid))
+    rows = np.repeat(np.arange(table.n_rows), len(grid))
+    donors = np.tile(np.arange(len(grid)), table.n_rows)
+    return predictor.recombined(table, rows, grid.rows, donors, [grid.column]).reshape(table.n_rows, len(grid))
+
+
+@dataclass(frozen=True, slots=True)
+class Ice:
+    """How ICE curves of one column are read, as vectors for a partitioner.
+
+    Parameters
+    ----------
+    feature : label
+        The column.
+    points : int
+        Places on the grid, at most.
+    grid : "quantile" or "equidistant"
+    center : bool
+        Whether each curve is centred by its own mean.
+    differences : bool
+        Whether first differences along the grid are read instead of the curve (d-ICE, not divided by the spacing).
+
+    Examples
+    --------
+    >>> Ice("temp", differences=True).points
+    20
+    """
+
+    feature: Hashable
+    points: int = 20
+    grid: str = "quantile"
+    center: bool = True
+    differences: bool = False
+
+    def __post_init__(self) -> None:
+        whole_number("points", self.points, at_least=2)
+        choose("grid", self.grid, GRIDS)
+
+    def vectors(self, predictor: Predictor, table: Table, resources: Resources | None = None) -> FloatArray:
+        """One curve a row, shape (n, G)."""
+        grid = make_grid(table, table.resolve(self.feature, "feature"), self.points, self.grid)
+        curves = ice_curves(predictor, table, grid, resources)
+        curves = centred(curves) if self.center else curves
+        return np.diff(curves, axis=1) if self.differences and curves.shape[1] > 1 else curves
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curves:
+    """ICE curves of one column.
+
+    Attributes
+    ----------
+    grid : (G,) array
+    curves : (n, G) float
+    """
+
+    grid: NDArray[Any]
+    curves: FloatArray
+
+    @property
+    def mean(self) -> FloatArray:
+        """The mean curve: the PDP."""
+        return np.asarray(self.curves.mean(axis=0))
+
+
+def ice(
+    model: Any,
+    X: Any,
+    feature: Hashable,
+    *,
+    points: int = 20,
+    grid: str = "quantile",
+    center: bool = False,
+    output: Any = None,
+    response: str = "auto",
+) -> Curves:
+    """How the prediction of each row changes along one column; ``mean`` is the partial dependence.
+
+    Parameters
+    ----------
+    model, X, output, response
+        As in `Granite`.
+    feature : label
+        The column.
+    points, grid, center
+        As in `Ice`.
+
+    Examples
+    --------
+    >>> found = ice(lambda X: X[:, 0] * X[:, 1], [[0.0, 1.0], [2.0, 3.0]], "x0")
+    >>> found.curves
+    array([[0., 2.],
+           [0., 6.]])
+    >>> found.mean
+    array([0., 4.])
+    """
+    table, predictor = _opened(model, X, output, response)
+    places = make_grid(table, table.resolve(feature, "feature"), points, grid)
+    curves = ice_curves(predictor, table, places, Resources())
+    return Curves(places.values, centred(curves) if center else curves)
+
+
+def _opened(model: Any, X: Any, output: Any, response: str) -> tuple[Table, Predictor]:
+    table = read_table(X, missing="allow" if accepts_missing(model) else "error")
+    return table, as_predictor(model, output=output, response=response)
+
+
+def dependence_bins(column: Column) -> IntArray:
+    """Bin of each row along a column: tenths of ordered columns, levels of others; missing values apart."""
+    if column.kind in ("nominal", "boolean"):
+        return column.codes + 1
+    edges = interval_edges(column)
+    bins = np.minimum(np.searchsorted(edges, column.codes, side="left"), len(edges) - 1) + 1
+    return np.where(column.codes < 0, 0, bins).astype(np.intp)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Dependence:
+    """Local effects of one column, such as SHAP values, against its value.
+
+    Attributes
+    ----------
+    values : (n,) array
+        The column's value of each row.
+    effects : (n,) float
+        Its effect.
+    bins : (n,) int
+        Tenth (or level) of the row.
+    """
+
+    values: NDArray[Any]
+    effects: FloatArray
+    bins: IntArray
+
+    @property
+    def mean(self) -> FloatArray:
+        """The dependence as a step function, at each row."""
+        counts = np.maximum(np.bincount(self.bins), 1)
+        means: FloatArray = np.bincount(self.bins, weights=self.effects) / counts
+        return means[self.bins]
+
+
+def dependence(explanation: Explanation, feature: Hashable) -> Dependence:
+    """Local effects of one column, such as SHAP values, against its value.
+
+    Parameters
+    ----------
+    explanation : Explanation
+        Of all rows of a table: ``gx.explanations()["shap"].explain(model, X)``.
+    feature : label
+        The column.
+
+    Examples
+    --------
+    >>> from granite_xai.explainer import Explainer
+    >>> X = np.array([[0.0, 1.0], [2.0, 3.0]])
+    >>> shap = Explainer("marginal", "local", "partial").explain(lambda X: X[:, 0] * X[:, 1], X)
+    >>> dependence(shap, "x0").effects
+    array([-2.,  2.])
+    """
+    table = explanation.table
+    column = table.columns[table.resolve(feature, "feature")]
+    values, sets = np.asarray(explanation.values), list(explanation.sets)
+    if (column.name,) not in sets or values.shape != (table.n_rows, len(sets)):
+        raise InputError(
+            f"the explanation holds no value of column {column.name!r} for each row.",
+            code="P03",
+            argument="explanation",
+            hint="Explain all rows with local behavior and individual influence.",
+        )
+    return Dependence(column.values, values[:, sets.index((column.name,))], dependence_bins(column))

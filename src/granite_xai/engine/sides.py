@@ -1,0 +1,91 @@
+"""The passes over splits and rows that the search repeats most: compiled where that pays, otherwise in NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from granite_xai.kernels import available, compiled, sides
+from granite_xai.typing import BoolArray, FloatArray, IntArray
+
+WORTHWHILE = 2**15
+"""Cells of a block from which the compiled pass is used; smaller ones are not worth building it for."""
+
+
+def add_own_side(
+    out: FloatArray,
+    coefficient: float,
+    sums: FloatArray,
+    total: FloatArray,
+    scales: tuple[FloatArray, FloatArray],
+    bins: IntArray | None,
+    inside: BoolArray,
+) -> None:
+    """Add the mean of each row's own side, given sums over the inner rows and over all rows of its bin.
+
+    Parameters
+    ----------
+    out : (K, n) float
+        Written.
+    coefficient : float
+    sums : (K, n) float
+        May be overwritten.
+    total : (n,) float
+    scales : pair of (K, B) float
+        One over the mass of the inner and of the outer side, in each bin.
+    bins : (n,) int, optional
+        None: all rows share one bin.
+    inside : (K, n) bool
+    """
+    inner, outer = scales
+    if _pays(out):
+        numbers = np.zeros(out.shape[1], dtype=np.intp) if bins is None else bins
+        compiled(sides.add_own_side)(out, coefficient, sums, total, inner, outer, numbers, inside)
+        return
+    rest = total - sums
+    rest *= coefficient * (outer if bins is None else outer[:, bins])
+    sums *= coefficient * (inner if bins is None else inner[:, bins])
+    np.copyto(rest, sums, where=inside)
+    out += rest
+
+
+def add_looked_up(
+    out: FloatArray, coefficient: float, tables: tuple[FloatArray, FloatArray], codes: IntArray, inside: BoolArray
+) -> None:
+    """Add the entry of each row's own value in the table of its own side.
+
+    Parameters
+    ----------
+    out : (K, n) float
+        Written.
+    coefficient : float
+    tables : pair of (K, U) float
+        For the inner and the outer side.
+    codes : (n,) int
+    inside : (K, n) bool
+    """
+    inner, outer = tables
+    if _pays(out):
+        compiled(sides.add_looked_up)(out, coefficient, inner, outer, codes, inside)
+        return
+    found = (coefficient * outer).take(codes, axis=1)
+    np.copyto(found, (coefficient * inner).take(codes, axis=1), where=inside)
+    out += found
+
+
+def side_sums(values: FloatArray, weights: FloatArray, inside: BoolArray) -> FloatArray:
+    """Weighted sums of (K, n) values on both sides, shape (K, 2).
+
+    >>> side_sums(np.array([[1.0, 2.0, 4.0]]), np.ones(3), np.array([[True, False, False]]))
+    array([[1., 6.]])
+    """
+    if _pays(values):
+        result = np.empty((len(values), 2))
+        compiled(sides.side_sums)(values, weights, inside, result)
+        return result
+    weighted = values * weights
+    inner = np.sum(weighted, axis=1, where=inside)
+    return np.stack([inner, np.sum(weighted, axis=1, where=~inside)], axis=1)
+
+
+def _pays(cells: FloatArray) -> bool:
+    return cells.size >= WORTHWHILE and available()

@@ -1,0 +1,71 @@
+"""The loops over splits and rows of the search, one pass each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def add_own_side(
+    out: Any, coefficient: float, sums: Any, total: Any, inner: Any, outer: Any, bins: Any, inside: Any
+) -> None:
+    """Add the mean of each row's own side, from sums over the inner rows of its bin and over all rows of it.
+
+    Parameters
+    ----------
+    out : (K, n) float
+    coefficient : float
+    sums : (K, n) float
+        Over the inner rows of the row's bin.
+    total : (n,) float
+        Over all rows of the row's bin.
+    inner, outer : (K, B) float
+        One over the mass of each side in each bin.
+    bins : (n,) int
+    inside : (K, n) bool
+    """
+    for k in range(out.shape[0]):
+        for n in range(out.shape[1]):
+            b = bins[n]
+            if inside[k, n]:
+                out[k, n] += coefficient * (sums[k, n] * inner[k, b])
+            else:
+                out[k, n] += coefficient * ((total[n] - sums[k, n]) * outer[k, b])
+
+
+def add_looked_up(out: Any, coefficient: float, inner: Any, outer: Any, codes: Any, inside: Any) -> None:
+    """Add the entry of each row's own value in the table of its own side.
+
+    Parameters
+    ----------
+    out : (K, n) float
+    coefficient : float
+    inner, outer : (K, U) float
+    codes : (n,) int
+    inside : (K, n) bool
+    """
+    for k in range(out.shape[0]):
+        for n in range(out.shape[1]):
+            u = codes[n]
+            out[k, n] += coefficient * (inner[k, u] if inside[k, n] else outer[k, u])
+
+
+def side_sums(values: Any, weights: Any, inside: Any, result: Any) -> None:
+    """Weighted sums of (K, n) values on both sides.
+
+    Parameters
+    ----------
+    values : (K, n) float
+    weights : (n,) float
+    inside : (K, n) bool
+    result : (K, 2) float
+    """
+    for k in range(values.shape[0]):
+        inner = 0.0
+        outer = 0.0
+        for n in range(values.shape[1]):
+            if inside[k, n]:
+                inner += weights[n] * values[k, n]
+            else:
+                outer += weights[n] * values[k, n]
+        result[k, 0] = inner
+        result[k, 1] = outer

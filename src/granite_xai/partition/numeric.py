@@ -1,0 +1,36 @@
+"""NumericTree: the estimator's own tree, for tables of numbers only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from granite_xai.curves import require_numeric
+from granite_xai.partition.problem import Found, Problem
+
+if TYPE_CHECKING:
+    from granite_xai.effects import Effect
+    from granite_xai.frames import Table
+    from granite_xai.models import Predictor
+    from granite_xai.resources import Resources
+
+
+@dataclass(frozen=True, slots=True)
+class NumericTree:
+    """The tree that the options of the estimator describe, refusing columns that an original cannot split.
+
+    Examples
+    --------
+    >>> NumericTree()
+    NumericTree()
+    """
+
+    def effects(self, table: Table, predictor: Predictor, resources: Resources, seed: int) -> tuple[Effect, ...]:
+        """Nothing further is read of the model; other columns than numeric ones are refused."""
+        for column in table.columns:
+            require_numeric(column, "the original form (exact=True)")
+        return ()
+
+    def partition(self, problem: Problem) -> Found:
+        """The regions of a problem."""
+        return problem.tree.partition(problem)

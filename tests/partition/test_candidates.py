@@ -1,0 +1,68 @@
+"""The cuts of a node, as sets of rows and in the order that breaks ties, against the definitions (C11, C13 to C15)."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, strategies as st
+
+import oracle as o
+from granite_xai.effects import resolve
+from granite_xai.frames import read_table
+from granite_xai.models import as_predictor
+from granite_xai.operators.behavior import Local
+from granite_xai.operators.influence import Individual
+from granite_xai.operators.interaction import Pure
+from granite_xai.operators.masking import Marginal
+from granite_xai.partition.candidates import candidates, cut_codes
+from granite_xai.reference import Reference
+from granite_xai.requests import evaluate, request
+from granite_xai.resources import Resources
+from strategies import Case, cases, examples, regions
+
+
+def evaluations_of(case: Case, table):
+    """What the package knows of the model on all rows: the effects of single columns."""
+    predictor = as_predictor(case.model)
+    effect = resolve(Marginal(), Local(), Pure(), Individual(), table, max_evaluations=10**6)
+    weights = np.ones(case.n) if case.weights is None else np.array(case.weights)
+    asked = request(table, [effect])
+    return evaluate(predictor, table, asked, Reference({}, {}, {}), weights=weights, y=None, resources=Resources())[0]
+
+
+def check(case: Case, rows: list[int], B: int, leaf: int, chosen: list[int] | None = None) -> None:
+    """The same candidates in the same order: columns and the rows that go left."""
+    wanted = o.candidates(case.problem(), rows, B, leaf, chosen)
+    assert wanted == sorted(wanted, key=lambda c: c.key)
+    table, at = read_table(case.X, missing="allow"), np.array(rows)
+    node = evaluations_of(case, table).restrict(at)
+    columns = list(range(case.d)) if chosen is None else sorted(chosen)
+    found = candidates(table, at, node, columns=columns, max_candidates=B, min_samples_leaf=leaf)
+    left = [tuple(at[c.inside(table.columns[c.column].codes[at])].tolist()) for c in found]
+    assert [(c.column, rows) for c, rows in zip(found, left, strict=True)] == [(c.column, c.left) for c in wanted]
+
+
+@given(data=st.data())
+@examples(250)
+def test_cuts_are_those_of_the_definition_in_the_same_order(data):
+    """Numbers, ordered labels, dates, levels and missing values, for any B and leaf minimum, in any node."""
+    case = data.draw(cases(min_rows=2, max_rows=12, max_columns=3, missing=None, levels=8))
+    rows = data.draw(regions(case, min_size=2))
+    B = data.draw(st.sampled_from([2, 3, 4, 8, 40]))
+    chosen = data.draw(st.none() | st.lists(st.integers(0, case.d - 1), min_size=1, unique=True))
+    check(case, rows, B, data.draw(st.integers(1, 3)), chosen)
+
+
+@given(data=st.data())
+@examples(60)
+def test_many_levels_stand_along_their_pure_effects(data):
+    """With eight levels and a small B the groups are one level against the rest, or cuts along the principal axis."""
+    case = data.draw(cases(min_rows=6, max_rows=12, min_columns=2, max_columns=3, mixed=True, levels=8))
+    check(case, list(range(case.n)), data.draw(st.sampled_from([2, 3, 5])), 1)
+
+
+@given(values=st.lists(st.integers(0, 60), min_size=1, max_size=80), B=st.integers(2, 45))
+@examples(150)
+def test_cuts_of_many_rows_are_quantiles_in_exact_arithmetic(values, B):
+    """``x <= v`` with v at place (n - 1) k // B of the sorted values; every value but the largest where they are few."""
+    counts = np.bincount(values, minlength=61)
+    assert cut_codes(counts, B).tolist() == o.cut_values(values, B)

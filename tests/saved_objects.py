@@ -1,0 +1,99 @@
+"""A small table of every kind of column, a model on it, and the objects that the fixture files hold.
+
+Run as a program it writes the files of the current schema version, once, when that version is new:
+``python tests/saved_objects.py``.
+"""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import granite_xai as gx
+
+FIXTURES = Path(__file__).parent / "fixtures"
+SIGNS = {"x": 1.0, "y": -1.0, "z": 0.5, "w": 0.0}
+PLACES = {"low": 0.0, "mid": 1.0, "high": 2.0, "top": 3.0}
+
+
+def table(n: int = 60, seed: int = 0) -> pd.DataFrame:
+    """Numbers, whole numbers, levels, ordered levels, truth values and dates."""
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "a": rng.integers(-4, 5, n) / 2,
+            "k": rng.integers(0, 4, n),
+            "c": pd.Categorical(rng.choice(["x", "y", "z"], n), categories=["x", "y", "z", "w"]),
+            "o": pd.Categorical(rng.choice(["low", "mid", "high"], n), categories=list(PLACES), ordered=True),
+            "b": rng.random(n) > 0.5,
+            "d": pd.Series(np.datetime64("2020-01-01", "s") + rng.integers(0, 9, n) * np.timedelta64(86_400, "s")),
+        }
+    )
+
+
+def numbers_of(X: Any) -> np.ndarray:
+    """The same cells as numbers, whatever library the table comes from."""
+    if isinstance(X, np.ndarray):
+        return np.asarray(X, dtype=float)
+    frame = X.to_pandas() if hasattr(X, "to_pandas") else X
+    days = (frame["d"].to_numpy().astype("datetime64[s]") - np.datetime64("2020-01-01")) / np.timedelta64(1, "D")
+    return np.column_stack(
+        [
+            frame["a"].to_numpy(dtype=float),
+            frame["k"].to_numpy(dtype=float),
+            [SIGNS[level] for level in frame["c"].astype(object)],
+            [PLACES[level] for level in frame["o"].astype(object)],
+            frame["b"].to_numpy(dtype=float),
+            days,
+        ]
+    )
+
+
+def model(X: Any) -> np.ndarray:
+    """Interactions of a and c, of k and b, of o and d."""
+    a, k, c, o, b, d = numbers_of(X).T
+    return a * c + k * (2 * b - 1) + 0.25 * o + 0.125 * d * o
+
+
+def other_model(X: Any) -> np.ndarray:
+    """A model that differs a little everywhere."""
+    return model(X) * 1.001 + 0.01
+
+
+def target(X: Any, seed: int = 3) -> np.ndarray:
+    return model(X) + np.random.default_rng(seed).normal(size=len(X))
+
+
+def fitted(question: Any = "ice-pdp", X: Any = None, **options: Any) -> gx.Granite:
+    X = table() if X is None else X
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", gx.BinWarning)
+        return gx.Granite(model, question, min_samples_leaf=10, **options).fit(X, target(X))
+
+
+def objects() -> dict[str, tuple[Any, bool]]:
+    """What the fixture files hold, and whether with data."""
+    granite = fitted(["cshap-shap", "pfi-risk"], max_depth=2)
+    ale = fitted("ale", max_depth=1)
+    new = table(20, seed=1)
+    return {
+        "partition": (granite.partition_, False),
+        "rules": (gx.Partition.from_rules(["a ≤ 0.5 and c in {x, y}", "a > 0.5 or missing", "a is missing"]), False),
+        "explanation": (granite.explain(new, target(new)), True),
+        "evaluation": (granite.evaluate(new, target(new)), False),
+        "granite": (granite, False),
+        "granite-with-data": (ale, True),
+    }
+
+
+if __name__ == "__main__":
+    from granite_xai.persistence.documents import VERSION
+
+    folder = FIXTURES / f"version-{VERSION}"
+    folder.mkdir(parents=True)
+    for name, (obj, include_data) in objects().items():
+        gx.save(obj, folder / f"{name}.json", include_data=include_data)

@@ -1,0 +1,113 @@
+"""N04: the same numbers for any number of jobs and on repeats, the same regions for any block size and memory limit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import granite_xai as gx
+
+pytestmark = pytest.mark.filterwarnings("ignore::granite_xai.errors.BinWarning")
+
+rng = np.random.default_rng(0)
+X = np.column_stack([rng.normal(size=90), rng.integers(0, 5, 90), rng.choice([0.0, 1.0], 90)])
+Y = X[:, 0] * (X[:, 2] - 0.5) + 0.3 * X[:, 1] * X[:, 0] + 0.1 * rng.normal(size=90)
+NEW = X[::2] + 0.05
+# Cuts enough for two blocks of candidates at the root, so that two jobs have something to share.
+OPTIONS = {"min_samples_leaf": 5, "alpha": 0.01, "max_depth": 2, "max_candidates": 100}
+SCALARS = ("disagreement_", "remaining_", "fidelity_", "global_fidelity_")
+
+
+def model(X):
+    """Interactions of every order, and values whose sums depend on the order in which they are added."""
+    return np.sin(X[:, 0] * X[:, 1]) + np.exp(X[:, 0] * X[:, 2] / 3) + X[:, 1] / 7
+
+
+def fitted(question, **options):
+    return gx.Granite(model, question, **OPTIONS, **options).fit(X, Y)
+
+
+def answers(g):
+    """Everything a fit can be asked for, as bytes: equal means equal in every bit."""
+    evaluation, explanation = g.evaluate(NEW, Y[::2]), g.explain(NEW, Y[::2])
+    arrays = [
+        *(getattr(g, name) for name in SCALARS),
+        list(g.disagreements_.values()),
+        list(g.diagnostics_["noise_floor"].values()),
+        g.apply(NEW),
+        g.predict(NEW),
+        g.predict(NEW, exact=True),
+        evaluation.frame().drop(columns="rule").to_numpy(),
+        [evaluation.disagreement, evaluation.global_disagreement, evaluation.remaining],
+        *(explanation.of(name) for name in explanation.names),
+    ]
+    return [g.partition_.to_dict(), *(np.asarray(array, dtype=float).tobytes() for array in arrays)]
+
+
+@pytest.mark.parametrize("question", [*gx.questions(), ("ice-pdp", "pfi-risk", "cshap-shap")])
+def test_N04_bitwise_equal_for_any_number_of_jobs_and_on_repeats(question):
+    first = answers(fitted(question))
+    assert answers(fitted(question)) == first
+    assert answers(fitted(question, n_jobs=1)) == first
+    assert answers(fitted(question, n_jobs=2)) == first
+
+
+def test_N04_a_fitted_object_gives_the_same_answers_twice():
+    g = fitted("cfi-pfi")
+    assert answers(g) == answers(g)
+
+
+def test_N04_bitwise_equal_inside_joblibs_context():
+    from joblib import parallel_config
+
+    first = answers(fitted("ice-pdp"))
+    with parallel_config("threading", n_jobs=2):
+        assert answers(fitted("ice-pdp")) == first
+
+
+def shape(partition):
+    return [(str(region.rule), region.n_samples, region.stop_reason) for region in partition]
+
+
+LIMITS = {
+    "the smallest memory limit": None,
+    "a huge memory limit": {"memory_limit": 2**40},
+    "batches of 7 rows": {"batch_size": 7},
+    "batches of 1000 rows": {"batch_size": 1000},
+}
+
+
+@pytest.mark.parametrize("question", gx.questions())
+@pytest.mark.parametrize("limits", LIMITS.values(), ids=LIMITS)
+def test_N04_the_same_regions_and_scores_for_any_memory_limit_and_batch(question, limits):
+    plain = fitted(question)
+    limits = limits or {"memory_limit": plain.diagnostics_["bytes"]}
+    other = fitted(question, resources=gx.Resources(**limits))
+    assert shape(other.partition_) == shape(plain.partition_)
+    np.testing.assert_array_equal(other.apply(NEW), plain.apply(NEW))
+    for name in SCALARS:
+        assert getattr(other, name) == pytest.approx(getattr(plain, name), rel=1e-10, abs=1e-14), name
+    for one, two in zip(other.partition_, plain.partition_, strict=True):
+        assert one.disagreement == pytest.approx(two.disagreement, rel=1e-10, abs=1e-14)
+
+
+def test_N04_there_are_several_blocks_and_the_smallest_limit_changes_them(monkeypatch):
+    """The comparisons above say something only if jobs share blocks, and limits lead to others."""
+    from granite_xai.partition import tree
+
+    def sizes(limit):
+        seen = []
+        memberships = tree.memberships
+
+        def spy(block, *rest):
+            seen.append(len(block))
+            return memberships(block, *rest)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(tree, "memberships", spy)
+            fitted("ice-pdp", resources=gx.Resources(memory_limit=limit))
+        return seen
+
+    plain = sizes(2**29)
+    assert max(plain) < fitted("ice-pdp").diagnostics_["candidates"]["x0"] + 5
+    assert max(sizes(fitted("ice-pdp").diagnostics_["bytes"])) < max(plain)

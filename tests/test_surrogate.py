@@ -1,0 +1,82 @@
+"""The regional additive surrogate on random data, against the definitions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+
+import granite_xai as gx
+import oracle as o
+from strategies import Case, cases, columns, examples, influences, quiet
+
+
+@st.composite
+def fitted(draw, **options: Any):
+    """A case, its fit of ``coe`` or ``ice-pdp`` with some influence, and the oracle's regions of the same rows."""
+    case = draw(cases(min_rows=2, max_rows=10, max_columns=3, weighted=None, **options))
+    influence, words, _ = draw(influences(case))
+    question = gx.question(draw(st.sampled_from(["coe", "ice-pdp"]))).with_influence(influence)
+    granite = gx.Granite(case.model, question, min_samples_leaf=1, alpha=0.01, max_depth=2)
+    with quiet():
+        granite.fit(case.X, np.array(case.y), case.weights)
+        applied = granite.apply(case.X)
+    problem = case.problem()
+    regions = [[n for n in problem.rows if applied[n] == k] for k in range(len(granite.partition_))]
+    return case, granite, o.Setting(**words), problem, regions
+
+
+@st.composite
+def other_rows(draw, case: Case, n: int):
+    """New rows of the same columns, with values between, beyond and among those of the fit."""
+    made = []
+    for kind, shift in zip(case.kinds, case.function.shifts, strict=True):
+        if kind == "numeric":
+            made.append(draw(st.lists(st.sampled_from([shift + k / 8 for k in range(-30, 31, 3)]), min_size=n, max_size=n)))
+        else:
+            made.append(draw(columns(n, kind, False))[0])
+    return case.with_rows(list(zip(*made, strict=True)), [0.0] * n)
+
+
+def size_of(case: Case, problem: o.Problem) -> float:
+    return 1e-9 + max(abs(v) for T in o.subsets(range(case.d)) for line in problem.R(T).values() for v in line.values())
+
+
+@given(drawn=fitted(), data=st.data())
+@examples(120)
+def test_predictions_are_the_sum_of_pure_effects(drawn, data):
+    """Interpolated between fitting values and constant beyond; by model call with exact=True."""
+    case, granite, setting, problem, regions = drawn
+    new = data.draw(other_rows(case, 3)) if data.draw(st.booleans()) else case.with_rows(case.rows, case.y)
+    with quiet():
+        applied = granite.apply(new.X)
+        found = {exact: granite.predict(new.X, exact=exact) for exact in (False, True)}
+    scale = size_of(case, problem) + max(abs(value) for value in case.call(new.rows))
+    for exact, values in found.items():
+        for n, row in enumerate(new.rows):
+            wanted = o.surrogate_at(problem, regions[applied[n]], row, setting, exact)
+            assert abs(values[n] - wanted) <= 1e-10 * scale, (exact, n, values[n], wanted)
+
+
+@given(drawn=fitted(missing=None))
+@examples(100)
+def test_fidelity_is_the_share_of_variance_explained(drawn):
+    """With one surrogate for each region, and with one for all rows."""
+    case, granite, setting, problem, regions = drawn
+    spread = o.variance([problem.F()[n] for n in problem.rows], problem.weights_of(problem.rows))
+    slack = 1e-10 + 1e-14 * size_of(case, problem) ** 2 / spread if spread else 1e-10
+    assert granite.fidelity_ == pytest.approx(o.fidelity(problem, regions, setting), rel=1e-10, abs=slack)
+    assert granite.global_fidelity_ == pytest.approx(o.fidelity(problem, [problem.rows], setting), rel=1e-10, abs=slack)
+
+
+@given(case=cases(min_rows=3, max_rows=10, min_columns=2, weighted=None))
+@examples(60)
+def test_what_remains_of_coe_is_what_fidelity_lacks(case):
+    """For squared loss ``remaining_ = (1 - fidelity_) / (1 - global_fidelity_)``."""
+    with quiet():
+        granite = gx.Granite(case.model, "coe", min_samples_leaf=1).fit(case.X, sample_weight=case.weights)
+    if granite.disagreement_:
+        lacking = (1 - granite.fidelity_) / (1 - granite.global_fidelity_)
+        assert granite.remaining_ == pytest.approx(lacking, rel=1e-8, abs=1e-10)
