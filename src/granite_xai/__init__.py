@@ -34,7 +34,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from granite_xai import datasets as datasets
+    from granite_xai import datasets as datasets, frameworks as frameworks, partitioners as partitioners
     from granite_xai.catalog import explanations as explanations
     from granite_xai.disagreement import Disagreement as Disagreement
     from granite_xai.errors import (
@@ -85,7 +85,10 @@ _ROOMS = {
     "ModelWarning": "errors",
     "BinWarning": "errors",
     "datasets": "datasets",
+    "frameworks": "frameworks",
+    "partitioners": "partitioners",
 }
+_NAMESPACES = ("datasets", "frameworks", "partitioners")
 
 __all__ = list(_ROOMS)
 
@@ -95,7 +98,7 @@ def __getattr__(name: str) -> Any:
     if name not in _ROOMS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     room = import_module(f"{__name__}.{_ROOMS[name]}")
-    value = room if name == "datasets" else getattr(room, name)
+    value = room if name in _NAMESPACES else getattr(room, name)
     globals()[name] = value
     return value
 

@@ -254,7 +254,7 @@ def _note_bins(ask: Ask, evaluations: Evaluations, regions: Sequence[IntArray]) 
     thin = single = 0
     for bins in evaluations.bins.values():
         for rows in regions:
-            counts = np.unique(bins[rows], return_counts=True)[1]
+            counts = np.unique(bins.numbers[rows], return_counts=True)[1]
             thin += int(np.count_nonzero(counts < THIN))
             single += len(counts) == 1
     ask.diagnostics.note("thin_bins", {"cells": thin, "single_bin": single})

@@ -14,7 +14,7 @@ from granite_xai.errors import ModelError
 from granite_xai.kernels import available
 from granite_xai.operators.masking import Baseline, Masking
 from granite_xai.recombined.agnostic import Extent, evaluate_plan
-from granite_xai.recombined.evaluations import Coordinates, Evaluations, Matrix
+from granite_xai.recombined.evaluations import Bins, Coordinates, Evaluations, Matrix
 from granite_xai.recombined.plan import Plan, plan
 from granite_xai.recombined.routes import Route, find_route
 from granite_xai.recombined.shapley import Attributions, Spread
@@ -142,7 +142,7 @@ def evaluate(
             if keep:
                 matrices[store] = matrix
     fixed = {key: extent.see(_against(predictor, table, reference, key)) - pivot for key in asked.fixed}
-    bins = {key: reference.bins[key](table) for key in asked.readings if key in reference.bins}
+    bins = {key: Bins.of(reference.bins[key](table)) for key in asked.readings if key in reference.bins}
     return (
         Evaluations(
             predictions=predictions,

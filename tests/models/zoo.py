@@ -351,7 +351,7 @@ def lightgbm_wrapper():
         model = lightgbm.LGBMRegressor(**LIGHT | {"n_estimators": 300, "learning_rate": 0.5})
         held = numbers(60, 5)
         stop = [lightgbm.early_stopping(2, verbose=False)]
-        case = predicts(model, numbers, eval_X=held, eval_y=target(held), callbacks=stop)
+        case = predicts(model, numbers, eval_set=[(held, target(held))], callbacks=stop)
         assert 0 < model.best_iteration_ < 300
         return case
 

@@ -9,7 +9,7 @@ import numpy as np
 from granite_xai.engine.masked import MaskedModel, bin_means
 from granite_xai.engine.membership import Splits
 from granite_xai.operators.behavior import Behavior, Risk
-from granite_xai.recombined.evaluations import Evaluations
+from granite_xai.recombined.evaluations import Bins, Evaluations
 from granite_xai.typing import Attribution, Change, Coalition, FloatArray, Term, Terms, Total
 
 
@@ -63,7 +63,7 @@ class RegionalGame:
         changes, intervals = self.evaluations.changes[term.column]
         if not term.averaged:
             return changes[None]
-        return bin_means(changes, intervals, self.splits)
+        return bin_means(changes, Bins.of(intervals), self.splits)
 
     def _risk(self, behavior: Risk, coalition: Coalition) -> FloatArray:
         if behavior.average == "loss":

@@ -21,7 +21,7 @@ from granite_xai.engine.centres import central_rows
 from granite_xai.engine.membership import Splits
 from granite_xai.engine.sides import add_looked_up, add_own_side
 from granite_xai.operators.masking import Baseline, Masking
-from granite_xai.recombined.evaluations import Evaluations, Matrix
+from granite_xai.recombined.evaluations import Bins, Evaluations, Groups, Matrix
 from granite_xai.typing import Attribution, Coalition, FloatArray, IntArray, PairLoss
 
 
@@ -71,7 +71,7 @@ class _Averaged:
             return self.splits.pick(means[:, :1], means[:, 1:])
         store, shown = evaluations.places[coalition]
         matrix = evaluations.matrices[store]
-        return self._shown(coalition, matrix) if shown else self._hidden(coalition, matrix.codes, matrix.values)
+        return self._shown(coalition, matrix) if shown else self._hidden(coalition, matrix)
 
     def mean_loss(self, coalition: Coalition, loss: PairLoss) -> FloatArray:
         evaluations = self.evaluations
@@ -86,7 +86,7 @@ class _Averaged:
         if shown:
             return self._pairwise(coalition, matrix, loss, y)
         losses = loss(matrix.values + evaluations.pivot, np.broadcast_to(y, matrix.values.shape))
-        return self._hidden(coalition, matrix.codes, losses)
+        return self._hidden(coalition, Matrix(losses, matrix.codes))
 
     def variance(self, hidden: Coalition) -> FloatArray:
         evaluations = self.evaluations
@@ -94,8 +94,8 @@ class _Averaged:
         matrix = evaluations.matrix(hidden) if coalition else _all_rows(evaluations)
         # Centred by the row's own prediction: a column that is constant in the region has variance exactly 0.
         deviations = matrix.values - evaluations.predictions
-        first = self._hidden(coalition, matrix.codes, deviations)
-        second = self._hidden(coalition, matrix.codes, np.square(deviations))
+        first = self._hidden(coalition, Matrix(deviations, matrix.codes))
+        second = self._hidden(coalition, Matrix(np.square(deviations), matrix.codes))
         return np.maximum(second - np.square(first), 0.0)
 
     def attribution(self, term: Attribution) -> FloatArray:
@@ -113,7 +113,7 @@ class _Averaged:
         if shown:
             add_looked_up(out, coefficient, self.tables(coalition, matrix), matrix.codes, splits.inside)
         else:
-            sums, total, scales, bins = self._sums(coalition, matrix.codes, matrix.values)
+            sums, total, scales, bins = self._sums(coalition, matrix)
             add_own_side(out, coefficient, sums, total, scales, bins, splits.inside)
 
     def tables(self, coalition: Coalition, matrix: Matrix) -> tuple[FloatArray, FloatArray]:
@@ -125,7 +125,7 @@ class _Averaged:
             inner, outer = splits.scales
             return sums * inner, rest * outer
         tables = np.zeros((len(splits.mass), len(matrix.values))), np.zeros((len(splits.mass), len(matrix.values)))
-        for rows in bins.blocks():
+        for rows in bins.blocks:
             present = np.unique(matrix.codes[rows])
             block = matrix.values[present][:, rows].T
             sums = splits.inner[:, rows] @ block
@@ -139,24 +139,25 @@ class _Averaged:
         add_looked_up(out, 1.0, self.tables(coalition, matrix), matrix.codes, self.splits.inside)
         return out
 
-    def _hidden(self, coalition: Coalition, codes: IntArray, values: FloatArray) -> FloatArray:
+    def _hidden(self, coalition: Coalition, matrix: Matrix) -> FloatArray:
         out = np.zeros(self.splits.inside.shape)
-        sums, total, scales, bins = self._sums(coalition, codes, values)
+        sums, total, scales, bins = self._sums(coalition, matrix)
         add_own_side(out, 1.0, sums, total, scales, bins, self.splits.inside)
         return out
 
-    def _sums(self, coalition: Coalition, codes: IntArray, values: FloatArray) -> Sums:
+    def _sums(self, coalition: Coalition, matrix: Matrix) -> Sums:
         """Sums over the inner rows of each row's bin (K, n) and over all rows of it (n,), with what they divide by."""
         splits, bins = self.splits, self._bins(coalition)
         if bins is None:
-            shares, total_shares, present = _shares(splits, codes, slice(None))
-            block = values if len(present) == len(values) else values[present]
-            return shares @ block, total_shares @ block, splits.scales, None
-        sums, total = np.empty(splits.inside.shape), np.empty(len(codes))
-        scales = np.empty((len(splits.mass), bins.count)), np.empty((len(splits.mass), bins.count))
-        for number, rows in enumerate(bins.blocks()):
-            shares, total_shares, present = _shares(splits, codes[rows], rows)
-            block = values[present][:, rows]
+            shares, total_shares = _shares(splits, matrix.groups)
+            return shares @ matrix.values, total_shares @ matrix.values, splits.scales, None
+        sums, total = np.empty(splits.inside.shape), np.empty(len(matrix.codes))
+        scales = np.empty((len(splits.mass), len(bins.blocks))), np.empty((len(splits.mass), len(bins.blocks)))
+        for number, rows in enumerate(bins.blocks):
+            present, codes = np.unique(matrix.codes[rows], return_inverse=True)
+            groups = Groups.of(codes.reshape(-1))
+            shares, total_shares = _shares(splits, Groups(rows[groups.order], groups.starts))
+            block = matrix.values[present][:, rows]
             sums[:, rows], total[rows] = shares @ block, total_shares @ block
             inner, outer = _scales(splits, rows)
             scales[0][:, number], scales[1][:, number] = inner[:, 0], outer[:, 0]
@@ -164,14 +165,13 @@ class _Averaged:
 
     def _bins(self, coalition: Coalition) -> Bins | None:
         """Bins of the visible columns; None when all rows share one."""
-        found = self.evaluations.bins.get((self.masking, coalition))
-        return None if found is None else Bins.of(found)
+        return self.evaluations.bins.get((self.masking, coalition))
 
     def _pairwise(self, coalition: Coalition, matrix: Matrix, loss: PairLoss, y: FloatArray) -> FloatArray:
         """Mean over references m of ``L(E_S[code(n), m], y_n)``: every pair of rows of a bin."""
         splits, pivot, bins = self.splits, self.evaluations.pivot, self._bins(coalition)
         result = np.zeros(splits.inside.shape)
-        for rows in [slice(None)] if bins is None else bins.blocks():
+        for rows in [slice(None)] if bins is None else bins.blocks:
             hybrids = matrix.values[:, rows][matrix.codes[rows]] + pivot
             losses = loss(hybrids, np.broadcast_to(y[rows][:, None], hybrids.shape)).T
             part = np.zeros((len(splits.mass), losses.shape[1]))
@@ -182,32 +182,6 @@ class _Averaged:
 
 
 Sums = tuple[FloatArray, FloatArray, tuple[FloatArray, FloatArray], "IntArray | None"]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Bins:
-    """Rows by bin: a dense number for each row, the rows in the order of their bins, and where each bin ends."""
-
-    numbers: IntArray
-    order: IntArray
-    ends: IntArray
-
-    @classmethod
-    def of(cls, bins: IntArray) -> Bins:
-        """Bins from any numbers."""
-        present, numbers = np.unique(bins, return_inverse=True)
-        numbers = numbers.reshape(-1)
-        counts = np.bincount(numbers, minlength=len(present))
-        return cls(numbers, np.argsort(numbers, kind="stable"), np.cumsum(counts))
-
-    @property
-    def count(self) -> int:
-        """How many bins have rows."""
-        return len(self.ends)
-
-    def blocks(self) -> list[IntArray]:
-        """The rows of each bin, ascending."""
-        return np.split(self.order, self.ends[:-1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,18 +256,17 @@ class _RegionBaseline:
         return central_rows(coordinates, self.splits.inner), central_rows(coordinates, self.splits.outer)
 
 
-def bin_means(values: FloatArray, bins: IntArray, splits: Splits) -> FloatArray:
+def bin_means(values: FloatArray, bins: Bins, splits: Splits) -> FloatArray:
     """Mean of one value a row over the rows of the same bin and region, at every row, shape (K, n)."""
-    present, order, starts = _grouped(bins)
-    codes = np.searchsorted(present, bins)
-
-    def means(weights: FloatArray) -> FloatArray:
-        mass = np.add.reduceat(weights[:, order], starts, axis=1)
-        sums = np.add.reduceat((weights * values)[:, order], starts, axis=1)
-        found: FloatArray = (sums / np.where(mass > 0, mass, 1.0))[:, codes]
-        return found
-
-    return splits.pick(means(splits.inner), means(splits.outer))
+    groups = Groups.of(bins.numbers)
+    weighted = [
+        np.add.reduceat(side.take(groups.order, axis=1), groups.starts, axis=1)
+        for side in (splits.inner, splits.outer, splits.inner * values, splits.outer * values)
+    ]
+    inner, outer = (sums / np.where(mass > 0, mass, 1.0) for mass, sums in zip(weighted[:2], weighted[2:], strict=True))
+    result = np.zeros(splits.inside.shape)
+    add_looked_up(result, 1.0, (inner, outer), bins.numbers, splits.inside)
+    return result
 
 
 def _all_rows(evaluations: Evaluations) -> Matrix:
@@ -302,19 +275,10 @@ def _all_rows(evaluations: Evaluations) -> Matrix:
     return Matrix(np.broadcast_to(evaluations.predictions[:, None], (n, n)), np.arange(n))
 
 
-def _grouped(codes: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-    """The codes present, the rows in their order, and where each code starts."""
-    order = np.argsort(codes, kind="stable")
-    present, starts = np.unique(codes[order], return_index=True)
-    return present, order, starts
-
-
-def _shares(splits: Splits, codes: IntArray, rows: IntArray | slice) -> tuple[FloatArray, FloatArray, IntArray]:
-    """Weight of each present code among the inner rows (K, U) and among all rows (U,), and the codes."""
-    present, order, starts = _grouped(codes)
-    picked = order if isinstance(rows, slice) else rows[order]
-    inner = np.add.reduceat(splits.inner[:, picked], starts, axis=1)
-    return inner, np.add.reduceat(splits.weights[picked], starts), present
+def _shares(splits: Splits, groups: Groups) -> tuple[FloatArray, FloatArray]:
+    """Weight of each group of rows among the inner rows, (K, U), and among all rows, (U,)."""
+    inner = np.add.reduceat(splits.inner.take(groups.order, axis=1), groups.starts, axis=1)
+    return inner, np.add.reduceat(splits.weights[groups.order], groups.starts)
 
 
 def _scales(splits: Splits, rows: IntArray | slice) -> tuple[FloatArray, FloatArray]:

@@ -49,9 +49,10 @@ def gadget(
     --------
     >>> import numpy as np
     >>> X = np.random.default_rng(0).uniform(-1, 1, (80, 3))
-    >>> g = gadget(lambda X: 3 * X[:, 0] * np.sign(X[:, 2]), ["x0"], "ale", exact=True).fit(X)
-    >>> len(g.partition_)
-    2
+    >>> X[:, 2] = np.sign(X[:, 2])
+    >>> g = gadget(lambda X: 3 * X[:, 0] * X[:, 2], ["x0"], "ale", exact=True).fit(X)
+    >>> [str(rule) for rule in g.partition_.rules]
+    ['x2 ≤ 0', 'x2 > 0']
     """
     question = choose("effect", effect, EFFECTS)
     settings: dict[str, Any] = {"features": features}

@@ -32,7 +32,7 @@ def subgroup_importance(granite: Granite, X: Any, y: Any, *, repeats: int = 20, 
     Parameters
     ----------
     granite : Granite
-        Fitted for "cfi-pfi" and one column, say by `transformation_trees`.
+        Fitted for one column and a question with "pfi" on one side, say by `transformation_trees`.
     X, y : table, array
         Rows to measure on, other than those of the fit.
     repeats : int
@@ -43,7 +43,7 @@ def subgroup_importance(granite: Granite, X: Any, y: Any, *, repeats: int = 20, 
     --------
     >>> from granite_xai.frameworks import transformation_trees
     >>> X = np.random.default_rng(0).normal(size=(200, 2))
-    >>> g = transformation_trees(lambda X: 2 * X[:, 0], "x0", "cfi-pfi").fit(X, 2 * X[:, 0])
+    >>> g = transformation_trees(lambda X: 2 * X[:, 0], "x0", "pfi-risk").fit(X, 2 * X[:, 0])
     >>> band = subgroup_importance(g, X, 2 * X[:, 0], repeats=5)
     >>> band.low < band.value < band.high
     True
@@ -59,13 +59,13 @@ def subgroup_importance(granite: Granite, X: Any, y: Any, *, repeats: int = 20, 
 
 def _weighted(granite: Granite, X: Any, y: Any) -> float:
     explanation = granite.explain(X, y)
-    second = [part for part in explanation.parts if part.name == explanation.names[-1]]
-    if any(part.rows is not None or len(part.values) != 1 for part in second):
+    importances = [part for part in explanation.parts if part.name == "pfi"]
+    if not importances or any(part.rows is not None or len(part.values) != 1 for part in importances):
         raise InputError(
-            "importance is one number a region of one column; this question has others.",
+            "the question holds no permutation importance of one column.",
             code="P03",
             argument="granite",
             hint='Fit transformation_trees(model, feature, "cfi-pfi").',
         )
     counts = np.bincount(granite.apply(X))
-    return float(sum(counts[part.region] * part.values[0] for part in second) / counts.sum())
+    return float(sum(counts[part.region] * part.values[0] for part in importances) / counts.sum())

@@ -35,8 +35,9 @@ def transformation_trees(
     >>> rng = np.random.default_rng(0)
     >>> x1 = rng.normal(size=200)
     >>> X = np.column_stack([np.where(x1 > 0, 3.0, -3.0) + rng.normal(size=200), x1])
-    >>> len(transformation_trees(lambda X: X.sum(axis=1), "x0").fit(X).partition_)
-    2
+    >>> g = transformation_trees(lambda X: X[:, 0] * X[:, 1], "x0", "ice-pdp").fit(X)
+    >>> {name for rule in g.partition_.rules for name, _ in rule.conditions}
+    {'x1'}
     """
     settings: dict[str, Any] = {"min_samples_leaf": 30, "alpha": 0.02, "features": [feature]}
     return Granite(model, question, **{**settings, "partitioner": Subgroups(feature, by), **options})

@@ -36,8 +36,8 @@ def vine(
     Examples
     --------
     >>> import numpy as np
-    >>> X = np.random.default_rng(0).uniform(-1, 1, (80, 2))
-    >>> g = vine(lambda X: X[:, 0] * np.sign(X[:, 1]), "x0").fit(X)
+    >>> X = np.random.default_rng(0).choice([-1.0, 0.0, 1.0], size=(90, 2))
+    >>> g = vine(lambda X: X[:, 0] * (X[:, 1] > 0), "x0").fit(X)
     >>> len(g.partition_), g.description_accuracy_
     (2, 1.0)
     """

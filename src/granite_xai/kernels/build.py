@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,8 +42,8 @@ def compiled(function: Kernel) -> Kernel:
     """
     import numba
 
+    build = partial(numba.njit, nogil=True, error_model="numpy")
     try:
-        built: Kernel = numba.njit(nogil=True, cache=True, error_model="numpy")(function)
+        return cast("Kernel", build(cache=True)(function))
     except RuntimeError:  # no folder where the machine code could be kept
-        built = numba.njit(nogil=True, error_model="numpy")(function)
-    return built
+        return cast("Kernel", build()(function))

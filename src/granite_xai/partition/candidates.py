@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import combinations
+from itertools import combinations, groupby
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -76,28 +77,29 @@ def candidates(
     for position in columns:
         column = table.columns[position]
         counts = np.bincount(column.codes[rows] + 1, minlength=len(column.levels) + 1)
-        for left in _column_candidates(column, rows, counts, evaluations, max_candidates, rule):
-            n_left = int(counts[left].sum())
-            if min(n_left, len(rows) - n_left) >= max(min_samples_leaf, 1):
-                found.append(Candidate(position, left))
+        left = _column_candidates(column, rows, counts, evaluations, max_candidates, rule)
+        n_left = left @ counts
+        enough = np.minimum(n_left, len(rows) - n_left) >= max(min_samples_leaf, 1)
+        found += [Candidate(position, table) for table in left[enough]]
     return found
 
 
 def _column_candidates(
     column: Column, rows: IntArray, counts: IntArray, evaluations: Evaluations, max_candidates: int, rule: CutRule
-) -> Iterator[BoolArray]:
-    """Tables of one column: missing values on the left first, then on the right (C14)."""
-    present = np.flatnonzero(counts[1:])
+) -> BoolArray:
+    """Tables of one column, one a line: missing values on the left first, then on the right (C14)."""
+    n_levels = len(counts) - 1
     if column.kind in ("nominal", "boolean"):
-        cuts = list(_groupings(column, rows, present, evaluations, max_candidates))
+        present = np.flatnonzero(counts[1:])
+        groups = list(_groupings(column, rows, present, evaluations, max_candidates))
+        cuts = np.array(groups, dtype=np.bool_).reshape(-1, n_levels)
     else:
-        cuts = [np.arange(len(counts) - 1) <= code for code in rule(counts[1:])]
+        cuts = np.arange(n_levels) <= rule(counts[1:])[:, None]
     if not counts[0]:
-        yield from (np.append(False, cut) for cut in cuts)
-        return
-    yield np.append(True, np.zeros(len(counts) - 1, dtype=np.bool_))
-    for missing_left in (True, False):
-        yield from (np.append(missing_left, cut) for cut in cuts)
+        return np.pad(cuts, ((0, 0), (1, 0)), constant_values=False)
+    left, right = (np.pad(cuts, ((0, 0), (1, 0)), constant_values=side) for side in (True, False))
+    only_missing = np.arange(n_levels + 1)[None] == 0
+    return np.concatenate([only_missing, left, right])
 
 
 def cut_codes(counts: IntArray, max_candidates: int) -> IntArray:
@@ -173,14 +175,12 @@ def _lighter(group: tuple[int, ...], present: IntArray) -> tuple[int, ...]:
 
 
 def memberships(chosen: Sequence[Candidate], table: Table, rows: IntArray) -> BoolArray:
-    """Which of the node's rows go left under each candidate, shape (K, n)."""
-    inside = np.empty((len(chosen), len(rows)), dtype=np.bool_)
-    codes: dict[int, IntArray] = {}
-    for k, candidate in enumerate(chosen):
-        if candidate.column not in codes:
-            codes[candidate.column] = table.columns[candidate.column].codes[rows]
-        inside[k] = candidate.inside(codes[candidate.column])
-    return inside
+    """Which of the node's rows go left under each candidate, shape (K, n); candidates of a column are neighbours."""
+    parts = []
+    for column, group in groupby(chosen, key=attrgetter("column")):
+        left = np.stack([candidate.left for candidate in group])
+        parts.append(left.take(table.columns[column].codes[rows] + 1, axis=1))
+    return np.concatenate(parts)
 
 
 def best_of(scores: FloatArray, tolerance: float = 1e-10) -> int:

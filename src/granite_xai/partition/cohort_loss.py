@@ -42,8 +42,8 @@ def scatter_within(vectors: FloatArray, labels: IntArray, weights: FloatArray) -
     apart = vectors - np.average(vectors, axis=0, weights=weights)
 
     def sums(values: FloatArray) -> FloatArray:
-        found: FloatArray = np.bincount(places, weights=np.tile(values, lines), minlength=lines * cohorts)
-        return found.reshape(lines, cohorts)
+        found = np.bincount(places, weights=np.tile(values, lines), minlength=lines * cohorts)
+        return np.asarray(found, dtype=np.float64).reshape(lines, cohorts)
 
     mass = sums(weights)
     squares = np.zeros(lines)

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from granite_xai.frames import Table
 
 TOLERANCE = 1e-10
-BLOCK = 64
-"""Candidates scored together: few enough for the cache, whatever the number of jobs."""
+BLOCK = 2**18
+"""Candidates times rows scored together: few enough for the cache, whatever the number of jobs."""
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -213,7 +213,7 @@ class _Growth:
         n = len(node.rows)
         # Half of the limit for the arrays of one block; the evaluations have the other half.
         affordable = self.problem.resources.memory_limit // 2 // (8 * n * self.problem.shares.widest)
-        step = int(np.clip(affordable, 1, BLOCK))
+        step = int(np.clip(affordable, 1, max(BLOCK // n, 1)))
         blocks = [options[start : start + step] for start in range(0, len(options), step)]
 
         def score(block: list[Candidate]) -> FloatArray:

@@ -10,7 +10,7 @@ import numpy as np
 from granite_xai.engine.games import RegionalGame
 from granite_xai.engine.masked import bin_means, masked_model
 from granite_xai.engine.membership import Splits
-from granite_xai.recombined.evaluations import Evaluations
+from granite_xai.recombined.evaluations import Bins, Evaluations
 from granite_xai.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -55,5 +55,5 @@ class AroundDependence:
 
 
 def _squared(values: FloatArray, bins: IntArray, splits: Splits) -> FloatArray:
-    squared: FloatArray = np.square(values - bin_means(values, bins, splits))
+    squared: FloatArray = np.square(values - bin_means(values, Bins.of(bins), splits))
     return squared

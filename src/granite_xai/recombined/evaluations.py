@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -13,6 +14,25 @@ from granite_xai.typing import Attribution, BoolArray, Coalition, FloatArray, In
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Groups:
+    """Rows in the order of some dense numbers, and where each number starts."""
+
+    order: IntArray
+    starts: IntArray
+
+    @classmethod
+    def of(cls, numbers: IntArray) -> Groups:
+        """Groups of the rows that share a number; every number from 0 to the largest must occur.
+
+        >>> Groups.of(np.array([1, 0, 1])).starts
+        array([0, 1])
+        """
+        counts = np.bincount(numbers)
+        small = numbers.astype(np.uint16) if len(counts) <= 2**16 else numbers  # sorted by radix
+        return cls(np.argsort(small, kind="stable"), np.cumsum(counts) - counts)
+
+
+@dataclass(frozen=True, eq=False)
 class Matrix:
     """``E_S`` on some rows: one line for each distinct value of S, one column for each row.
 
@@ -27,10 +47,37 @@ class Matrix:
     values: FloatArray
     codes: IntArray
 
+    @cached_property
+    def groups(self) -> Groups:
+        """Rows by their own value; only where every value occurs."""
+        return Groups.of(self.codes)
+
     def restrict(self, rows: IntArray) -> Matrix:
         """Only these rows, and only the values that occur in them."""
         present, codes = np.unique(self.codes[rows], return_inverse=True)
         return Matrix(self.values[np.ix_(present, rows)], codes.reshape(-1))
+
+
+@dataclass(frozen=True, eq=False)
+class Bins:
+    """The bin of each row: dense numbers, each of which occurs."""
+
+    numbers: IntArray
+
+    @classmethod
+    def of(cls, bins: IntArray) -> Bins:
+        """Bins from any numbers."""
+        return cls(np.unique(bins, return_inverse=True)[1].reshape(-1))
+
+    @cached_property
+    def blocks(self) -> list[IntArray]:
+        """The rows of each bin, ascending."""
+        groups = Groups.of(self.numbers)
+        return np.split(groups.order, groups.starts[1:])
+
+    def restrict(self, rows: IntArray) -> Bins:
+        """Only these rows."""
+        return Bins.of(self.numbers[rows])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,7 +130,7 @@ class Evaluations:
     y: FloatArray | None
     places: Mapping[Coalition, tuple[Coalition, bool]]
     matrices: Mapping[Coalition, Matrix]
-    bins: Mapping[tuple[Masking, Coalition], IntArray]
+    bins: Mapping[tuple[Masking, Coalition], Bins]
     fixed: Mapping[tuple[Masking, Coalition], FloatArray]
     attributions: Mapping[Attribution, FloatArray]
     errors: Mapping[Attribution, FloatArray]
@@ -111,7 +158,7 @@ class Evaluations:
             weights=self.weights[rows],
             y=None if self.y is None else self.y[rows],
             matrices={key: matrix.restrict(rows) for key, matrix in self.matrices.items()},
-            bins={key: bins[rows] for key, bins in self.bins.items()},
+            bins={key: bins.restrict(rows) for key, bins in self.bins.items()},
             fixed={key: values[rows] for key, values in self.fixed.items()},
             changes={key: (change[rows], interval[rows]) for key, (change, interval) in self.changes.items()},
             coordinates=None if self.coordinates is None else self.coordinates.restrict(rows),

@@ -142,4 +142,4 @@ def _ensemble(predictor: Predictor) -> Ensemble:
         predictor.known["ensemble"] = known
     if isinstance(known, RefusalError):
         raise known
-    return known  # type: ignore[no-any-return]
+    return known

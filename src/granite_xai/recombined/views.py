@@ -13,17 +13,23 @@ if TYPE_CHECKING:
     from granite_xai.frames import Table
 
 _LARGEST_EXACT = 2.0**53
+_LIGHTGBM_ZERO = float(np.float32(1e-35))
 
 
 def single_precision(model: Any, table: Table) -> FloatArray:
     """Float32, as scikit-learn's trees and xgboost see every column of numbers."""
     with np.errstate(over="ignore"):
-        matrix = _numbers(table).astype(np.float32).astype(np.float64)
-    return matrix
+        return _numbers(table).astype(np.float32).astype(np.float64)
 
 
 def lightgbm_matrix(model: Any, table: Table) -> FloatArray:
     """Lightgbm's own conversion: categories by the codes of the training frame, the dtype by the frame's."""
+    matrix = _lightgbm_numbers(model, table)
+    # A row travels without its zeros, and what is this small counts as one.
+    return np.where(np.abs(matrix) <= _LIGHTGBM_ZERO, 0.0, matrix)
+
+
+def _lightgbm_numbers(model: Any, table: Table) -> FloatArray:
     native = table.native
     if isinstance(native, np.ndarray):
         if native.dtype in (np.float32, np.float64):
@@ -78,6 +84,5 @@ def _numbers(table: Table) -> FloatArray:
 def _holds_numbers(table: Table, position: int) -> bool:
     """Whether the user's column has a dtype of numbers, whatever it was declared to mean."""
     native = table.select([position])
-    dtype = native.dtype if isinstance(native, np.ndarray) else getattr(native, "dtypes", [None])
-    kind = getattr(dtype if isinstance(native, np.ndarray) else list(dtype)[0], "kind", "O")
-    return kind in "iufb"
+    dtype = native.dtype if isinstance(native, np.ndarray) else next(iter(getattr(native, "dtypes", [None])))
+    return getattr(dtype, "kind", "O") in "iufb"

@@ -1,0 +1,758 @@
+"""save and load: the same object before and after, nothing but data in the file, and F04 to F10 for what is not."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings, strategies as st
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeRegressor
+
+import granite_xai as gx
+from granite_xai.errors import FormatError, InputError, ModelError, ModelWarning
+from granite_xai.frames import outline_from_dict, outline_to_dict, read_table, rows_from_dict, rows_to_dict
+from granite_xai.operators.influence import Interactions, Joint
+from granite_xai.operators.interaction import Partial
+from granite_xai.operators.masking import Baseline, Conditional
+from granite_xai.partition.tree import Tree
+from granite_xai.persistence.bins_file import PlainTree, bins_from_dict, bins_to_dict
+from granite_xai.persistence.documents import VERSION
+from granite_xai.persistence.rows import synthetic_rows
+from granite_xai.persistence.values import value_from_json, value_to_json
+from saved_objects import FIXTURES, fitted, model, other_model, table, target
+from strategies import examples
+
+pytestmark = pytest.mark.filterwarnings("ignore::granite_xai.errors.BinWarning")
+
+
+def baseline(row):
+    sides = (gx.Explainer(Baseline(row), interaction=kind) for kind in ("full", "pure"))
+    return gx.Disagreement(*sides)
+
+
+QUESTIONS = {
+    "ice-pdp": "ice-pdp",
+    "shap-pdp": "shap-pdp",
+    "mplot-pdp": "mplot-pdp",
+    "cshap-shap": "cshap-shap",
+    "sobol jansen": gx.question("sobol", total="jansen"),
+    "cfi-pfi": "cfi-pfi",
+    "sage-risk": gx.question("sage-risk", risk_loss="absolute", pointwise=True),
+    "coe": "coe",
+    "ale": "ale",
+    "exact bins": gx.question("cice-mplot", conditional=Conditional("exact")),
+    "median": baseline("median"),
+    "mean": baseline("mean"),
+    "two": {"ice-pdp": 2, "pfi-risk": 1},
+    "objective": gx.Objective(["ice-pdp", gx.question("sobol")], weighting="uniform", normalize="variance"),
+}
+NEW = table(40, seed=1)
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """Each question fitted once and saved twice: without its rows, and with them."""
+    folder, made = tmp_path_factory.mktemp("saved"), {}
+
+    def of(name):
+        if name not in made:
+            granite = fitted(QUESTIONS[name])
+            paths = [gx.save(granite, folder / f"{name}-{data}.json", data) for data in (False, True)]
+            made[name] = (granite, *paths)
+        return made[name]
+
+    return of
+
+
+def edited(path, folder, change):
+    """A copy of a saved file after a change of its content."""
+    data = json.loads(path.read_text(encoding="utf-8"))
+    change(data)
+    new = folder / "edited.json"
+    new.write_text(json.dumps(data), encoding="utf-8")
+    return new
+
+
+def assert_same_explanation(one, other):
+    assert one.sets == other.sets
+    for mine, theirs in zip(one.parts, other.parts, strict=True):
+        assert (mine.region, mine.name, mine.base.tolist()) == (theirs.region, theirs.name, theirs.base.tolist())
+        np.testing.assert_array_equal(mine.values, theirs.values)
+        np.testing.assert_array_equal(mine.errors, theirs.errors)
+        assert (mine.rows is None) == (theirs.rows is None)
+        assert mine.rows is None or np.array_equal(mine.rows, theirs.rows)
+
+
+def assert_same_evaluation(one, other):
+    assert (one.rules, one.counts) == (other.rules, other.counts)
+    assert (one.disagreement, one.global_disagreement) == (other.disagreement, other.global_disagreement)
+    np.testing.assert_array_equal(one.regional, other.regional)
+    np.testing.assert_array_equal(one.by_region, other.by_region)
+
+
+# ------------------------------------------------------------------------------------------------------- before, after
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+@pytest.mark.parametrize("data", [False, True], ids=["without rows", "with rows"])
+def test_a_loaded_granite_says_the_same_about_new_rows(saved, name, data):
+    granite, path = saved(name)[0], saved(name)[1 + data]
+    bare, whole = gx.load(path), gx.load(path, model=model)
+    y = target(NEW)
+    for loaded in (bare, whole):
+        assert loaded.partition_ == granite.partition_
+        assert str(loaded.partition_) == str(granite.partition_)
+        np.testing.assert_array_equal(loaded.apply(NEW), granite.apply(NEW))
+        np.testing.assert_array_equal(loaded.predict(NEW), granite.predict(NEW))
+        for figure in ("disagreement_", "disagreements_", "remaining_", "fidelity_", "global_fidelity_"):
+            assert getattr(loaded, figure) == getattr(granite, figure)
+        assert loaded.diagnostics_ == granite.diagnostics_
+        assert loaded.feature_names_in_.tolist() == list(NEW.columns)
+    assert_same_evaluation(whole.evaluate(NEW, y), granite.evaluate(NEW, y))
+    assert_same_explanation(whole.explain(NEW, y), granite.explain(NEW, y))
+
+
+def test_saving_what_was_loaded_gives_the_same_file(saved, tmp_path):
+    for name in ("ale", "cshap-shap", "median"):
+        for path in saved(name)[1:]:
+            for attached in (None, model):
+                again = gx.save(gx.load(path, attached), tmp_path / "again.json", "True" in path.name)
+                assert again.read_bytes() == path.read_bytes()
+
+
+def test_parameters_come_back_by_value(saved):
+    for name, question in QUESTIONS.items():
+        loaded = gx.load(saved(name)[1])
+        assert loaded.question == question
+        assert loaded.min_samples_leaf == 10
+        assert loaded.model is None
+
+
+def test_a_loaded_granite_can_be_fitted_again(saved):
+    granite, path = saved("ice-pdp")[:2]
+    again = gx.load(path, model=model).fit(table(), target(table()))
+    assert again.partition_ == granite.partition_
+    with pytest.raises(ModelError, match="M21"):
+        gx.load(path).fit(table())
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        ("interaction", 3),
+        {"body": ["a", 1], 3: ("b",)},
+        [("a", "b"), ("b", "c")],
+        float("inf"),
+        np.float64(0.5),
+        Joint({"g": ["a", "b"]}, ["g"]),
+        Interactions(3, [("a", "b", "c")]),
+        Partial("fsii"),
+        Baseline({"a": 1.5, "c": "x", "d": np.datetime64("2020-01-01T00:00:01", "s")}),
+        Tree(max_depth=5, split_features=("a",)),
+        gx.Resources(batch_size=7, dtype="float32"),
+    ],
+    ids=repr,
+)
+def test_values_survive_the_file(value):
+    written = json.loads(json.dumps(value_to_json(value, "value"), allow_nan=False))
+    assert value_from_json(written, "value") == value
+
+
+def to_polars(frame):
+    return pl.from_pandas(frame).with_columns(pl.col("o").cast(pl.Enum(["low", "mid", "high", "top"])))
+
+
+@pytest.mark.parametrize("convert", [to_polars, pa.Table.from_pandas], ids=["polars", "pyarrow"])
+@pytest.mark.parametrize("question", ["ice-pdp", "ale"])
+@pytest.mark.parametrize("data", [False, True], ids=["without rows", "with rows"])
+def test_frames_of_other_libraries_come_back_in_their_library(convert, question, data, tmp_path):
+    X, new = convert(table()), convert(NEW)
+    granite = fitted(question, X)
+    loaded = gx.load(gx.save(granite, tmp_path / "a.json", include_data=data), model=model)
+    np.testing.assert_array_equal(loaded.predict(new), granite.predict(new))
+    assert_same_explanation(loaded.explain(new), granite.explain(new))
+    path = gx.save(granite.evaluate(new), tmp_path / "b.json")
+    assert type(gx.load(path).frame()) is type(X)
+
+
+def test_arrays_come_back_as_arrays(tmp_path):
+    X = np.random.default_rng(0).integers(-2, 3, size=(80, 3)).astype(np.float32)
+    granite = gx.Granite(lambda X: X[:, 0] * np.sign(X[:, 1]) + X[:, 2], min_samples_leaf=10).fit(X)
+    loaded = gx.load(gx.save(granite, tmp_path / "a.json", True), model=granite.model)
+    np.testing.assert_array_equal(loaded.predict(X, exact=True), granite.predict(X, exact=True))
+    assert loaded._fitted.table.native.dtype == np.float32
+    assert not hasattr(loaded, "feature_names_in_")
+
+
+def test_a_classifier_keeps_its_classes(tmp_path):
+    X = np.random.default_rng(0).integers(-2, 3, size=(80, 2)).astype(float)
+    y = np.where(X[:, 0] * X[:, 1] > 0, "yes", "no")
+    classifier = LogisticRegression().fit(X, y)
+    granite = gx.Granite(classifier, "pfi-risk", min_samples_leaf=10).fit(X, y)
+    path = gx.save(granite, tmp_path / "a.json")
+    loaded = gx.load(path, model=classifier)
+    assert_same_evaluation(loaded.evaluate(X, y), granite.evaluate(X, y))
+    with pytest.raises(InputError, match="T05"):
+        gx.load(path).evaluate(X, np.where(y == "yes", "ja", "nein"))
+
+
+def test_missing_values_and_unseen_levels_go_where_they_went(tmp_path):
+    X, new = table(), table(40, seed=2)
+    X.loc[::7, "a"] = np.nan
+    new.loc[::5, "a"] = np.nan
+    new["c"] = pd.Categorical(["w" if i % 4 == 0 else level for i, level in enumerate(new["c"].astype(object))])
+
+    def robust(X):
+        return model(X.assign(a=X["a"].fillna(3.0)))
+
+    granite = gx.Granite(robust, missing="allow", min_samples_leaf=10).fit(X)
+    loaded = gx.load(gx.save(granite, tmp_path / "a.json"))
+    with pytest.warns(gx.DataWarning, match="D15"):
+        expected = granite.apply(new), granite.predict(new)
+    with pytest.warns(gx.DataWarning, match="D15"):
+        np.testing.assert_array_equal(loaded.apply(new), expected[0])
+    with pytest.warns(gx.DataWarning, match="D15"):
+        np.testing.assert_array_equal(loaded.predict(new), expected[1])
+
+
+@pytest.mark.parametrize("data", [False, True])
+def test_explanations_and_evaluations_come_back(saved, data, tmp_path):
+    granite, y = saved("sage-risk")[0], target(NEW)
+    for source in ("sage-risk", "sobol jansen"):
+        explanation = saved(source)[0].explain(NEW, y)
+        loaded = gx.load(gx.save(explanation, tmp_path / "a.json", data))
+        assert_same_explanation(loaded, explanation)
+        pd.testing.assert_frame_equal(loaded.frame(), explanation.frame())
+    evaluation = granite.evaluate(NEW, y)
+    loaded = gx.load(gx.save(evaluation, tmp_path / "a.json", data))
+    assert_same_evaluation(loaded, evaluation)
+    pd.testing.assert_frame_equal(loaded.frame(), evaluation.frame())
+
+
+cells = st.sampled_from([-2.5, -1.0, 0.0, 0.1, 1 / 3, 7.0])
+
+
+@examples(30)
+@given(rows=st.lists(st.tuples(cells, cells, st.sampled_from("uvw")), min_size=12, max_size=24), seed=st.integers(0, 9))
+def test_round_trips_of_random_fits(rows, seed, tmp_path_factory):
+    X = pd.DataFrame(rows, columns=["p", "q", "r"]).astype({"r": "category"})
+    weights = np.random.default_rng(seed).normal(size=4)
+
+    def random_model(X):
+        level = X["r"].astype(object).map({"u": -1.0, "v": 0.5, "w": 2.0}).to_numpy(dtype=float)
+        p, q = X["p"].to_numpy(), X["q"].to_numpy()
+        return weights[0] * p * q + weights[1] * level * p + weights[2] * (q > 0) + weights[3]
+
+    question = ("ice-pdp", "mplot-pdp", "ale", "cfi-pfi")[seed % 4]
+    y = np.arange(len(X), dtype=float) % 3
+    granite = gx.Granite(random_model, question, min_samples_leaf=2, alpha=0.0).fit(X, y)
+    path = tmp_path_factory.mktemp("random") / "a.json"
+    loaded = gx.load(gx.save(granite, path, include_data=bool(seed % 2)), model=random_model)
+    assert loaded.partition_ == granite.partition_
+    np.testing.assert_array_equal(loaded.apply(X), granite.apply(X))
+    np.testing.assert_array_equal(loaded.predict(X), granite.predict(X))
+    assert_same_evaluation(loaded.evaluate(X, y), granite.evaluate(X, y))
+
+
+def test_the_tree_behind_conditional_bins_is_read_as_scikit_learn_reads_it(tmp_path):
+    """Ranks are small whole numbers; here also cells that float32 rounds onto a threshold."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4))
+    grown = DecisionTreeRegressor(max_leaf_nodes=10, random_state=0).fit(X, X[:, 0] * X[:, 1] + X[:, 2])
+    nodes = grown.tree_
+    plain = PlainTree(np.maximum(nodes.feature, 0), nodes.threshold, nodes.children_left, nodes.children_right)
+    edge = np.repeat(X[:1], 30, axis=0)
+    edge[:, 0] = nodes.threshold[0] * (1 + np.linspace(-1e-7, 1e-7, 30))
+    for rows in (X, edge):
+        np.testing.assert_array_equal(plain.apply(rows), grown.apply(rows))
+
+
+# ------------------------------------------------------------------------------------------------------------- tables
+
+TYPED = pd.DataFrame(
+    {
+        "int8": np.array([1, -2, 3], dtype="i1"),
+        "uint64": np.array([2**53, 1, 0], dtype="u8"),
+        "float32": np.array([0.1, np.nan, 2.5], dtype="f4"),
+        "bool": [True, False, True],
+        "text": ["a", None, "ü"],
+        "object": pd.Series(["a", np.nan, "b"], dtype=object),
+        "Int64": pd.array([1, None, 3], dtype="Int64"),
+        "Float32": pd.array([1.5, None, 3], dtype="Float32"),
+        "boolean": pd.array([True, None, False], dtype="boolean"),
+        "arrow": pd.array([1, None, 3], dtype="int64[pyarrow]"),
+        "category": pd.Categorical(["x", None, "y"], categories=["y", "x", "never"]),
+        "numbers": pd.Categorical([3, 1, 3], categories=[3, 2, 1], ordered=True),
+        "date": pd.to_datetime(["2020-01-01 00:00:00.5", None, "2021-05-05 06:07:08.123456"]),
+        "zone": pd.to_datetime(["2020-01-01", None, "2021-05-05"], utc=True).tz_convert("Europe/Berlin"),
+        "duration": pd.to_timedelta(["1 day", None, "2 h"]),
+    }
+)
+
+
+def through_a_file(read):
+    data = {"table": outline_to_dict(read, grids=True), "rows": rows_to_dict(read)}
+    data = json.loads(json.dumps(data, allow_nan=False))
+    return rows_from_dict(data["rows"], outline_from_dict(data["table"], "table"), "rows")
+
+
+@pytest.mark.parametrize("name", TYPED.columns)
+def test_pandas_columns_keep_dtype_categories_and_missing_cells(name):
+    X = TYPED[[name]]
+    pd.testing.assert_frame_equal(through_a_file(read_table(X, missing="allow")).native, X)
+
+
+@pytest.mark.parametrize("dtype", ["f2", ">f8", "i2", "u1", "?", "U3", "O", "M8[D]", "m8[ns]"])
+def test_arrays_keep_their_dtype(dtype):
+    X = np.array([[0, 1], [1, 0], [1, 1]]).astype(dtype)
+    found = through_a_file(read_table(X, missing="allow")).native
+    np.testing.assert_array_equal(found, X)
+    assert found.dtype == X.dtype.newbyteorder("=")
+
+
+def test_a_dtype_that_no_file_holds_is_refused_by_name(tmp_path):
+    X = table().astype({"a": np.longdouble})
+    granite = fitted("ice-pdp", X)
+    with pytest.raises(InputError, match=r"column 'a' \(index 0\) has dtype") as caught:
+        gx.save(granite, tmp_path / "a.json", include_data=True)
+    assert caught.value.code == "F08"
+    path = gx.save(granite, tmp_path / "a.json")  # without rows there is nothing that could not be held
+    with pytest.warns(ModelWarning, match="F09.*not known"):
+        loaded = gx.load(path, model=model)
+    np.testing.assert_array_equal(loaded.predict(NEW), granite.predict(NEW))
+
+
+# ---------------------------------------------------------------------------------------------------------- the cases
+
+
+def test_F01_F03_a_failed_save_leaves_the_file_that_was_there(saved, tmp_path, monkeypatch):
+    path = gx.save(saved("ice-pdp")[0].partition_, tmp_path / "a.json")
+    before = path.read_bytes()
+    with pytest.raises(InputError, match="F08"):
+        gx.save(fitted(gx.question("ice-pdp", loss=np.square)), path)
+    assert path.read_bytes() == before
+    gx.save(saved("coe")[0].partition_, path)
+    assert [p.name for p in tmp_path.iterdir()] == ["a.json"]
+
+
+@pytest.mark.parametrize("name", ["partition", "explanation", "evaluation", "granite"])
+def test_F04_a_truncated_or_empty_file_is_a_format_error(name, tmp_path):
+    whole = (FIXTURES / "version-1" / f"{name}.json").read_bytes().rstrip()
+    path = tmp_path / "a.json"
+    for end in {0, 1, 20, len(whole) // 2, len(whole) - 1}:
+        path.write_bytes(whole[:end])
+        with pytest.raises(FormatError, match=r"F04: .*a\.json"):
+            gx.load(path)
+
+
+def replace_in(*way, value):
+    def change(data):
+        for key in way[:-1]:
+            data = data[key]
+        data[way[-1]] = value
+
+    return change
+
+
+WRONG = {
+    "no schema": (("schema",), None, "schema"),
+    "other schema": (("schema",), "granite-xai/estimator", "schema"),
+    "version 0": (("version",), 0, "version 0"),
+    "parameters": (("granite", "parameters", "modell"), 1, "modell"),
+    "operator": (("granite", "parameters", "influence"), {"type": "Popen", "fields": {}}, r"influence\.type"),
+    "fields": (("granite", "parameters", "influence"), {"type": "Joint", "fields": {"x": 1}}, "those of Joint"),
+    "option": (("granite", "parameters", "resources"), {"type": "Resources", "fields": {"dtype": "f"}}, "Resources"),
+    "child out of range": (("granite", "partition", "nodes", 0, "children"), [1, 99], "children"),
+    "cyclic child": (("granite", "partition", "nodes", 0, "children"), [0, 2], "children"),
+    "column": (("granite", "partition", "nodes", 0, "column"), "zz", "column"),
+    "path": (("granite", "table"), "../../etc/passwd", "table"),
+    "kind": (("granite", "table", "columns", 0, "kind"), "callable", "kind"),
+    "dtype": (("granite", "table", "columns", 0, "dtype"), "V1000000000", "dtype"),
+    "levels": (("granite", "table", "columns", 0, "levels"), [2.0, 1.0], "levels"),
+    "curve": (("granite", "surrogate", "regions", 0, "curves", 0, "effects"), [0.0], "effects"),
+    "curve column": (("granite", "surrogate", "regions", 0, "curves", 0, "column"), 6, "column"),
+    "players": (("granite", "questions", 0, "first", "players"), ["1"], "players"),
+    "mask": (("granite", "questions", 0, "first", "sets", 0), ["fff"], "columns"),
+    "terms": (("granite", "questions", 0, "first", "terms"), [], "terms"),
+    "loss": (("granite", "questions", 0, "question", "fields", "loss"), "os.system", "loss"),
+    "region": (("granite", "surrogate", "regions"), [], "regions"),
+    "bins": (("granite", "reference", "bins"), [], "reference"),
+}
+
+
+@pytest.mark.parametrize(("way", "value", "place"), WRONG.values(), ids=WRONG)
+def test_F04_F05_what_is_wrong_is_named_by_its_place(way, value, place, tmp_path):
+    path = edited(FIXTURES / "version-1" / "granite.json", tmp_path, replace_in(*way, value=value))
+    with pytest.raises(FormatError, match=place) as caught:
+        gx.load(path)
+    assert caught.value.code in ("F04", "F05")
+
+
+TREE = {"feature": [0, 0, 0], "threshold": [0.5, 0.0, 0.0], "left": [1, -1, -1], "right": [2, -1, -1]}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"left": [0, -1, -1]},
+        {"left": [2, -1, -1]},
+        {"right": [3, -1, -1]},
+        {"right": [-1, -1, -1]},
+        {"left": [1, 2, -1], "right": [2, -1, -1]},
+        {"threshold": [0.5]},
+        {"feature": [2, 0, 0]},
+        {"left": [-1, -1, -1], "right": [-1, -1, -1]},
+        {"columns": [1, 0]},
+        {"columns": []},
+    ],
+    ids=repr,
+)
+def test_F05_a_bin_tree_with_cycles_or_loose_nodes_is_refused(change):
+    read = read_table([[0.0, 1.0], [1.0, 0.0]], missing="error")
+    whole = {"type": "tree", "columns": [0, 1], **TREE}
+    bins = bins_from_dict(whole, read, "bins")
+    assert bins(read).tolist() == [1, 2]
+    assert bins_to_dict(bins) == whole
+    with pytest.raises(FormatError):
+        bins_from_dict({**whole, **change}, read, "bins")
+
+
+def test_F05_many_conditions_on_one_way_cost_no_time(tmp_path):
+    condition = {"type": "interval", "low": None, "high": 1.0, "order": None, "others": False, "missing": False}
+    many = [{"column": f"x{i}", "condition": condition} for i in range(20_000)]
+    region = {"rule": {"conditions": many}, "n_samples": 0, "fraction": None, "disagreement": None, "stop_reason": ""}
+    data = {"type": "partition", "names": [], "regions": [region]}
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({"schema": "granite-xai/partition", "version": 1, "package": "0", "partition": data}))
+    assert len(gx.load(path)[0].rule.conditions) == 20_000
+    many[1]["column"] = "x0"
+    path.write_text(json.dumps({"schema": "granite-xai/partition", "version": 1, "package": "0", "partition": data}))
+    with pytest.raises(FormatError, match="has a condition already"):
+        gx.load(path)
+
+
+def test_F05_long_lists_at_many_nodes_are_refused():
+    order = [f"label {i}" for i in range(5000)]
+    leaf = {"n_samples": 1, "fraction": 0.0, "disagreement": 0.0, "stop_reason": ""}
+    condition = {"type": "interval", "low": None, "high": "label 1", "order": order, "others": False, "missing": False}
+    nodes = [{**leaf, "conditions": [condition] * 2, "column": "x", "children": [1, 2]}, *[leaf] * 5000]
+    with pytest.raises(FormatError, match="F05"):
+        gx.Partition.from_dict({"type": "partition", "names": ["x"], "nodes": nodes})
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_F06_a_pickled_granite_is_refused(saved, tmp_path, protocol):
+    path = tmp_path / "a.json"
+    path.write_bytes(pickle.dumps(saved("ice-pdp")[0], protocol=protocol))
+    with pytest.raises(FormatError, match=r"F06: .*pickle can run code; use granite_xai\.load"):
+        gx.load(path)
+
+
+def test_F07_a_newer_file_is_refused_with_both_versions(saved, tmp_path):
+    def newer(data):
+        data.update(version=VERSION + 1, package="99.0", schema="granite-xai/something-new")
+
+    path = edited(saved("ice-pdp")[1], tmp_path, newer)
+    with pytest.raises(FormatError) as caught:
+        gx.load(path)
+    assert caught.value.code == "F07"
+    for part in (f"version {VERSION + 1}", "99.0", gx.__version__, f"up to {VERSION}"):
+        assert part in str(caught.value)
+
+
+EVERY_FIXTURE = sorted(FIXTURES.glob("version-*/*.json"))
+
+
+def test_F07_there_is_a_fixture_of_every_kind_for_every_version():
+    for version in range(1, VERSION + 1):
+        kinds = {path.stem for path in EVERY_FIXTURE if path.parent.name == f"version-{version}"}
+        assert kinds >= {"partition", "rules", "explanation", "evaluation", "granite", "granite-with-data"}
+
+
+@pytest.mark.parametrize("path", EVERY_FIXTURE, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_F07_files_of_every_version_are_loaded_forever(path):
+    """The numbers are those of the day they were written; the rules do not depend on rounding."""
+    data = json.loads(path.read_text(encoding="utf-8"))
+    loaded = gx.load(path)
+    content = data[data["schema"].removeprefix("granite-xai/")]
+    if isinstance(loaded, gx.Granite):
+        assert loaded.remaining_ == content["remaining"]
+        assert gx.load(path, model=model).evaluate(NEW, target(NEW)).disagreement >= 0
+        partition = loaded.partition_
+        predicted = loaded.predict(NEW)
+        assert np.corrcoef(predicted, model(NEW))[0, 1] > 0.8
+        if "with-data" in path.stem:
+            assert np.corrcoef(gx.load(path, model=model).predict(NEW, exact=True), predicted)[0, 1] > 0.99
+    elif isinstance(loaded, gx.Partition):
+        partition = loaded
+        if path.stem == "rules":
+            assert [str(rule) for rule in loaded.rules] == ["a ≤ 0.5 and c in {x, y}", "a > 0.5", "a is missing"]
+            return
+    else:
+        assert len(loaded.frame()) > 0
+        return
+    assert set(partition.apply(NEW)) <= set(range(len(partition)))
+    assert len(partition) > 1
+
+
+def test_F08_pickle_deepcopy_and_clone_keep_the_model(saved):
+    granite, path = saved("ice-pdp")[:2]
+    loaded = gx.load(path, model=model)
+    for copied in (pickle.loads(pickle.dumps(loaded)), copy.deepcopy(loaded)):
+        assert copied.model is model or copied.model(NEW).tolist() == model(NEW).tolist()
+        np.testing.assert_array_equal(copied.predict(NEW), granite.predict(NEW))
+    assert clone(loaded).model is model
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        ({"question": gx.question("ice-pdp", loss=np.square)}, "question.loss"),
+        ({"question": gx.question("pfi-risk", risk_loss=lambda p, y: (p - y) ** 2)}, "question.first.behavior.loss"),
+        ({"question": ["ice-pdp", gx.question("coe", loss=np.abs)]}, r"question\[1\].loss"),
+        ({"random_state": np.random.RandomState(0)}, "random_state"),
+    ],
+)
+def test_F08_functions_and_objects_are_refused_by_name(options, name, tmp_path):
+    with pytest.raises(InputError, match=name) as caught:
+        gx.save(fitted(**options), tmp_path / "a.json")
+    assert caught.value.code == "F08"
+    assert caught.value.argument == next(iter(options))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_F08_what_cannot_be_saved_is_told_apart(saved, tmp_path):
+    for thing in ({"a": 1}, model, None, gx.Explainer()):
+        with pytest.raises(InputError, match="cannot be saved"):
+            gx.save(thing, tmp_path / "a.json")
+    with pytest.raises(NotFittedError):
+        gx.save(gx.Granite(model), tmp_path / "a.json")
+    path = gx.save(saved("ice-pdp")[0].partition_, tmp_path / "a.json")
+    with pytest.raises(InputError, match="has no model"):
+        gx.load(path, model=model)
+
+
+def test_F09_without_rows_the_rest_names_include_data(saved):
+    loaded = gx.load(saved("ice-pdp")[1], model=model)
+    with pytest.raises(InputError, match=r"F09: .*include_data=True"):
+        loaded.predict(NEW, exact=True)
+    granite, _, whole = saved("ice-pdp")
+    np.testing.assert_array_equal(gx.load(whole, model).predict(NEW, exact=True), granite.predict(NEW, exact=True))
+
+
+def test_F09_a_baseline_chosen_in_each_region_is_a_row_of_the_data(tmp_path):
+    granite = fitted(baseline("region"))
+    loaded = gx.load(gx.save(granite, tmp_path / "a.json"), model=model)
+    np.testing.assert_array_equal(loaded.predict(NEW), granite.predict(NEW))
+    for ask in (loaded.evaluate, loaded.explain):
+        with pytest.raises(InputError, match=r"F09: .*include_data=True"):
+            ask(NEW)
+    whole = gx.load(gx.save(granite, tmp_path / "a.json", include_data=True), model=model)
+    assert_same_explanation(whole.explain(NEW), granite.explain(NEW))
+    assert_same_evaluation(whole.evaluate(NEW), granite.evaluate(NEW))
+
+
+def test_F09_effects_of_several_columns_need_the_rows(tmp_path):
+    granite = fitted("ice-pdp", influence="joint", groups={"g": ["a", "c"]})
+    loaded = gx.load(gx.save(granite, tmp_path / "a.json"), model=model)
+    with pytest.raises(InputError, match=r"F09: .*include_data=True"):
+        loaded.predict(NEW)
+    whole = gx.load(gx.save(granite, tmp_path / "a.json", include_data=True), model=model)
+    np.testing.assert_array_equal(whole.predict(NEW), granite.predict(NEW))
+
+
+def test_F09_without_rows_there_are_none_to_include(saved, tmp_path):
+    loaded = gx.load(saved("ice-pdp")[1], model=model)
+    with pytest.raises(InputError, match="F09"):
+        gx.save(loaded, tmp_path / "a.json", include_data=True)
+    bare = gx.load(gx.save(loaded.evaluate(NEW), tmp_path / "b.json"))
+    with pytest.raises(InputError, match="F09"):
+        gx.save(bare, tmp_path / "a.json", include_data=True)
+
+
+def test_F09_without_the_model_the_rest_asks_for_it(saved):
+    for path in saved("ice-pdp")[1:]:
+        loaded = gx.load(path)
+        for ask in (loaded.evaluate, loaded.explain):
+            with pytest.raises(InputError, match=r"F09: .*gx\.load\(path, model=model\)"):
+                ask(NEW)
+    with pytest.raises(InputError, match=r"F09: .*gx\.load\(path, model=model\)"):
+        loaded.predict(NEW, exact=True)
+
+
+@pytest.mark.parametrize("data", [False, True])
+def test_F09_another_model_is_refused(saved, data):
+    path = saved("ice-pdp")[1 + data]
+    with pytest.raises(ModelError, match="not the model that was saved with: 8 of 8 predictions differ") as caught:
+        gx.load(path, model=other_model)
+    assert (caught.value.code, caught.value.argument) == ("F09", "model")
+    gx.load(path, model=lambda X: model(X) * (1 + 1e-9))  # another machine's rounding is no other model
+
+
+def test_F09_another_output_of_the_model_is_refused(tmp_path):
+    X = np.random.default_rng(0).integers(-2, 3, size=(60, 2)).astype(float)
+    classifier = LogisticRegression().fit(X, X[:, 0] > 0)
+    path = gx.save(gx.Granite(classifier).fit(X), tmp_path / "a.json")
+    with pytest.raises(ModelError, match="is explained, not"):
+        gx.load(path, model=lambda X: classifier.predict_proba(X)[:, 1])
+
+
+def test_S15_without_include_data_no_row_of_the_data_is_in_the_file(tmp_path):
+    """Every cell differs, so that a row would show by two cells that belong together."""
+    rng = np.random.default_rng(0)
+    X = np.round(rng.normal(size=(50, 3)), 12)
+    for question in ("ice-pdp", "ale", "mplot-pdp", baseline("median"), baseline("region")):
+        granite = gx.Granite(lambda X: X[:, 0] * X[:, 1] + X[:, 2], question, min_samples_leaf=10).fit(X)
+        data = json.loads(gx.save(granite, tmp_path / "a.json").read_text(encoding="utf-8"))["granite"]
+        assert data["rows"] is None
+        known = {tuple(pair) for row in X for pair in ((row[0], row[1]), (row[0], row[2]), (row[1], row[2]))}
+        stored = [data["model"]["rows"], *(b["row"] for b in data["reference"]["baselines"])]
+        stored += [steps["ends"] for steps in data["reference"]["steps"]]
+        for rows in stored:
+            columns = [column["cells"] for column in rows["columns"]]
+            pairs = {(a, b) for i in range(3) for j in range(i) for a, b in zip(columns[j], columns[i], strict=True)}
+            assert not pairs & known
+        for column in data["table"]["columns"]:
+            assert column["levels"] == sorted(column["levels"])
+    evaluation = granite.predict(X)
+    assert len(evaluation) == 50
+    explanation = gx.Explainer().explain(lambda X: X[:, 0], X)
+    text = gx.save(explanation, tmp_path / "b.json").read_text(encoding="utf-8")
+    assert json.loads(text)["explanation"]["table"]["columns"][0]["levels"] == []
+
+
+def test_S15_synthetic_rows_are_made_of_levels():
+    read = read_table(table(), missing="error")
+    made = synthetic_rows(read)
+    for column, source in zip(made.columns, read.columns, strict=True):
+        assert set(column.levels.tolist()) <= set(source.levels.tolist())
+    assert made.native.dtypes.tolist() == table().dtypes.tolist()
+
+
+def test_F10_names_of_any_kind_survive_and_the_file_is_ascii(tmp_path):
+    names = ["ä≤", "\u202eevil", "</script>", "b<=c", 'quo"te', "nul\x00", "\ud800", "😀 😀"]
+    rules = gx.Partition.from_rules([gx.Rule.parse("x ≤ 1"), gx.Rule.parse("x > 1")], names=["x", *names])
+    path = gx.save(rules, tmp_path / "a.json")
+    raw = path.read_bytes()
+    assert raw.isascii()
+    assert raw.endswith(b"}\n")
+    assert b"\r" not in raw
+    assert gx.load(path).names == ("x", *names)
+
+
+# ------------------------------------------------------------------------------------------------------------ hostile
+
+DOCUMENTS = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in EVERY_FIXTURE}
+JUNK = [
+    *(None, True, False, -1, 0, 1, 7, 10**18, -(10**18), 1e308, -0.5, 5e-324),
+    *("", "x", "nan", "ff", "0", "../../etc/passwd", "object", "str", "float16", "datetime64[ns]", "Tree"),
+    *([], {}, [[]], [None], [1, 2], ["a", "b"], {"tuple": []}, {"mapping": [[[], 1]]}, {"number": "nan"}),
+    *({"type": "Tree", "fields": {}}, {"type": "Joint", "fields": {"groups": 5}}, {"date": ["datetime64", "ns", 1]}),
+]
+
+
+def walk(draw, data):
+    """A random place in a document: the container and the key."""
+    while True:
+        key = draw(st.sampled_from(sorted(data))) if isinstance(data, dict) else draw(st.integers(0, len(data) - 1))
+        inner = data[key]
+        if not isinstance(inner, dict | list) or not inner or draw(st.integers(0, 4)) == 0:
+            return data, key
+        data = inner
+
+
+@st.composite
+def mutated(draw):
+    """A saved document with one to three entries replaced, removed, doubled or swapped with others."""
+    document = copy.deepcopy(DOCUMENTS[draw(st.sampled_from(sorted(DOCUMENTS)))])
+    for _ in range(draw(st.integers(1, 3))):
+        if not document:
+            break
+        container, key = walk(draw, document)
+        other, other_key = walk(draw, document)
+        match draw(st.sampled_from(["junk", "junk", "remove", "double", "swap"])):
+            case "junk":
+                container[key] = copy.deepcopy(draw(st.sampled_from(JUNK)))
+            case "remove":
+                del container[key]
+            case "double" if isinstance(container, list):
+                container.append(copy.deepcopy(container[key]))
+            case _:
+                container[key] = copy.deepcopy(other[other_key])
+    return json.dumps(document).encode()
+
+
+def load_bytes(raw, folder):
+    path = folder / "mutated.json"
+    path.write_bytes(raw)
+    return gx.load(path)
+
+
+def use(loaded):
+    """What a loaded object is for; a mutant may refuse in our own words, never in others."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if isinstance(loaded, gx.Granite | gx.Partition):
+            str(loaded.partition_ if isinstance(loaded, gx.Granite) else loaded)
+            loaded.apply(NEW)
+        else:
+            loaded.frame()
+
+
+@settings(examples(300), suppress_health_check=[])
+@given(raw=mutated())
+def test_F05_mutated_documents_raise_nothing_but_format_errors(raw, tmp_path_factory):
+    try:
+        loaded = load_bytes(raw, tmp_path_factory.getbasetemp())
+    except FormatError:
+        return
+    try:
+        use(loaded)
+    except gx.GraniteError:
+        return
+
+
+@settings(examples(200), suppress_health_check=[])
+@given(data=st.data())
+def test_F05_mutated_bytes_raise_nothing_but_format_errors(data, tmp_path_factory):
+    raw = bytearray((FIXTURES / "version-1" / "partition.json").read_bytes())
+    for _ in range(data.draw(st.integers(1, 4))):
+        start = data.draw(st.integers(0, len(raw)))
+        raw[start : start + data.draw(st.integers(0, 8))] = data.draw(st.binary(max_size=8))
+    try:
+        load_bytes(bytes(raw), tmp_path_factory.getbasetemp())
+    except FormatError:
+        return
+
+
+def test_F05_loading_a_mutant_runs_nothing(monkeypatch, tmp_path):
+    """Whatever a file says, no code of it and no shell is reached."""
+    ran = []
+    for name in ("os.system", "subprocess.Popen", "builtins.eval", "builtins.exec", "pickle.loads", "pickle.load"):
+        monkeypatch.setattr(name, lambda *a, _name=name, **k: ran.append(_name))
+    for value in ("__import__('os').system('x')", {"type": "os.system", "fields": {"command": "x"}}, "!!python/object"):
+        for name in ("question", "partitioner", "influence", "random_state", "output"):
+            change = replace_in("granite", "parameters", name, value=value)
+            path = edited(FIXTURES / "version-1" / "granite.json", tmp_path, change)
+            try:
+                gx.load(path)
+            except FormatError:
+                continue
+    assert ran == []
+
+
+def test_a_missing_file_is_python_s_own_error(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        gx.load(Path(tmp_path) / "none.json")
