@@ -16,6 +16,7 @@ import pandas as pd
 import granite_xai as gx
 
 FIXTURES = Path(__file__).parent / "fixtures"
+RULES = ["a ≤ 0.5 and c in {x, y}", "a ≤ 0.5 and c not in {x, y}", "a > 0.5 or missing"]
 SIGNS = {"x": 1.0, "y": -1.0, "z": 0.5, "w": 0.0}
 PLACES = {"low": 0.0, "mid": 1.0, "high": 2.0, "top": 3.0}
 
@@ -82,7 +83,7 @@ def objects() -> dict[str, tuple[Any, bool]]:
     new = table(20, seed=1)
     return {
         "partition": (granite.partition_, False),
-        "rules": (gx.Partition.from_rules(["a ≤ 0.5 and c in {x, y}", "a > 0.5 or missing", "a is missing"]), False),
+        "rules": (gx.Partition.from_rules(RULES), False),
         "explanation": (granite.explain(new, target(new)), True),
         "evaluation": (granite.evaluate(new, target(new)), False),
         "granite": (granite, False),

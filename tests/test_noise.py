@@ -178,8 +178,8 @@ def test_M11_text_columns_are_compared_as_well():
 
 
 def test_a_lookup_of_exact_values_that_refuses_moved_ones_is_probed_all_the_same():
-    data = np.tile([[1.0, 2.0], [2.0, 1.0]], (10, 1))
-    effects = {1.0: 0.5, 2.0: -0.5}
+    data = np.tile([[1.5, 2.0], [2.5, 1.0]], (10, 1))
+    effects = {1.5: 0.5, 2.5: -0.5}
     F = as_predictor(lambda X: np.array([effects[value] for value in X[:, 0]]))
     found = probe(F, table(data))
     assert (found.moved, found.refused) == (0.0, True)
@@ -187,19 +187,25 @@ def test_a_lookup_of_exact_values_that_refuses_moved_ones_is_probed_all_the_same
 
 
 def test_N01_a_model_that_jumps_between_neighbouring_floats_is_warned_about():
-    data = np.random.default_rng(1).integers(0, 5, size=(50, 2)).astype(float)
+    data = np.random.default_rng(1).integers(0, 5, size=(50, 2)) / 2
     with pytest.warns(ModelWarning, match="N01: the model jumps by 1"):
-        probe(as_predictor(lambda X: np.floor(X[:, 0])), table(data))
-    assert quietly(lambda X: np.floor(X[:, 0]), data.astype(int)).moved == 0.0
+        probe(as_predictor(lambda X: np.floor(2 * X[:, 0])), table(data))
+    assert quietly(lambda X: np.floor(X[:, 0]), (2 * data).astype(int)).moved == 0.0
+
+
+def test_whole_numbers_stored_as_floats_do_not_move():
+    """A column of codes carries no rounding: a model that looks codes up exactly keeps its small floor."""
+    data = np.random.default_rng(1).integers(0, 5, size=(50, 2)).astype(float)
+    assert quietly(lambda X: np.floor(X[:, 0]) * (X[:, 1] == 2.0), data).moved == 0.0
 
 
 def test_the_larger_of_the_two_medians_counts_so_single_thresholds_do_not():
     data = np.linspace(0.0, 1.0, 50).reshape(-1, 1)
     assert quietly(lambda X: np.where(X[:, 0] <= data[20, 0], 0.0, 1.0), data).moved == 0.0
-    whole = np.arange(50.0).reshape(-1, 1)
+    halves = np.arange(50.0).reshape(-1, 1) / 2
     for one_sided in (np.floor, np.ceil):
         with pytest.warns(ModelWarning, match="N01"):
-            assert probe(as_predictor(lambda X, jump=one_sided: jump(X[:, 0])), table(whole)).moved == 1.0
+            assert probe(as_predictor(lambda X, jump=one_sided: jump(2 * X[:, 0])), table(halves)).moved == 1.0
 
 
 def test_integer_and_category_columns_do_not_move():

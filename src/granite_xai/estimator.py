@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +29,7 @@ from granite_xai.typing import FloatArray, IntArray
 if TYPE_CHECKING:
     from granite_xai.frames import Table
     from granite_xai.partition.regions import Partition
+    from granite_xai.recombined.evaluations import Evaluations
 
 
 class Granite(BaseEstimator):
@@ -180,10 +181,15 @@ class Granite(BaseEstimator):
         sample_weight : array, optional
             Weights of the rows; those of weight 0 are left out.
         """
+        return self._fit(X, y, sample_weight)
+
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any = None, see: Callable[[Evaluations], None] | None = None
+    ) -> Granite:
         record = Diagnostics()
         with record.stage("total"):
             ask = self._ask(X, y, sample_weight, record)
-            fitted = run(ask)
+            fitted = run(ask, see)
         usage = ask.predictor.usage
         record.spend(calls=usage.calls, rows=usage.rows, seconds=usage.seconds)
         record.note("stop_reasons", [region.stop_reason for region in fitted.partition])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -111,8 +111,15 @@ class Fitted:
         return self.comparisons[0].first.layout
 
 
-def run(ask: Ask) -> Fitted:
-    """Ask the model, search for regions, and describe them."""
+def run(ask: Ask, see: Callable[[Evaluations], None] | None = None) -> Fitted:
+    """Ask the model, search for regions, and describe them.
+
+    Parameters
+    ----------
+    ask : Ask
+    see : callable, optional
+        Is shown the evaluations, which nobody keeps otherwise: what can be read off them costs no further model rows.
+    """
     record = ask.diagnostics
     effects = [side for comparison in ask.comparisons for side in (comparison.first, comparison.second)]
     effects += ask.also
@@ -142,6 +149,8 @@ def run(ask: Ask) -> Fitted:
         roots, floors, error = _measure(ask, evaluations, extent)
         scaled = shares(ask.comparisons, ask.question_weights, roots, floors, ask.objective, evaluations)
         found = _search(ask, evaluations, scaled, error)
+    if see is not None:
+        see(evaluations)
     partition = found.partition
     regions = partition.apply(ask.table)
     rows = [np.flatnonzero(regions == k) for k in range(len(partition))]

@@ -15,6 +15,12 @@ Original
 
 Each is a small frozen value with ``partition(problem)``; anything else with that method serves as well. `Without` names
 the columns that rules may not use.
+
+>>> import granite_xai as gx
+>>> toy = gx.datasets.make_toy()
+>>> mine = gx.partitioners.Given(["X2 ≤ 0", "X2 > 0"])
+>>> bool(gx.Granite(toy.model, partitioner=mine).fit(toy.X).remaining_ < 1e-12)
+True
 """
 
 from __future__ import annotations

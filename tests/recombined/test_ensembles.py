@@ -27,6 +27,7 @@ from granite_xai.explainer import Explainer
 from granite_xai.frames import read_table
 from granite_xai.models import as_predictor
 from granite_xai.operators.influence import Joint
+from granite_xai.recombined import forest
 from granite_xai.recombined.agnostic import evaluate_matrix
 from granite_xai.recombined.audit import audit
 from granite_xai.recombined.ensembles import read_ensemble
@@ -181,10 +182,12 @@ MODELS = {
 }
 
 
-@pytest.mark.filterwarnings("ignore:X does not have valid feature names", "ignore:The argument 'eval_set' is deprecated")
+@pytest.mark.filterwarnings(
+    "ignore:X does not have valid feature names", "ignore:The argument 'eval_set' is deprecated"
+)
 @pytest.mark.parametrize("name", MODELS)
-def test_trees_give_what_the_model_predicts_on_recombined_rows(name):
-    """Every entry of E_S is the prediction of one recombined row, by products and by the compiled walk."""
+def test_trees_give_what_the_model_predicts_on_recombined_rows(name, monkeypatch):
+    """Every entry of E_S is the prediction of one recombined row: by products, by words of leaves, by the walk."""
     build, data, options = MODELS[name]
     predictor = as_predictor(build(), **options)
     table = read_table(data, missing="allow")
@@ -193,15 +196,19 @@ def test_trees_give_what_the_model_predicts_on_recombined_rows(name):
     assert checked.passed, checked
     assert checked.rows >= 64
     assert predictor.usage.rows == checked.rows
-    trees = ensemble.on(table)
+    trees, large = ensemble.on(table), ensemble.on(table)
+    with monkeypatch.context() as patched:
+        patched.setattr(forest, "MOST_WORDS", -1)
+        assert all(cells.masks is None for cells in large.cells)
     tolerance = 3e-6 if predictor.native_float32 else 1e-12
     for columns in ({0}, {table.n_columns - 1}, {0, 1}, set(range(1, table.n_columns))):
         distinct = Distinct(*table.distinct(sorted(columns)))
         expected = evaluate_matrix(predictor, table, frozenset(columns), distinct)
         product = trees.matrix_of(frozenset(columns), distinct.representatives, fast=False)
-        walked = trees.matrix_of(frozenset(columns), distinct.representatives, fast=True)
         np.testing.assert_allclose(product, expected, rtol=tolerance, atol=tolerance)
-        np.testing.assert_allclose(walked, product, rtol=1e-12, atol=1e-13)
+        for compiled in (trees, large):
+            found = compiled.matrix_of(frozenset(columns), distinct.representatives, fast=True)
+            np.testing.assert_allclose(found, product, rtol=1e-12, atol=1e-13)
 
 
 FAMILIES = ("forest", "boosting", "histogram", "xgboost", "lightgbm")
@@ -213,17 +220,17 @@ def test_rows_on_a_threshold_and_next_to_it_go_the_models_way(name):
     model = MODELS[name][0]()
     predictor = as_predictor(model)
     ensemble = read_ensemble(predictor)
-    (forest,) = ensemble.forests
-    nodes = np.flatnonzero(forest.feature >= 0)[:150]
+    (trees,) = ensemble.forests
+    nodes = np.flatnonzero(trees.feature >= 0)[:150]
     rows = []
     for node in nodes:
-        limit = forest.threshold[node]
+        limit = trees.threshold[node]
         single = np.float32(limit)
         beside = [np.nextafter(limit, end) for end in (-np.inf, np.inf)]
         beside += [np.nextafter(single, np.float32(end)) for end in (-np.inf, np.inf)]
         for value in (limit, single, *beside):
             row = X[node % N].copy()
-            row[forest.feature[node]] = value
+            row[trees.feature[node]] = value
             rows.append(row)
     data = np.array(rows)
     found = ensemble.on(read_table(data, missing="allow")).predictions
@@ -269,7 +276,9 @@ def test_attributions_of_pairs_equal_the_enumeration(name, groups):
 def test_shapley_values_of_many_columns_are_exact_and_call_the_model_for_its_rows_only():
     """Thirteen columns would have to be sampled; by paths they add up to the prediction with no standard error."""
     wide = RNG.normal(size=(30, 13))
-    model = HistGradientBoostingRegressor(max_iter=9, min_samples_leaf=3).fit(wide, wide[:, 0] * wide[:, 5] + wide[:, 9])
+    model = HistGradientBoostingRegressor(max_iter=9, min_samples_leaf=3).fit(
+        wide, wide[:, 0] * wide[:, 5] + wide[:, 9]
+    )
     explanation = Explainer("marginal", "local", "partial").explain(model, wide)
     predictions = model.predict(wide)
     np.testing.assert_allclose(explanation.values.sum(axis=1), predictions - predictions.mean(), atol=1e-12)
@@ -344,3 +353,20 @@ def test_without_the_compiler_deep_forests_stay_with_the_model(monkeypatch):
     few = route.for_plans(plan(table, [frozenset({3})]))
     assert few.name(1) == "model"
     assert "cheaper" in few.reason
+
+
+def test_many_values_and_large_trees_keep_their_digits():
+    """More values than one anchor of the running sums, more leaves than one word, rows in several chunks."""
+    data = RNG.normal(size=(1100, 2))
+    model = RandomForestRegressor(3, random_state=0).fit(data, np.exp(data[:, 0]) * data[:, 1])
+    predictor = as_predictor(model)
+    table = read_table(data, missing="error")
+    trees = read_ensemble(predictor).on(table)
+    assert trees.cells[0].masks is None
+    donors = np.arange(0, 1100, 2)
+    product = trees.matrix_of(frozenset({0}), donors, fast=False)
+    walked = trees.matrix_of(frozenset({0}), donors, fast=True, n_jobs=2)
+    np.testing.assert_allclose(walked, product, rtol=1e-12, atol=1e-12)
+    pairs = RNG.integers(0, [len(donors), 1100], size=(200, 2))
+    rows = np.stack([data[donors[pairs[:, 0]], 0], data[pairs[:, 1], 1]], axis=1)
+    np.testing.assert_allclose(product[pairs[:, 0], pairs[:, 1]], model.predict(rows), rtol=1e-12)

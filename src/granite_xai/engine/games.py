@@ -8,7 +8,7 @@ import numpy as np
 
 from granite_xai.engine.masked import MaskedModel, bin_means
 from granite_xai.engine.membership import Splits
-from granite_xai.operators.behavior import Behavior, Risk
+from granite_xai.operators.behavior import RESIDUAL_LOSSES, Behavior, Risk
 from granite_xai.recombined.evaluations import Bins, Evaluations
 from granite_xai.typing import Attribution, Change, Coalition, FloatArray, Term, Terms, Total
 
@@ -26,6 +26,7 @@ class RegionalGame:
     evaluations: Evaluations
     splits: Splits
     shared: dict[Term, FloatArray] = field(default_factory=dict)
+    starts: dict[frozenset[tuple[Term, float]], FloatArray] = field(default_factory=dict)
 
     def __call__(self, term: Term) -> FloatArray:
         """Value of a coalition, Jansen's total variance of a set, or its mean pairwise attribution."""
@@ -36,11 +37,10 @@ class RegionalGame:
         if isinstance(term, Attribution):
             return self.masked.attribution(term)
         if isinstance(term, Total):
-            return self.splits.means(self.masked.variance(term.hidden))
+            return self.masked.total_variance(term.hidden)
         if isinstance(self.behavior, Risk):
             return self._risk(self.behavior, term)
-        masked = self.masked(term)
-        return masked if self.behavior.per_row else self.splits.variances(masked)
+        return self.masked(term) if self.behavior.per_row else self.masked.variances(term)
 
     def share(self, terms: set[Term]) -> None:
         """Compute terms that several sets read once and keep them."""
@@ -49,15 +49,25 @@ class RegionalGame:
 
     def combine(self, terms: Terms) -> FloatArray:
         """The linear combination of values that makes an effect, or a gap between two effects."""
-        total = np.zeros(self.splits.inside.shape if self.behavior.per_row else self.splits.mass.shape)
+        total = self._start({term: value for term, value in terms.items() if term in self.shared})
         for term, coefficient in terms.items():
-            if self.behavior.key == "local" and isinstance(term, frozenset) and term not in self.shared:
+            if term in self.shared:
+                continue
+            if self.behavior.key == "local" and isinstance(term, frozenset):
                 self.masked.add(total, coefficient, term)
-            elif coefficient == 1.0:
-                total += self(term)
             else:
                 total += coefficient * self(term)
         return total
+
+    def _start(self, terms: Terms) -> FloatArray:
+        """The part of a combination that is the same for several sets, as an array that may be written."""
+        key = frozenset(terms.items())
+        if key not in self.starts:
+            start = np.zeros(self.splits.inside.shape if self.behavior.per_row else self.splits.mass.shape)
+            for term, coefficient in terms.items():
+                start += coefficient * self.shared[term]
+            self.starts[key] = start
+        return self.starts[key].copy()
 
     def _change(self, term: Change) -> FloatArray:
         changes, intervals = self.evaluations.changes[term.column]
@@ -66,8 +76,13 @@ class RegionalGame:
         return bin_means(changes, Bins.of(intervals), self.splits)
 
     def _risk(self, behavior: Risk, coalition: Coalition) -> FloatArray:
+        residual_loss = RESIDUAL_LOSSES.get(behavior.loss) if isinstance(behavior.loss, str) else None
         if behavior.average == "loss":
             losses = self.masked.mean_loss(coalition, behavior.function)
+        elif residual_loss is not None:
+            residuals = np.tile(self.evaluations.pivot - self._y, (len(self.splits.inside), 1))
+            self.masked.add(residuals, 1.0, coalition)
+            losses = residual_loss(residuals)
         else:
             predictions = self.masked(coalition) + self.evaluations.pivot
             losses = behavior.function(predictions, np.broadcast_to(self._y, predictions.shape))

@@ -12,6 +12,7 @@ The outer side is the total minus the inner one.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -19,10 +20,13 @@ import numpy as np
 
 from granite_xai.engine.centres import central_rows
 from granite_xai.engine.membership import Splits
-from granite_xai.engine.sides import add_looked_up, add_own_side
+from granite_xai.engine.sides import add_looked_up, add_own_side, side_spread
 from granite_xai.operators.masking import Baseline, Masking
 from granite_xai.recombined.evaluations import Bins, Evaluations, Groups, Matrix
 from granite_xai.typing import Attribution, Coalition, FloatArray, IntArray, PairLoss
+
+MOST_SHARES = 2**22
+"""Entries of a table of shares by bin, split and value that is made at once."""
 
 
 class MaskedModel(Protocol):
@@ -40,8 +44,12 @@ class MaskedModel(Protocol):
         """Mean loss of the single recombined predictions behind ``F_T``, shape (K, n) or (1, n)."""
         ...
 
-    def variance(self, hidden: Coalition) -> FloatArray:
-        """Variance of the prediction of each row when the hidden columns are redrawn, shape (K, n)."""
+    def total_variance(self, hidden: Coalition) -> FloatArray:
+        """Mean over the rows of each side of the prediction's variance when the hidden columns are redrawn, (K, 2)."""
+        ...
+
+    def variances(self, coalition: Coalition) -> FloatArray:
+        """Variance of ``F_T`` on each side, (K, 2)."""
         ...
 
     def attribution(self, term: Attribution) -> FloatArray:
@@ -53,7 +61,7 @@ def masked_model(masking: Masking, evaluations: Evaluations, splits: Splits) -> 
     """The masked model of a node for one masking operator."""
     if not isinstance(masking, Baseline):
         return _Averaged(masking, evaluations, splits)
-    return _RegionBaseline(evaluations, splits) if masking.row == "region" else _Fixed(masking, evaluations)
+    return _RegionBaseline(evaluations, splits) if masking.row == "region" else _Fixed(masking, evaluations, splits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,15 +96,29 @@ class _Averaged:
         losses = loss(matrix.values + evaluations.pivot, np.broadcast_to(y, matrix.values.shape))
         return self._hidden(coalition, Matrix(losses, matrix.codes))
 
-    def variance(self, hidden: Coalition) -> FloatArray:
-        evaluations = self.evaluations
+    def total_variance(self, hidden: Coalition) -> FloatArray:
+        evaluations, splits = self.evaluations, self.splits
         coalition = evaluations.everything - hidden
         matrix = evaluations.matrix(hidden) if coalition else _all_rows(evaluations)
         # Centred by the row's own prediction: a column that is constant in the region has variance exactly 0.
         deviations = matrix.values - evaluations.predictions
-        first = self._hidden(coalition, Matrix(deviations, matrix.codes))
-        second = self._hidden(coalition, Matrix(np.square(deviations), matrix.codes))
-        return np.maximum(second - np.square(first), 0.0)
+        sums, total, scales, bins = self._sums(coalition, Matrix(deviations, matrix.codes))
+        squares, total_squares, _, _ = self._sums(coalition, Matrix(np.square(deviations), matrix.codes))
+        spread = side_spread((sums, total), (squares, total_squares), scales, bins, splits.inside, splits.weights)
+        return spread / splits.divisors
+
+    def variances(self, coalition: Coalition) -> FloatArray:
+        evaluations, splits = self.evaluations, self.splits
+        store, shown = evaluations.places.get(coalition, (coalition, False))
+        if not shown:
+            return splits.variances(self(coalition))
+        # F_S is a table over the values of S: so is its variance.
+        matrix = evaluations.matrices[store]
+        inner = splits.shares(matrix.codes, len(matrix.values))
+        outer = np.bincount(matrix.codes, weights=splits.weights, minlength=len(matrix.values)) - inner
+        tables = self.tables(coalition, matrix)
+        found = [_variance(table, shares) for table, shares in zip(tables, (inner, outer), strict=True)]
+        return np.stack(found, axis=1)
 
     def attribution(self, term: Attribution) -> FloatArray:
         phi = self.evaluations.attributions[term]
@@ -120,19 +142,17 @@ class _Averaged:
         """``F_S`` at every distinct value of S, for the inner and the outer side, each (K, U)."""
         splits, bins = self.splits, self._bins(coalition)
         if bins is None:
-            sums = splits.inner @ matrix.values.T
-            rest = (splits.weights @ matrix.values.T) - sums
+            sums = splits.sums(matrix.values)
+            rest = (matrix.values @ splits.weights) - sums
             inner, outer = splits.scales
             return sums * inner, rest * outer
-        tables = np.zeros((len(splits.mass), len(matrix.values))), np.zeros((len(splits.mass), len(matrix.values)))
-        for rows in bins.blocks:
-            present = np.unique(matrix.codes[rows])
-            block = matrix.values[present][:, rows].T
-            sums = splits.inner[:, rows] @ block
-            rest = (splits.weights[rows] @ block) - sums
-            inner, outer = _scales(splits, rows)
-            tables[0][:, present], tables[1][:, present] = sums * inner, rest * outer
-        return tables
+        # A reference counts for a value only where both lie in one bin.
+        by_value = bins.numbers[matrix.carriers]
+        together = np.where(by_value[:, None] == bins.numbers, matrix.values, 0.0)
+        sums = splits.sums(together)
+        rest = (together @ splits.weights) - sums
+        inner, outer = self._scales(bins)
+        return sums * inner[:, by_value], rest * outer[:, by_value]
 
     def _shown(self, coalition: Coalition, matrix: Matrix) -> FloatArray:
         out = np.zeros(self.splits.inside.shape)
@@ -149,19 +169,41 @@ class _Averaged:
         """Sums over the inner rows of each row's bin (K, n) and over all rows of it (n,), with what they divide by."""
         splits, bins = self.splits, self._bins(coalition)
         if bins is None:
-            shares, total_shares = _shares(splits, matrix.groups)
-            return shares @ matrix.values, total_shares @ matrix.values, splits.scales, None
+            by_code = np.bincount(matrix.codes, weights=splits.weights, minlength=len(matrix.values))
+            return splits.own_sums(matrix.values, matrix.codes), by_code @ matrix.values, splits.scales, None
         sums, total = np.empty(splits.inside.shape), np.empty(len(matrix.codes))
-        scales = np.empty((len(splits.mass), len(bins.blocks))), np.empty((len(splits.mass), len(bins.blocks)))
-        for number, rows in enumerate(bins.blocks):
+        for rows, inner, every, lines in self._shares(matrix, bins):
+            block = lines[:, rows]
+            sums[:, rows], total[rows] = inner @ block, every @ block
+        return sums, total, self._scales(bins), bins.numbers
+
+    def _shares(self, matrix: Matrix, bins: Bins) -> Iterator[tuple[IntArray, FloatArray, FloatArray, FloatArray]]:
+        """For each bin: its rows, the weight of each value among its inner rows and among all, and these values' lines.
+
+        All bins at once while that table is small; with very many bins one by one, each with its own values only.
+        """
+        splits, count, n_bins = self.splits, len(matrix.values), len(bins.blocks)
+        if n_bins * count * len(splits.inside) <= MOST_SHARES:
+            inner = splits.shares_by_bin(matrix.codes, count, bins.numbers, n_bins)
+            cells = bins.numbers * count + matrix.codes
+            every = np.bincount(cells, weights=splits.weights, minlength=n_bins * count).reshape(n_bins, count)
+            for number, rows in enumerate(bins.blocks):
+                yield rows, inner[number], every[number], matrix.values
+            return
+        for rows in bins.blocks:
             present, codes = np.unique(matrix.codes[rows], return_inverse=True)
-            groups = Groups.of(codes.reshape(-1))
-            shares, total_shares = _shares(splits, Groups(rows[groups.order], groups.starts))
-            block = matrix.values[present][:, rows]
-            sums[:, rows], total[rows] = shares @ block, total_shares @ block
-            inner, outer = _scales(splits, rows)
-            scales[0][:, number], scales[1][:, number] = inner[:, 0], outer[:, 0]
-        return sums, total, scales, bins.numbers
+            part, codes = splits.at(rows), codes.reshape(-1)
+            everyone: FloatArray = np.bincount(codes, weights=part.weights).astype(np.float64)
+            yield rows, part.shares(codes, len(present)), everyone, matrix.values[present]
+
+    def _scales(self, bins: Bins) -> tuple[FloatArray, FloatArray]:
+        """One over the mass of each side in each bin, (K, B); 1 where a side has no row there: it is never read."""
+        splits, n_bins = self.splits, len(bins.blocks)
+        inner = splits.shares(bins.numbers, n_bins)
+        outer = np.bincount(bins.numbers, weights=splits.weights, minlength=n_bins) - inner
+        # What is left after subtracting may be round-off: less than the lightest row is nothing.
+        outer = np.where(outer < 0.5 * splits.weights.min(), 0.0, outer)
+        return 1.0 / np.where(inner > 0, inner, 1.0), 1.0 / np.where(outer > 0, outer, 1.0)
 
     def _bins(self, coalition: Coalition) -> Bins | None:
         """Bins of the visible columns; None when all rows share one."""
@@ -176,7 +218,7 @@ class _Averaged:
             losses = loss(hybrids, np.broadcast_to(y[rows][:, None], hybrids.shape)).T
             part = np.zeros((len(splits.mass), losses.shape[1]))
             sums, total = splits.inner[:, rows] @ losses, splits.weights[rows] @ losses
-            add_own_side(part, 1.0, sums, total, _scales(splits, rows), None, splits.inside[:, rows])
+            add_own_side(part, 1.0, sums, total, _block_scales(splits, rows), None, splits.inside[:, rows])
             result[:, rows] = part
         return result
 
@@ -190,6 +232,7 @@ class _Fixed:
 
     masking: Masking
     evaluations: Evaluations
+    splits: Splits
 
     def __call__(self, coalition: Coalition) -> FloatArray:
         if coalition == self.evaluations.everything:
@@ -202,8 +245,11 @@ class _Fixed:
     def mean_loss(self, coalition: Coalition, loss: PairLoss) -> FloatArray:
         return loss(self(coalition)[0] + self.evaluations.pivot, _target(self.evaluations))[None]
 
-    def variance(self, hidden: Coalition) -> FloatArray:
-        return np.zeros((1, self.evaluations.n_rows))  # one reference row: nothing is redrawn
+    def total_variance(self, hidden: Coalition) -> FloatArray:
+        return np.zeros((1, 2))  # one reference row: nothing is redrawn
+
+    def variances(self, coalition: Coalition) -> FloatArray:
+        return self.splits.variances(self(coalition))
 
     def attribution(self, term: Attribution) -> FloatArray:
         raise KeyError(term)  # a fixed baseline combines its coalitions directly
@@ -241,8 +287,11 @@ class _RegionBaseline:
         predictions = self(coalition) + self.evaluations.pivot
         return loss(predictions, np.broadcast_to(_target(self.evaluations), predictions.shape))
 
-    def variance(self, hidden: Coalition) -> FloatArray:
-        return np.zeros((1, self.evaluations.n_rows))
+    def total_variance(self, hidden: Coalition) -> FloatArray:
+        return np.zeros((1, 2))
+
+    def variances(self, coalition: Coalition) -> FloatArray:
+        return self.splits.variances(self(coalition))
 
     def attribution(self, term: Attribution) -> FloatArray:
         phi = self.evaluations.attributions[term]
@@ -275,16 +324,19 @@ def _all_rows(evaluations: Evaluations) -> Matrix:
     return Matrix(np.broadcast_to(evaluations.predictions[:, None], (n, n)), np.arange(n))
 
 
-def _shares(splits: Splits, groups: Groups) -> tuple[FloatArray, FloatArray]:
-    """Weight of each group of rows among the inner rows, (K, U), and among all rows, (U,)."""
-    inner = np.add.reduceat(splits.inner.take(groups.order, axis=1), groups.starts, axis=1)
-    return inner, np.add.reduceat(splits.weights[groups.order], groups.starts)
-
-
-def _scales(splits: Splits, rows: IntArray | slice) -> tuple[FloatArray, FloatArray]:
+def _block_scales(splits: Splits, rows: IntArray | slice) -> tuple[FloatArray, FloatArray]:
     """One over the mass of each side among some rows, as columns; 1 for an empty side, whose cells are never read."""
     inner, outer = splits.inner[:, rows].sum(axis=1, keepdims=True), splits.outer[:, rows].sum(axis=1, keepdims=True)
     return 1.0 / np.where(inner > 0, inner, 1.0), 1.0 / np.where(outer > 0, outer, 1.0)
+
+
+def _variance(table: FloatArray, shares: FloatArray) -> FloatArray:
+    """Variance of each line of a table under the shares of its entries; 0 where nothing has a share."""
+    mass = shares.sum(axis=1, keepdims=True)
+    shares = shares / np.where(mass > 0, mass, 1.0)
+    means = np.einsum("ku,ku->k", shares, table)
+    variances: FloatArray = np.einsum("ku,ku->k", shares, np.square(table - means[:, None]))
+    return variances
 
 
 def _target(evaluations: Evaluations) -> FloatArray:

@@ -2,15 +2,60 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from granite_xai.engine.sides import side_sums
+from granite_xai.engine.sides import columns_by_bin, lines_by_bin, pays, side_sums
 from granite_xai.typing import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Cut:
+    """Splits along one column: rows fall into a few classes, and each split sends some classes inside.
+
+    Sums over the inner rows are then sums over classes: the rows are visited once for all splits of the column.
+
+    Parameters
+    ----------
+    column : int
+        Position of the column.
+    classes : (n,) int
+        Class of each row.
+    inner : (k, classes) float
+        1 where a split sends the class inside.
+    """
+
+    column: int
+    classes: IntArray
+    inner: FloatArray
+
+    @classmethod
+    def of(cls, column: int, left: BoolArray, places: IntArray) -> Cut:
+        """The cut given by tables over places and the place of each row; places that always go together are one class.
+
+        >>> Cut.of(0, np.array([[True, False, False]]), np.array([2, 0, 1])).classes
+        array([0, 1, 0])
+        """
+        first, classes = _distinct_columns(left)
+        return cls(column, classes[places], left[:, first].astype(np.float64))
+
+
+def _distinct_columns(table: BoolArray) -> tuple[IntArray, IntArray]:
+    """A column of each kind, and the kind of every column; 64 lines at a time are read as one number."""
+    kinds = np.zeros(table.shape[1], dtype=np.intp)
+    for start in range(0, len(table), 64):
+        bits = table[start : start + 64].astype(np.uint64)
+        words = bits.T @ (np.uint64(1) << np.arange(len(bits), dtype=np.uint64))
+        _, numbers = np.unique(words, return_inverse=True)
+        kinds = kinds * (int(numbers.max()) + 1) + numbers.reshape(-1)
+    _, first, classes = np.unique(kinds, return_index=True, return_inverse=True)
+    return first, classes.reshape(-1)
+
+
+@dataclass(frozen=True, eq=False)
 class Splits:
     """K ways to split n weighted rows into an inner and an outer side.
 
@@ -21,28 +66,28 @@ class Splits:
     ----------
     inside : (K, n) bool
     weights : (n,) float, all positive
-    columns : (K,) int, optional
-        Position of the column that each split cuts, for the few that ask.
+    cuts : sequence of Cut
+        The columns that the splits cut, in the order of the splits; empty where they are not cuts of columns.
     """
 
     inside: BoolArray
     weights: FloatArray
-    inner: FloatArray
-    outer: FloatArray
-    mass: FloatArray
-    columns: IntArray | None = None
+    cuts: Sequence[Cut] = ()
 
     @classmethod
-    def of(cls, inside: BoolArray, weights: FloatArray, columns: IntArray | None = None) -> Splits:
+    def of(cls, inside: BoolArray, weights: FloatArray) -> Splits:
         """The batch of splits given by membership of the inner side.
 
         >>> Splits.of(np.array([[True, False, False]]), np.ones(3)).mass
         array([[1., 2.]])
         """
-        inner = np.where(inside, weights, 0.0)
-        outer = weights - inner
-        mass = np.stack([inner.sum(axis=1), outer.sum(axis=1)], axis=1)
-        return cls(inside, weights, inner, outer, mass, columns)
+        return cls(inside, weights)
+
+    @classmethod
+    def along(cls, cuts: Sequence[Cut], weights: FloatArray) -> Splits:
+        """The batch of splits given by cuts of columns."""
+        inside = np.concatenate([cut.inner.astype(np.bool_).take(cut.classes, axis=1) for cut in cuts])
+        return cls(inside, weights, tuple(cuts))
 
     @classmethod
     def whole(cls, weights: FloatArray) -> Splits:
@@ -53,12 +98,38 @@ class Splits:
         """
         return cls.of(np.ones((1, len(weights)), dtype=np.bool_), weights)
 
-    @property
+    def at(self, rows: IntArray) -> Splits:
+        """The same splits of some of the rows."""
+        cuts = [Cut(cut.column, cut.classes[rows], cut.inner) for cut in self.cuts]
+        return Splits(self.inside[:, rows], self.weights[rows], tuple(cuts))
+
+    @cached_property
+    def inner(self) -> FloatArray:
+        """Weights of the inner rows, 0 elsewhere, (K, n)."""
+        return np.where(self.inside, self.weights, 0.0)
+
+    @cached_property
+    def outer(self) -> FloatArray:
+        """Weights of the outer rows, 0 elsewhere, (K, n)."""
+        return np.where(self.inside, 0.0, self.weights)
+
+    @cached_property
+    def mass(self) -> FloatArray:
+        """Weight of both sides, (K, 2)."""
+        ones = np.ones((1, len(self.weights)))
+        return side_sums(np.broadcast_to(ones, self.inside.shape), self.weights, self.inside)
+
+    @cached_property
+    def columns(self) -> IntArray:
+        """Position of the column that each split cuts."""
+        return np.concatenate([np.full(len(cut.inner), cut.column, dtype=np.intp) for cut in self.cuts])
+
+    @cached_property
     def divisors(self) -> FloatArray:
         """Mass of both sides, 1 where a side is empty (its cells are never read)."""
         return np.where(self.mass > 0, self.mass, 1.0)
 
-    @property
+    @cached_property
     def scales(self) -> tuple[FloatArray, FloatArray]:
         """One over the mass of the inner and of the outer side, as columns."""
         scale = 1.0 / self.divisors
@@ -74,14 +145,46 @@ class Splits:
         >>> Splits.of(np.array([[True, False, False]]), np.ones(3)).means(np.array([[1.0, 2.0, 4.0]]))
         array([[1., 3.]])
         """
-        return self._sums(values) / self.divisors
+        if values.shape[0] == 1 and len(self.inside) > 1:  # the same values for every split
+            return np.stack([self.inner @ values[0], self.outer @ values[0]], axis=1) / self.divisors
+        return side_sums(values, self.weights, self.inside) / self.divisors
 
     def variances(self, values: FloatArray) -> FloatArray:
         """Weighted variance (divisor n) of (K, n) values on each side, shape (K, 2), in two passes."""
         centre = self.means(values)
         return self.means(np.square(values - self.pick(centre[:, :1], centre[:, 1:])))
 
-    def _sums(self, values: FloatArray) -> FloatArray:
-        if values.shape[0] == 1 and len(self.mass) > 1:  # the same values for every split
-            return np.stack([self.inner @ values[0], self.outer @ values[0]], axis=1)
-        return side_sums(values, self.weights, self.inside)
+    def shares(self, codes: IntArray, count: int) -> FloatArray:
+        """Weight of the inner rows that carry each of ``count`` codes, (K, count)."""
+        table: FloatArray = self.shares_by_bin(codes, count, np.zeros_like(codes), 1)[0]
+        return table
+
+    def shares_by_bin(self, codes: IntArray, count: int, bins: IntArray, n_bins: int) -> FloatArray:
+        """Weight of the inner rows of each bin that carry each of ``count`` codes, (bins, K, count)."""
+        cells = bins * count + codes
+        if not self.cuts:
+            table = np.empty((len(self.inner), n_bins * count))
+            for k, line in enumerate(self.inner):
+                table[k] = np.bincount(cells, weights=line, minlength=n_bins * count)
+            return table.reshape(-1, n_bins, count).swapaxes(0, 1)
+        parts = []
+        for cut in self.cuts:
+            n_classes = cut.inner.shape[1]
+            places = (bins * n_classes + cut.classes) * count + codes
+            counts = np.bincount(places, weights=self.weights, minlength=n_bins * n_classes * count)
+            parts.append(cut.inner @ counts.reshape(n_bins, n_classes, count))
+        return np.concatenate(parts, axis=1)
+
+    def sums(self, values: FloatArray) -> FloatArray:
+        """Weighted sums of the columns of (U, n) values over the inner rows, (K, U)."""
+        if not self.cuts or not pays(values):
+            return self.inner @ values.T
+        parts = (columns_by_bin(values, self.weights, cut.classes, cut.inner.shape[1]) for cut in self.cuts)
+        return np.concatenate([cut.inner @ part for cut, part in zip(self.cuts, parts, strict=True)])
+
+    def own_sums(self, values: FloatArray, codes: IntArray) -> FloatArray:
+        """Weighted sums over the inner rows m of each row's own line, ``values[codes[m]]``, (K, n)."""
+        if not self.cuts or not pays(values) or 4 * len(values) < len(codes):
+            return self.shares(codes, len(values)) @ values
+        parts = (lines_by_bin(values, codes, self.weights, cut.classes, cut.inner.shape[1]) for cut in self.cuts)
+        return np.concatenate([cut.inner @ part for cut, part in zip(self.cuts, parts, strict=True)])

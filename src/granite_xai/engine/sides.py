@@ -37,7 +37,7 @@ def add_own_side(
     inside : (K, n) bool
     """
     inner, outer = scales
-    if _pays(out):
+    if pays(out):
         numbers = np.zeros(out.shape[1], dtype=np.intp) if bins is None else bins
         compiled(sides.add_own_side)(out, coefficient, sums, total, inner, outer, numbers, inside)
         return
@@ -64,7 +64,7 @@ def add_looked_up(
     inside : (K, n) bool
     """
     inner, outer = tables
-    if _pays(out):
+    if pays(out):
         compiled(sides.add_looked_up)(out, coefficient, inner, outer, codes, inside)
         return
     found = (coefficient * outer).take(codes, axis=1)
@@ -78,7 +78,7 @@ def side_sums(values: FloatArray, weights: FloatArray, inside: BoolArray) -> Flo
     >>> side_sums(np.array([[1.0, 2.0, 4.0]]), np.ones(3), np.array([[True, False, False]]))
     array([[1., 6.]])
     """
-    if _pays(values):
+    if pays(values):
         result = np.empty((len(values), 2))
         compiled(sides.side_sums)(values, weights, inside, result)
         return result
@@ -87,5 +87,53 @@ def side_sums(values: FloatArray, weights: FloatArray, inside: BoolArray) -> Flo
     return np.stack([inner, np.sum(weighted, axis=1, where=~inside)], axis=1)
 
 
-def _pays(cells: FloatArray) -> bool:
+def side_spread(
+    first: tuple[FloatArray, FloatArray],
+    second: tuple[FloatArray, FloatArray],
+    scales: tuple[FloatArray, FloatArray],
+    bins: IntArray | None,
+    inside: BoolArray,
+    weights: FloatArray,
+) -> FloatArray:
+    """Weighted sums on both sides of each row's variance, shape (K, 2).
+
+    Parameters
+    ----------
+    first, second : pairs of (K, n) and (n,) float
+        Sums of the values, and of their squares, over the inner rows and over all rows of the row's bin.
+    scales, bins, inside
+        As in `add_own_side`.
+    weights : (n,) float
+    """
+    if pays(first[0]):
+        result = np.empty((len(inside), 2))
+        numbers = np.zeros(inside.shape[1], dtype=np.intp) if bins is None else bins
+        compiled(sides.side_spread)(*first, *second, *scales, numbers, inside, weights, result)
+        return result
+    means, squares = np.zeros(inside.shape), np.zeros(inside.shape)
+    add_own_side(means, 1.0, *first, scales, bins, inside)
+    add_own_side(squares, 1.0, *second, scales, bins, inside)
+    squares -= np.square(means)
+    return side_sums(np.maximum(squares, 0.0, out=squares), weights, inside)
+
+
+def columns_by_bin(values: FloatArray, weights: FloatArray, bins: IntArray, count: int) -> FloatArray:
+    """Weighted sums of the columns of (U, n) values over the rows of each bin, (count, U); compiled.
+
+    See `pays`: without the compiler, or for few cells, a product with the membership of the rows is faster.
+    """
+    result = np.zeros((len(values), count))
+    compiled(sides.add_columns_by_bin)(values, weights, bins, result)
+    return result.T
+
+
+def lines_by_bin(values: FloatArray, codes: IntArray, weights: FloatArray, bins: IntArray, count: int) -> FloatArray:
+    """Weighted sums of the rows' own lines ``values[codes[m]]`` over the rows m of each bin, (count, n); compiled."""
+    result = np.zeros((count, values.shape[1]))
+    compiled(sides.add_lines_by_bin)(values, codes, weights, bins, result)
+    return result
+
+
+def pays(cells: FloatArray) -> bool:
+    """Whether a compiled pass over these cells is worth its start."""
     return cells.size >= WORTHWHILE and available()

@@ -64,13 +64,12 @@ class ArrayContainer(Container):
         """Rows of this array with some columns from rows of the donor."""
         return gathered(self.matrix, rows, donor.matrix, donor_rows, columns)
 
-    def nudged(self, rows: IntArray, direction: int) -> NDArray[Any]:
-        """Rows with every floating-point cell moved to the next number of its dtype."""
+    def nudged(self, rows: IntArray, direction: int, columns: Sequence[int]) -> NDArray[Any]:
+        """Rows with every floating-point cell of some columns moved to the next number of its dtype."""
         part = self.matrix[rows]
-        if part.dtype.kind == "f":
-            return next_cells(part, direction)
-        if part.dtype.kind == "O":
-            return next_objects(part, direction)
+        move = {"f": next_cells, "O": next_objects}.get(part.dtype.kind)
+        if move is not None:
+            part[:, columns] = move(part[:, columns], direction)
         return part
 
 

@@ -77,9 +77,12 @@ class NarwhalsContainer(Container):
         ]
         return self._assembled(parts)
 
-    def nudged(self, rows: IntArray, direction: int) -> Any:
-        """Rows with every floating-point cell moved to the next number of its dtype."""
-        return self._assembled([_next(self._series(j)[rows], direction) for j in range(len(self.labels))])
+    def nudged(self, rows: IntArray, direction: int, columns: Sequence[int]) -> Any:
+        """Rows with every floating-point cell of some columns moved to the next number of its dtype."""
+        parts = [self._series(j)[rows] for j in range(len(self.labels))]
+        for j in columns:
+            parts[j] = _next(parts[j], direction)
+        return self._assembled(parts)
 
     def _series(self, position: int) -> Any:
         return self.frame[self.frame.columns[position]]

@@ -79,7 +79,7 @@ class Outline(Container):
         """Refused: there are no rows."""
         self._refuse()
 
-    def nudged(self, rows: IntArray, direction: int) -> Any:
+    def nudged(self, rows: IntArray, direction: int, columns: Sequence[int]) -> Any:
         """Refused: there are no rows."""
         self._refuse()
 

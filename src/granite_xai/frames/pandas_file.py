@@ -50,7 +50,7 @@ def series_from_dict(data: object, place: str) -> Any:
     """
     try:
         return _category(data, place) if isinstance(data, dict) and "categories" in data else _column(data, place)
-    except (ArithmeticError, ImportError, LookupError, NotImplementedError, TypeError, ValueError) as error:
+    except (ArithmeticError, ImportError, LookupError, RuntimeError, TypeError, ValueError) as error:
         raise broken(place, f"cannot be read as a column of pandas ({str(error)[:80]})") from error
 
 

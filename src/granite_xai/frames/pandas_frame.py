@@ -78,9 +78,10 @@ class PandasContainer(Container):
         }
         return self._frame(parts, rows)
 
-    def nudged(self, rows: IntArray, direction: int) -> Any:
-        """Rows with every floating-point cell moved to the next number of its dtype."""
-        parts = {j: _next(array.take(rows), direction) for j, array in enumerate(self._arrays)}
+    def nudged(self, rows: IntArray, direction: int, columns: Sequence[int]) -> Any:
+        """Rows with every floating-point cell of some columns moved to the next number of its dtype."""
+        parts = {j: array.take(rows) for j, array in enumerate(self._arrays)}
+        parts |= {j: _next(parts[j], direction) for j in columns}
         return self._frame(parts, rows)
 
     def _frame(self, data: Any, rows: IntArray) -> Any:

@@ -52,8 +52,10 @@ def recombine(
     return base.container.recombined(rows, container, others, sorted(columns))
 
 
-def nudged(table: Table, rows: Sequence[int] | IntArray, direction: Literal[1, -1]) -> Any:
-    """Rows with every floating-point cell moved to the next number of its own dtype, up or down.
+def nudged(
+    table: Table, rows: Sequence[int] | IntArray, direction: Literal[1, -1], columns: Sequence[int] | None = None
+) -> Any:
+    """Rows with every floating-point cell (of some columns) moved to the next number of its own dtype, up or down.
 
     Missing cells stay missing, and a cell at the end of the range stays where it is.
 
@@ -64,7 +66,8 @@ def nudged(table: Table, rows: Sequence[int] | IntArray, direction: Literal[1, -
     >>> float(nudged(table, [0], +1)[0, 0]) - 1.0 == 2.0**-23
     True
     """
-    return table.container.nudged(np.asarray(rows, dtype=np.intp), direction)
+    chosen = range(table.n_columns) if columns is None else columns
+    return table.container.nudged(np.asarray(rows, dtype=np.intp), direction, list(chosen))
 
 
 def frame(data: Mapping[str, Sequence[Any] | Any], like: Table | None = None) -> Any:

@@ -1,6 +1,12 @@
 """Six published regional frameworks as configurations of `Granite`, and a comparison of all of them.
 
 Each function returns an unfitted `Granite`; further options are those of `Granite`.
+
+>>> import granite_xai as gx
+>>> toy = gx.datasets.make_toy()
+>>> g = gx.frameworks.repid(toy.model, "X1").fit(toy.X)
+>>> [str(rule) for rule in g.partition_.rules]
+['X2 ≤ 0', 'X2 > 0']
 """
 
 from __future__ import annotations

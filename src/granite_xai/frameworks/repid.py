@@ -6,6 +6,7 @@ from collections.abc import Hashable
 from typing import Any
 
 from granite_xai.estimator import Granite
+from granite_xai.frameworks.asked import about
 from granite_xai.partition.original import Original
 from granite_xai.partition.tree import Without
 
@@ -47,4 +48,4 @@ def repid(
     if exact:
         tree = Original([feature], "pd", points, trim=False, min_improvement=min_improvement)
         settings |= {"partitioner": tree, "min_samples_leaf": 10}
-    return Granite(model, options.pop("question", "ice-pdp"), **{**settings, **options})
+    return Granite(model, about(options.pop("question", "ice-pdp"), [feature]), **{**settings, **options})

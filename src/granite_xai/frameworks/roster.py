@@ -42,7 +42,10 @@ _MAKERS: dict[str, Any] = {
     "repid": lambda model, question, feature, options: repid(model, feature, **options),
     "gadget": lambda model, question, feature, options: gadget(model, **options),
     "fd_trees": lambda model, question, feature, options: fd_trees(model, **options),
-    "transformation_trees": lambda model, question, feature, options: transformation_trees(model, feature, **options),
+    # Its regions depend on the rows alone: the question is only what is reported in them.
+    "transformation_trees": lambda model, question, feature, options: transformation_trees(
+        model, feature, question, **options
+    ),
 }
 
 

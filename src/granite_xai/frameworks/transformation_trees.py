@@ -6,6 +6,7 @@ from collections.abc import Hashable
 from typing import Any
 
 from granite_xai.estimator import Granite
+from granite_xai.frameworks.asked import about
 from granite_xai.partition.subgroups import Subgroups
 
 QUESTIONS = ("cfi-pfi", "mplot-pdp")
@@ -40,4 +41,4 @@ def transformation_trees(
     {'x1'}
     """
     settings: dict[str, Any] = {"min_samples_leaf": 30, "alpha": 0.02, "features": [feature]}
-    return Granite(model, question, **{**settings, "partitioner": Subgroups(feature, by), **options})
+    return Granite(model, about(question, [feature]), **{**settings, "partitioner": Subgroups(feature, by), **options})

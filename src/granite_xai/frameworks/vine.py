@@ -7,6 +7,7 @@ from typing import Any
 
 from granite_xai.curves import Ice
 from granite_xai.estimator import Granite
+from granite_xai.frameworks.asked import about
 from granite_xai.partition.clusters import Clusters
 
 
@@ -43,4 +44,4 @@ def vine(
     """
     curves = Ice(feature, points=points, differences=True)
     settings = {"features": [feature], "partitioner": Clusters(curves, method, n_clusters)}
-    return Granite(model, options.pop("question", "ice-pdp"), **{**settings, **options})
+    return Granite(model, about(options.pop("question", "ice-pdp"), [feature]), **{**settings, **options})

@@ -69,3 +69,79 @@ def side_sums(values: Any, weights: Any, inside: Any, result: Any) -> None:
                 outer += weights[n] * values[k, n]
         result[k, 0] = inner
         result[k, 1] = outer
+
+
+def add_columns_by_bin(values: Any, weights: Any, bins: Any, result: Any) -> None:
+    """Add the weighted columns of a matrix up by the bin of their row.
+
+    Parameters
+    ----------
+    values : (U, n) float
+    weights : (n,) float
+    bins : (n,) int
+    result : (U, B) float
+    """
+    for u in range(values.shape[0]):
+        for n in range(values.shape[1]):
+            result[u, bins[n]] += weights[n] * values[u, n]
+
+
+def add_lines_by_bin(values: Any, codes: Any, weights: Any, bins: Any, result: Any) -> None:
+    """Add each row's own line of a matrix up by the bin of the row.
+
+    Parameters
+    ----------
+    values : (U, n) float
+    codes : (n,) int
+        The line of each row.
+    weights : (n,) float
+    bins : (n,) int
+    result : (B, n) float
+    """
+    for m in range(len(codes)):
+        u, b, w = codes[m], bins[m], weights[m]
+        for n in range(values.shape[1]):
+            result[b, n] += w * values[u, n]
+
+
+def side_spread(
+    sums: Any,
+    total: Any,
+    squares: Any,
+    total_squares: Any,
+    inner: Any,
+    outer: Any,
+    bins: Any,
+    inside: Any,
+    weights: Any,
+    result: Any,
+) -> None:
+    """Weighted sums on both sides of each row's variance, from sums of values and of squares over the inner rows.
+
+    Parameters
+    ----------
+    sums, squares : (K, n) float
+        Over the inner rows of the row's bin.
+    total, total_squares : (n,) float
+        Over all rows of the row's bin.
+    inner, outer : (K, B) float
+        One over the mass of each side in each bin.
+    bins : (n,) int
+    inside : (K, n) bool
+    weights : (n,) float
+    result : (K, 2) float
+    """
+    for k in range(sums.shape[0]):
+        within = 0.0
+        beyond = 0.0
+        for n in range(sums.shape[1]):
+            b = bins[n]
+            if inside[k, n]:
+                mean = sums[k, n] * inner[k, b]
+                within += weights[n] * max(squares[k, n] * inner[k, b] - mean * mean, 0.0)
+            else:
+                mean = (total[n] - sums[k, n]) * outer[k, b]
+                square = (total_squares[n] - squares[k, n]) * outer[k, b]
+                beyond += weights[n] * max(square - mean * mean, 0.0)
+        result[k, 0] = within
+        result[k, 1] = beyond

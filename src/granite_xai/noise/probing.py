@@ -15,7 +15,7 @@ from granite_xai.noise.floors import is_float32, round_off
 
 if TYPE_CHECKING:
     from granite_xai.diagnostics import Diagnostics
-    from granite_xai.frames import Table
+    from granite_xai.frames import Column, Table
     from granite_xai.models import Predictor
     from granite_xai.typing import FloatArray, IntArray
 
@@ -159,13 +159,21 @@ def _equal(sent: Any, fresh: Any) -> bool:
 def _moved(predictor: Predictor, table: Table, rows: IntArray, first: FloatArray) -> tuple[float, bool]:
     """Larger of the two median changes under moved floats, and whether the model refused them."""
     medians, refused = [0.0], False
+    columns = [column.position for column in table.columns if _has_fractions(column)]
     for direction in (1, -1):
         try:
-            medians.append(float(np.median(np.abs(predictor(nudged(table, rows, direction)) - first))))
+            medians.append(float(np.median(np.abs(predictor(nudged(table, rows, direction, columns)) - first))))
         except ModelError:
             # A lookup of exact values has no neighbours: no rounding of the input can reach it either.
             refused = True
     return max(medians), refused
+
+
+def _has_fractions(column: Column) -> bool:
+    """Whole numbers are counts or codes: they carry no rounding, and a model that looks codes up would jump."""
+    if column.kind != "numeric":
+        return column.kind != "boolean"
+    return bool(np.any(column.levels != np.rint(column.levels)))
 
 
 def _warnings(found: Probe, first: FloatArray, float32: bool) -> list[str]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from granite_xai.engine.membership import Cut
 from granite_xai.partition.levels import order_levels
 from granite_xai.recombined.evaluations import Evaluations
 from granite_xai.typing import BoolArray, FloatArray, IntArray
@@ -174,13 +175,12 @@ def _lighter(group: tuple[int, ...], present: IntArray) -> tuple[int, ...]:
     return tuple(own if (len(own), own) <= (len(rest), rest) else rest)
 
 
-def memberships(chosen: Sequence[Candidate], table: Table, rows: IntArray) -> BoolArray:
-    """Which of the node's rows go left under each candidate, shape (K, n); candidates of a column are neighbours."""
-    parts = []
-    for column, group in groupby(chosen, key=attrgetter("column")):
-        left = np.stack([candidate.left for candidate in group])
-        parts.append(left.take(table.columns[column].codes[rows] + 1, axis=1))
-    return np.concatenate(parts)
+def cuts_of(chosen: Sequence[Candidate], table: Table, rows: IntArray) -> list[Cut]:
+    """The candidates of a node as cuts of its rows, one for each column; candidates of a column are neighbours."""
+    return [
+        Cut.of(column, np.stack([candidate.left for candidate in group]), table.columns[column].codes[rows] + 1)
+        for column, group in groupby(chosen, key=attrgetter("column"))
+    ]
 
 
 def best_of(scores: FloatArray, tolerance: float = 1e-10) -> int:

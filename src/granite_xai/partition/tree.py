@@ -10,7 +10,7 @@ import numpy as np
 
 from granite_xai.engine.membership import Splits
 from granite_xai.options import real_number, unknown, whole_number
-from granite_xai.partition.candidates import CUTS, Candidate, best_of, candidates, memberships
+from granite_xai.partition.candidates import CUTS, Candidate, best_of, candidates, cuts_of
 from granite_xai.partition.nodes import Leaf, Node, Split
 from granite_xai.partition.problem import Found, Problem
 from granite_xai.partition.regions import Partition
@@ -217,9 +217,7 @@ class _Growth:
         blocks = [options[start : start + step] for start in range(0, len(options), step)]
 
         def score(block: list[Candidate]) -> FloatArray:
-            inside = memberships(block, self.problem.table, node.rows)
-            columns = np.array([option.column for option in block], dtype=np.intp)
-            splits = Splits.of(inside, node.evaluations.weights, columns)
+            splits = Splits.along(cuts_of(block, self.problem.table, node.rows), node.evaluations.weights)
             disagreements = self.problem.shares.disagreements(node.evaluations, splits)
             both = self.problem.shares.of(disagreements, splits.mass)
             return both[:, 0] + both[:, 1]

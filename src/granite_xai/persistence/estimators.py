@@ -50,6 +50,7 @@ def granite_to_dict(granite: Granite, include_data: bool) -> dict[str, Any]:
         "surrogate": surrogate_to_dict(fitted.surrogate),
         "model": _fingerprint(granite, include_data).to_dict(),
         "diagnostics": value_to_json(granite.diagnostics_, "diagnostics_"),
+        "learned": {name: value_to_json(value, name) for name, value in fitted.learned.items()},
         "rows": None,
     }
     if include_data:
@@ -147,8 +148,17 @@ def _fitted(data: object, table: Table, weights: Any, predictor: Predictor, plac
         centres=_centres(data, table, len(partition), place),
         surrogate=surrogate,
         missing=entry(data, "missing", bool, place),
+        learned=_learned(entry(data, "learned", dict, place), f"{place}.learned"),
         **shares,
     )
+
+
+def _learned(data: dict[str, Any], place: str) -> dict[str, Any]:
+    """What a partitioner found besides the regions becomes attributes: no name of ours may be among them."""
+    for name in data:
+        if not name.isidentifier() or not name.endswith("_") or name.startswith("_") or hasattr(Granite, name):
+            raise broken(place, f"has {name[:60]!r}, which is no name of a finding")
+    return {name: value_from_json(value, f"{place}.{name}") for name, value in data.items()}
 
 
 def _check_reference(comparisons: Iterable[Comparison], reference: Reference, place: str) -> None:

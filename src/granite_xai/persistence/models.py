@@ -113,6 +113,11 @@ class Detached:
     native_float32 = False
     usage = Usage()
 
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("_"):  # copy and pickle ask for names that need not be there
+            raise AttributeError(name)
+        self()
+
     def __init__(self, fingerprint: Fingerprint) -> None:
         self.label = fingerprint.label
         self.classes = fingerprint.classes
@@ -127,8 +132,6 @@ class Detached:
             argument="model",
             hint="Load with gx.load(path, model=model).",
         )
-
-    on_rows = recombined = evaluate = __call__
 
 
 def has_rows(table: Table) -> bool:

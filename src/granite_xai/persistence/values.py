@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from datetime import date, timedelta
 from typing import Any
@@ -14,12 +14,15 @@ from granite_xai.disagreement import Disagreement
 from granite_xai.errors import GraniteError, InputError
 from granite_xai.explainer import Explainer
 from granite_xai.files import broken, entry, members
+from granite_xai.frames.arrays_file import UnwritableError, array_from_json, array_to_json
 from granite_xai.objective import Objective
 from granite_xai.operators.behavior import Local, Risk, Sensitivity
 from granite_xai.operators.influence import Individual, Interactions, Joint
 from granite_xai.operators.interaction import Additive, Full, Partial, Pure, Whole
 from granite_xai.operators.masking import Accumulated, Baseline, Conditional, Marginal
-from granite_xai.partition.tree import Tree
+from granite_xai.partition.numeric import NumericTree
+from granite_xai.partition.regions import Partition
+from granite_xai.partitioners import Clusters, Cohorts, Given, Ice, Original, Subgroups, Tree, Without
 from granite_xai.resources import Resources
 
 _CLASSES: tuple[type[Any], ...] = (
@@ -27,7 +30,8 @@ _CLASSES: tuple[type[Any], ...] = (
     *(Local, Sensitivity, Risk),
     *(Pure, Partial, Full, Whole, Additive),
     *(Individual, Joint, Interactions),
-    *(Explainer, Disagreement, Objective, Resources, Tree),
+    *(Explainer, Disagreement, Objective, Resources),
+    *(Tree, NumericTree, Without, Given, Clusters, Cohorts, Subgroups, Original, Ice),
 )
 NAMED: dict[str, type[Any]] = {kind.__name__: kind for kind in _CLASSES}
 _SPECIAL = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
@@ -55,9 +59,12 @@ def value_to_json(value: Any, place: str) -> Any:
     if isinstance(value, Mapping):
         pairs = value.items()
         return {"mapping": [[value_to_json(k, place), value_to_json(v, f"{place}[{k!r}]")] for k, v in pairs]}
-    if isinstance(value, list) or (hasattr(value, "tolist") and not callable(value)):
-        items = value if isinstance(value, list) else value.tolist()
-        return [value_to_json(item, f"{place}[{i}]") for i, item in enumerate(items)]
+    if isinstance(value, np.ndarray):
+        return _array_to_json(value, place)
+    if isinstance(value, list):
+        return [value_to_json(item, f"{place}[{i}]") for i, item in enumerate(value)]
+    if isinstance(value, Partition):
+        return {"partition": value.to_dict()}
     if type(value) in _CLASSES:
         inner = {field.name: getattr(value, field.name) for field in fields(value)}
         return {"type": type(value).__name__, "fields": {k: value_to_json(v, f"{place}.{k}") for k, v in inner.items()}}
@@ -93,6 +100,15 @@ def _scalar_to_json(value: Any, place: str) -> Any:
     return value
 
 
+def _array_to_json(value: Any, place: str) -> Any:
+    try:
+        if value.ndim == 1:
+            return {"array": list(array_to_json(value))}
+    except UnwritableError:
+        pass
+    raise _not_by_value(value, place)
+
+
 def _date_to_json(value: Any, place: str) -> Any:
     moment = value if isinstance(value, np.datetime64 | np.timedelta64) else np.array(_naive(value, place))[()]
     moment = moment if isinstance(moment, np.generic) else np.array([moment]).astype("M8[us]")[0]
@@ -118,7 +134,7 @@ def _object_from_json(data: dict[str, Any], place: str) -> Any:
         raise broken(f"{place}.fields", f"are not those of {name}")
     given = {key: value_from_json(value, f"{place}.{key}") for key, value in stored.items()}
     try:
-        return kind(**given)
+        return kind(*given["columns"]) if kind is Without else kind(**given)
     except (GraniteError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise broken(place, f"is no {name}: {str(error)[:200]}") from error
 
@@ -156,7 +172,25 @@ def _date(data: dict[str, Any], place: str) -> Any:
     return np.array([stored[2]], dtype=np.int64).view(f"{stored[0]}[{stored[1]}]")[0]
 
 
-_READERS = {"tuple": _tuple, "mapping": _mapping, "number": _number, "date": _date}
+def _array(data: dict[str, Any], place: str) -> Any:
+    stored = members(data, "array", place)
+    if len(stored) != 2 or not isinstance(stored[1], list):
+        raise broken(place, "is not a dtype with its cells")
+    return array_from_json(stored[0], stored[1], place)
+
+
+def _partition(data: dict[str, Any], place: str) -> Partition:
+    return Partition.from_dict(entry(data, "partition", dict, place))
+
+
+_READERS: dict[str, Callable[[dict[str, Any], str], Any]] = {
+    "tuple": _tuple,
+    "mapping": _mapping,
+    "number": _number,
+    "date": _date,
+    "array": _array,
+    "partition": _partition,
+}
 
 
 def _not_by_value(value: Any, place: str) -> InputError:

@@ -48,14 +48,16 @@ class Matrix:
     codes: IntArray
 
     @cached_property
-    def groups(self) -> Groups:
-        """Rows by their own value; only where every value occurs."""
-        return Groups.of(self.codes)
+    def carriers(self) -> IntArray:
+        """A row that carries each value."""
+        groups = Groups.of(self.codes)
+        return groups.order[groups.starts]
 
     def restrict(self, rows: IntArray) -> Matrix:
         """Only these rows, and only the values that occur in them."""
-        present, codes = np.unique(self.codes[rows], return_inverse=True)
-        return Matrix(self.values[np.ix_(present, rows)], codes.reshape(-1))
+        occurs = np.bincount(self.codes[rows], minlength=len(self.values)) > 0
+        codes = (np.cumsum(occurs) - 1)[self.codes[rows]]
+        return Matrix(self.values[np.ix_(np.flatnonzero(occurs), rows)], codes)
 
 
 @dataclass(frozen=True, eq=False)

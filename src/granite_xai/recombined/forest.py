@@ -8,14 +8,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from granite_xai.kernels import compiled
+from granite_xai.kernels.masks import MOST_LEAVES, build_masks
 from granite_xai.recombined.refusal import RefusalError
 from granite_xai.typing import BoolArray, FloatArray, IntArray
 
 NodeArrays = tuple[NDArray[np.generic], ...]
+MOST_WORDS = 2**24
+"""Words of leaves that are kept for a table (128 MiB)."""
+BLOCK_CELLS = 2**25
+"""Cells of nodes or leaves times rows that are held at a time."""
+Bits = TypeVar("Bits", np.uint8, np.bool_)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +123,20 @@ class Cells:
             *(forest.left, forest.right, forest.value, forest.starts),
         )
 
+    @cached_property
+    def masks(self) -> NodeArrays | None:
+        """The leaves that each cell leaves possible, as words of bits; None where a tree has too many leaves."""
+        forest = self.forest
+        sizes = np.add.reduceat(forest.feature < 0, forest.starts[:-1]) if forest.n_trees else np.zeros(1)
+        begins = np.concatenate([[0], np.cumsum(self.rows.max(axis=0, initial=0) + 1)]).astype(np.intp)
+        if sizes.max() > MOST_LEAVES or forest.n_trees * begins[-1] > MOST_WORDS:
+            return None
+        masks = np.zeros((forest.n_trees, int(begins[-1])), dtype=np.uint64)
+        values = np.zeros((forest.n_trees, MOST_LEAVES))
+        asks = np.zeros((forest.n_trees, self.rows.shape[1]), dtype=bool)
+        compiled(build_masks)(*self.arrays, begins, masks, values, asks)
+        return masks, values, asks, begins
+
     def goes_left(self, nodes: IntArray, rows: NDArray[np.int32]) -> BoolArray:
         """Whether each row goes left at each (inner) node, shape (nodes, rows)."""
         cells = rows.T[self.forest.feature[nodes]]
@@ -124,17 +146,42 @@ class Cells:
             went[listed] = self.bits[self.offset[nodes[listed], None] + cells[listed]]
         return went
 
-    def reached(self, rows: NDArray[np.int32], free: BoolArray) -> BoolArray:
-        """Whether each row meets the conditions of each leaf, those on free columns left aside, (leaves, rows)."""
+    @cached_property
+    def packed(self) -> NDArray[np.uint8]:
+        """Whether each row of the table goes left at each node, eight rows to a byte."""
+        nodes = len(self.forest.feature)
+        result = np.zeros((nodes, -(-len(self.rows) // 8)), dtype=np.uint8)
+        inner = np.flatnonzero(self.forest.feature >= 0)
+        for part in np.array_split(inner, max(1, len(inner) * len(self.rows) // BLOCK_CELLS)):
+            result[part] = np.packbits(self.goes_left(part, self.rows), axis=1, bitorder="little")
+        return result
+
+    def rows_reached(self, free: BoolArray, part: slice) -> BoolArray:
+        """Which leaves a part of the table's rows (from a multiple of 8) meets, free columns left aside."""
+        bytes_of = slice(part.start // 8, -(-part.stop // 8))
+        met = self._propagate(self.packed[:, bytes_of], np.uint8(255), free)
+        return np.unpackbits(met, axis=1, count=part.stop - part.start, bitorder="little").view(bool)
+
+    def values_reached(self, donors: IntArray, free: BoolArray) -> BoolArray:
+        """Which leaves the rows that carry some values meet, free columns left aside, shape (leaves, U)."""
         forest = self.forest
-        reach = np.ones((len(forest.feature), len(rows)), dtype=bool)
+        went = np.zeros((len(forest.feature), len(donors)), dtype=bool)
+        asked = np.flatnonzero((forest.feature >= 0) & ~free[forest.feature])
+        went[asked] = self.goes_left(asked, self.rows[donors])
+        return self._propagate(went, np.bool_(True), free)
+
+    def _propagate(self, went: NDArray[Bits], everything: Bits, free: BoolArray) -> NDArray[Bits]:
+        """Pass what reaches each node on to its children, down to the leaves."""
+        forest = self.forest
+        reach = np.empty(went.shape, dtype=went.dtype)
+        reach[forest.starts[:-1]] = everything
         for nodes in forest.levels:
-            here, ignored = reach[nodes], free[forest.feature[nodes]]
-            reach[forest.left[nodes[ignored]]] = reach[forest.right[nodes[ignored]]] = here[ignored]
-            asked = nodes[~ignored]
-            went = self.goes_left(asked, rows)
-            reach[forest.left[asked]] = here[~ignored] & went
-            reach[forest.right[asked]] = here[~ignored] & ~went
+            ignored = free[forest.feature[nodes]]
+            both, asked = nodes[ignored], nodes[~ignored]
+            reach[forest.left[both]] = reach[forest.right[both]] = reach[both]
+            here, left = reach[asked], went[asked]
+            reach[forest.left[asked]] = here & left
+            reach[forest.right[asked]] = here & ~left
         return reach[forest.leaves]
 
 

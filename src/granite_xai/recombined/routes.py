@@ -122,6 +122,10 @@ def _route(predictor: Predictor, table: Table, tell: Any) -> Route:
         if refusal.code is not None:
             tell(f"{refusal.code}: {refusal.reason}: every evaluation is a call of the model.", ModelWarning)
         return Route(predictor, table, None, refusal.reason)
+    except (AttributeError, ImportError) as error:  # a library's own view of its input has moved
+        reason = f"this version of the model's library is not known here ({error})"
+        tell(f"M30: {reason}: every evaluation is a call of the model.", ModelWarning)
+        return Route(predictor, table, None, reason)
     if found.passed:
         return Route(predictor, table, trees, None, found.rows, found.difference)
     reason = (

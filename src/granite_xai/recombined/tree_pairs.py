@@ -9,8 +9,8 @@ import numpy as np
 
 from granite_xai.kernels import compiled
 from granite_xai.kernels.pairs import add_pairs
+from granite_xai.recombined.blocks import in_blocks
 from granite_xai.recombined.forest import Cells
-from granite_xai.resources import map_blocks
 from granite_xai.typing import BoolArray, Coalition, FloatArray, IntArray
 
 ROWS = 16
@@ -50,7 +50,8 @@ def pairs_by_numpy(cells: Cells, players: Sequence[Coalition], wanted: Sequence[
     n = len(cells.rows)
     result = np.zeros((len(wanted), n, n))
     values = cells.forest.value[cells.forest.leaves]
-    met = [cells.reached(cells.rows, ~_columns(player, cells.rows.shape[1])) for player in players]
+    whole = slice(0, n)
+    met = [cells.rows_reached(~_columns(player, cells.rows.shape[1]), whole) for player in players]
     place = {player: line for line, player in enumerate(wanted)}
     weights = shares(len(players))
     for leaf, value in enumerate(values):
@@ -90,5 +91,5 @@ def pairs_by_numba(
         rows = (start, min(start + ROWS, n))
         walk(*cells.arrays, cells.rows, player, place, shares(len(players)), *rows, result)
 
-    map_blocks(block, range(0, n, ROWS), n_jobs)
+    in_blocks(block, range(0, n, ROWS), n_jobs)
     return result

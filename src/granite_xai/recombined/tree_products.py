@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 
 from granite_xai.kernels import compiled
+from granite_xai.kernels.masks import add_masked
 from granite_xai.kernels.walk import ANCHOR, add_trees
-from granite_xai.recombined.forest import Cells
-from granite_xai.resources import map_blocks
+from granite_xai.recombined.blocks import in_blocks
+from granite_xai.recombined.forest import BLOCK_CELLS, Cells
 from granite_xai.typing import BoolArray, FloatArray, IntArray
 
-BLOCK_CELLS = 2**25
-"""Cells of the leaf indicator that are held at a time."""
 ROWS = 4096
 """Rows of one block of the compiled walk, whatever the number of threads."""
 
@@ -36,11 +35,11 @@ def sums_by_numpy(cells: Cells, columns: BoolArray, donors: IntArray) -> FloatAr
     result = np.full((len(donors), len(rows)), forest.base)
     if not forest.n_trees:
         return result
-    changes = _changes(cells.reached(rows[donors], ~columns), forest.value[forest.leaves])
-    step = max(1, BLOCK_CELLS // len(forest.feature))
+    changes = _changes(cells.values_reached(donors, ~columns), forest.value[forest.leaves])
+    step = max(8, BLOCK_CELLS // len(forest.leaves) // 8 * 8)
     for start in range(0, len(rows), step):
-        block = rows[start : start + step]
-        result[:, start : start + step] += _summed((changes @ _sparse(cells.reached(block, columns))).toarray())
+        part = slice(start, min(start + step, len(rows)))
+        result[:, part] += _summed((changes @ _sparse(cells.rows_reached(columns, part))).toarray())
     return result
 
 
@@ -58,9 +57,9 @@ def _changes(reached: BoolArray, values: FloatArray) -> Any:
 def _sparse(reached: BoolArray) -> Any:
     from scipy.sparse import csr_array
 
-    counts = np.count_nonzero(reached, axis=1)
-    places = np.flatnonzero(reached) % reached.shape[1]
-    return csr_array((np.ones(len(places)), places, np.concatenate([[0], np.cumsum(counts)])), shape=reached.shape)
+    places = np.flatnonzero(reached)
+    ends = np.searchsorted(places, reached.shape[1] * np.arange(len(reached) + 1))
+    return csr_array((np.ones(len(places)), places % reached.shape[1], ends), shape=reached.shape)
 
 
 def _summed(differences: FloatArray) -> FloatArray:
@@ -71,16 +70,20 @@ def _summed(differences: FloatArray) -> FloatArray:
 
 
 def sums_by_numba(cells: Cells, columns: BoolArray, donors: IntArray, n_jobs: int | None = None) -> FloatArray:
-    """The same sums by the compiled walk, in blocks of rows."""
+    """The same sums compiled, in blocks of rows: by words of leaves for small trees, otherwise by walking."""
     rows = cells.rows
     values = rows[donors]
-    walk = compiled(add_trees)
     result = np.zeros((len(donors), len(rows)))
+    masks = cells.masks
 
     def block(start: int) -> None:
-        stop = min(start + ROWS, len(rows))
-        walk(*cells.arrays, rows[start:stop], values, columns, result[:, start:stop])
+        part = slice(start, min(start + ROWS, len(rows)))
+        if masks is None:
+            compiled(add_trees)(*cells.arrays, rows[part], values, columns, result[:, part])
+        else:
+            mine = np.ascontiguousarray(rows[part].T), np.ascontiguousarray(values.T)
+            compiled(add_masked)(*masks, *mine, columns, result[:, part])
 
-    map_blocks(block, range(0, len(rows), ROWS), n_jobs)
+    in_blocks(block, range(0, len(rows), ROWS), n_jobs)
     result += cells.forest.base
     return result

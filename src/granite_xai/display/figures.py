@@ -1,0 +1,149 @@
+"""Where panels are drawn: a new figure, the place of one given Axes, or given Axes, one a panel."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from granite_xai.display.style import LARGE, SMALL
+from granite_xai.errors import InputError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+MOST_COLUMNS = 5
+"""Panels side by side; further ones go to the next line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """The Axes of some panels.
+
+    Parameters
+    ----------
+    figure : Figure
+    axes : Axes in the order of the panels
+    lines, columns : the grid they form
+    own : bool
+        Whether the figure is ours, with room around the panels for a title and a legend.
+    """
+
+    figure: Figure | SubFigure
+    axes: tuple[Axes, ...]
+    lines: int
+    columns: int
+    own: bool
+
+    def first_of_line(self, panel: int) -> bool:
+        """Whether nothing stands to the left of a panel."""
+        return panel % self.columns == 0
+
+    def headline(self, text: str) -> None:
+        """One sentence above all panels; a figure that was given keeps the user's own."""
+        if self.own:
+            self.figure.suptitle(text, fontsize=LARGE, x=0.01, ha="left", wrap=True)
+
+    def legend(self, handles: Sequence[Any]) -> None:
+        """Explain colors below the panels, or inside the first one where the figure is the user's."""
+        if not handles:
+            return
+        if self.own:
+            columns = min(len(handles), max(1, round(self.figure.get_figwidth() / 2.6)))  # type: ignore[union-attr]
+            self.figure.legend(
+                handles=handles, loc="outside lower center", ncols=columns, fontsize=SMALL + 1, frameon=False
+            )
+        else:
+            self.axes[0].legend(handles=handles, fontsize=SMALL, loc="best")
+
+    def settle(self) -> None:
+        """Keep names away from TeX, where an underscore would end the drawing (S05)."""
+        from matplotlib import rcParams
+        from matplotlib.text import Text
+
+        if not rcParams["text.usetex"]:
+            return
+        owners = [self.figure] if self.own else list(self.axes)
+        for text in (text for owner in owners for text in owner.findobj(Text)):
+            text.set_usetex(False)  # type: ignore[attr-defined]
+
+
+def grid_of(count: int, most: int = MOST_COLUMNS) -> tuple[int, int]:
+    """Lines and columns for some panels, as even as can be.
+
+    Examples
+    --------
+    >>> grid_of(3), grid_of(9)
+    ((1, 3), (2, 5))
+    """
+    lines = math.ceil(count / most)
+    return lines, math.ceil(count / lines)
+
+
+def sheet(ax: Any, count: int, grid: tuple[int, int], size: tuple[float, float], places: Sequence[int]) -> Sheet:
+    """Make or take the Axes of some panels.
+
+    Parameters
+    ----------
+    ax : None, Axes or array of Axes
+        None: a new figure with constrained layout. One Axes: drawn on if there is one panel, otherwise its place is
+        divided. Several: one a panel.
+    count : int
+        Panels.
+    grid : (lines, columns)
+    size : (width, height) in inches of a new figure
+    places : (count,) int
+        Place of each panel in the grid, line by line.
+    """
+    from matplotlib.axes import Axes
+
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        figure = plt.figure(figsize=size, layout="constrained")
+        spec = figure.add_gridspec(*grid)
+        return Sheet(figure, _filled(figure, spec, grid, places), *grid, own=True)
+    if isinstance(ax, Axes):
+        if count == 1:
+            return Sheet(ax.figure, (ax,), 1, 1, own=False)
+        return Sheet(ax.figure, _filled(ax.figure, _place(ax, grid), grid, places), *grid, own=False)
+    return _given(ax, count, grid)
+
+
+def _given(ax: Any, count: int, grid: tuple[int, int]) -> Sheet:
+    from matplotlib.axes import Axes
+
+    axes = np.asarray(ax, dtype=object).ravel().tolist()
+    if len(axes) != count or not all(isinstance(one, Axes) for one in axes):
+        raise InputError(
+            f"ax holds {len(axes)} Axes; there are {count} panels.",
+            code="P02",
+            argument="ax",
+            hint="Pass None, one Axes, or one Axes a panel.",
+        )
+    return Sheet(axes[0].figure, tuple(axes), *grid, own=False)
+
+
+def _place(ax: Axes, grid: tuple[int, int]) -> Any:
+    """The place of an Axes, divided; the Axes itself stays as an empty frame of it."""
+    ax.set_axis_off()
+    spec = ax.get_subplotspec()
+    if spec is not None:
+        return spec.subgridspec(*grid, wspace=0.3, hspace=0.8)
+    box = ax.get_position()
+    return ax.figure.add_gridspec(*grid, left=box.x0, right=box.x1, bottom=box.y0, top=box.y1, wspace=0.3, hspace=0.8)
+
+
+def _filled(figure: Any, spec: Any, grid: tuple[int, int], places: Sequence[int]) -> tuple[Axes, ...]:
+    return tuple(figure.add_subplot(spec[divmod(place, grid[1])]) for place in places)
+
+
+def tidy(ax: Axes) -> None:
+    """Only the axes that carry numbers."""
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    ax.tick_params(labelsize=SMALL)

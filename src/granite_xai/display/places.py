@@ -1,0 +1,190 @@
+"""The horizontal axis of one column: where its values lie, and how they are written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from granite_xai.curves import Grid, make_grid
+from granite_xai.display.style import GREY, SMALL
+from granite_xai.display.words import shown, told_apart, wrapped
+from granite_xai.frames.columns import LABELLED
+from granite_xai.typing import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from granite_xai.frames import Column, Table
+
+MOST_LEVELS = 20
+"""Levels of a nominal column that are drawn: the most frequent ones."""
+BARS = 20
+"""Bars that show where the rows of an ordered column lie."""
+FEW_VALUES = 4
+"""A column with so few numbers has a tick at each."""
+MISSING = "missing"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Places:
+    """Positions along the axis of one column.
+
+    Parameters
+    ----------
+    column : Column
+        On all rows of the display: every panel of the column has the same axis.
+    """
+
+    column: Column
+
+    @property
+    def labelled(self) -> bool:
+        """Whether the axis carries names of levels instead of numbers."""
+        return self.column.kind in LABELLED
+
+    @property
+    def ordered(self) -> bool:
+        """Whether neighbouring values may be joined by a line."""
+        return self.column.kind not in ("nominal", "boolean")
+
+    @property
+    def drawn(self) -> IntArray:
+        """Codes of the levels that have a place: all, or the most frequent ones of a nominal column."""
+        codes = self.column.codes
+        every = np.arange(len(self.column.levels))
+        if not self.labelled or len(every) <= MOST_LEVELS:
+            return every
+        counts = np.bincount(codes[codes >= 0], minlength=len(every))
+        return np.sort(np.argsort(-counts, kind="stable")[:MOST_LEVELS])
+
+    @property
+    def missing_place(self) -> float:
+        """Where missing values are drawn: beyond the last value."""
+        if self.labelled:
+            return float(len(self.drawn))
+        low, high = self.limits
+        return high + 0.1 * (high - low)
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The first and last place of present values, never equal."""
+        places = self.numbers(self.column.levels)
+        if self.labelled or not len(places):
+            return -0.5, max(len(self.drawn), 1) - 0.5
+        low, high = float(places.min()), float(places.max())
+        return (low, high) if low < high else (low - 0.5, high + 0.5)
+
+    def numbers(self, values: Any) -> FloatArray:
+        """Present values as places: numbers, days for dates, the rank of a level; NaN for a level without a place."""
+        if self.labelled:
+            rank = {level: float(i) for i, level in enumerate(self.column.levels[self.drawn].tolist())}
+            return np.array([rank.get(value, np.nan) for value in list(values)], dtype=np.float64)
+        if self.column.kind == "date":
+            origin = np.datetime64(0, "s") if np.issubdtype(self.column.levels.dtype, np.datetime64) else 0
+            return np.asarray((values - origin) / np.timedelta64(1, "D"), dtype=np.float64)
+        return np.asarray(values, dtype=np.float64)
+
+    def of_rows(self, column: Column) -> FloatArray:
+        """The place of each row."""
+        by_code = np.append(self.numbers(column.levels), self.missing_place)
+        return by_code[column.codes]
+
+    def texts(self, values: Any) -> list[str | None]:
+        """Names of levels and dates for the frame; None for numbers."""
+        if self.column.kind == "numeric":
+            return [None] * len(values)
+        return [str(value) for value in list(values)]
+
+    def bars(self, column: Column) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Left ends, right ends and shares of rows of the bars along the axis."""
+        places = self.of_rows(column)
+        if self.labelled:
+            middles = np.arange(len(self.drawn) + bool(self.column.missing.any()))
+            left, right = middles - 0.35, middles + 0.35
+        else:
+            edges = np.linspace(*self.limits, BARS + 1)
+            left, right = edges[:-1], edges[1:]
+        inside = (places[:, None] >= left) & ((places[:, None] < right) | (right == right[-1]))
+        inside &= places[:, None] <= right
+        if not self.labelled and column.missing.any():
+            half = (right[0] - left[0]) / 2
+            left, right = np.append(left, self.missing_place - half), np.append(right, self.missing_place + half)
+            inside = np.column_stack([inside, column.missing])
+        shares = inside.sum(axis=0) / max(len(places), 1)
+        return left, right, shares
+
+    def dress(self, ax: Axes) -> None:
+        """Ticks, limits and label of the axis."""
+        low, high = self.limits
+        gone = bool(self.column.missing.any())
+        end = self.missing_place + (0.5 if self.labelled else 0.05 * (high - low)) if gone else high
+        pad = 0.0 if self.labelled else 0.03 * (end - low)
+        ax.set_xlim(low - pad, end + pad)
+        if self.labelled:
+            self._levels(ax, gone)
+        elif self.column.kind == "date" and np.issubdtype(self.column.levels.dtype, np.datetime64):
+            ax.xaxis_date()
+        elif len(self.column.levels) <= FEW_VALUES and self.column.kind == "numeric" and not gone:
+            ax.set_xticks(self.column.levels.tolist(), [f"{value:g}" for value in self.column.levels])
+        if gone and not self.labelled:
+            self._missing_tick(ax)
+        ax.set_xlabel(wrapped(self.label, 40), fontsize=SMALL + 1)
+
+    @property
+    def label(self) -> str:
+        """Name of the axis."""
+        name = shown(self.column.name)
+        if self.column.kind == "date" and not np.issubdtype(self.column.levels.dtype, np.datetime64):
+            return f"{name} (days)"
+        hidden = len(self.column.levels) - len(self.drawn)
+        return f"{name} ({len(self.drawn)} most frequent of {len(self.column.levels)} levels)" if hidden else name
+
+    def _levels(self, ax: Axes, gone: bool) -> None:
+        names = told_apart([str(level) for level in self.column.levels[self.drawn].tolist()], 16)
+        names += [MISSING] if gone else []
+        crowded = sum(map(len, names)) + 2 * len(names) > 34
+        rotation = 90 if len(names) > 8 else 45 if crowded else 0
+        ax.set_xticks(range(len(names)), names, rotation=rotation, ha="right" if rotation == 45 else "center")
+        for tick in ax.get_xticklabels():
+            tick.set_rotation_mode("anchor" if rotation == 45 else "default")
+
+    def _missing_tick(self, ax: Axes) -> None:
+        from matplotlib.ticker import MaxNLocator
+
+        low, high = self.limits
+        if self.column.kind == "numeric":
+            ticks = [tick for tick in MaxNLocator(4).tick_values(low, high) if low <= tick <= high]
+            ticks = [tick for tick in ticks if self.missing_place - tick > 0.2 * (high - low)]
+            ax.set_xticks([*ticks, self.missing_place], [*(f"{tick:g}" for tick in ticks), MISSING])
+        ax.axvline((high + self.missing_place) / 2, color=GREY, linewidth=0.6, linestyle=":")
+
+
+def grid_in(places: Places, table: Table, points: int) -> tuple[Grid, FloatArray, list[str | None]]:
+    """The values of a column that a panel shows: rows that carry them, their places and names; missing last."""
+    column = table.columns[places.column.position]
+    carriers, values = _carriers(table, column, points)
+    x = places.numbers(values)
+    keep = np.flatnonzero(np.isfinite(x))
+    texts = [places.texts(values)[i] for i in keep]
+    rows, x = carriers[keep], x[keep]
+    if column.missing.any():
+        rows = np.append(rows, np.flatnonzero(column.missing)[0])
+        x, texts = np.append(x, places.missing_place), [*texts, MISSING]
+    return Grid(column.position, x, table.take(rows)), x, texts
+
+
+def _carriers(table: Table, column: Column, points: int) -> tuple[IntArray, Any]:
+    """A row that carries each value of the grid."""
+    if not len(column.levels):
+        return np.zeros(0, dtype=np.intp), column.levels
+    values = make_grid(table, column.position, points).values
+    codes = np.flatnonzero(np.isin(column.levels, values)) if column.kind not in LABELLED else _places_of(column, values)
+    rows = [int(np.flatnonzero(column.codes == code)[0]) for code in codes]
+    return np.array(rows, dtype=np.intp), column.levels[codes]
+
+
+def _places_of(column: Column, values: Any) -> IntArray:
+    kept = set(values.tolist())
+    return np.array([i for i, level in enumerate(column.levels.tolist()) if level in kept], dtype=np.intp)

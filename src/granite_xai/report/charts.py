@@ -1,0 +1,183 @@
+"""Figures as plain shapes: everything a template needs to draw an SVG, and nothing that it must escape with care."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from granite_xai.report.words import number
+
+WIDTH, HEIGHT = 340, 210
+LEFT, RIGHT, TOP, BOTTOM = 46, 10, 8, 34
+_MOST_LABELS = 8
+_LABEL = 12
+_FEW = 5
+"""Values of a column up to which each is a tick."""
+
+Scale = Callable[[float], float]
+
+
+def ticks(low: float, high: float, most: int = 5) -> list[float]:
+    """Round numbers inside a range.
+
+    Examples
+    --------
+    >>> ticks(0.0, 23.0)
+    [0.0, 5.0, 10.0, 15.0, 20.0]
+    """
+    span = high - low
+    if not span > 0 or not math.isfinite(span):
+        return [low]
+    raw = span / most
+    size = 10.0 ** math.floor(math.log10(raw))
+    step = next(size * factor for factor in (1, 2, 5, 10) if size * factor >= raw * (1 - 1e-9))
+    first = math.ceil(low / step - 1e-9)
+    return [round(i * step, 12 - math.floor(math.log10(step))) + 0.0 for i in range(first, math.floor(high / step + 1e-9) + 1)]
+
+
+def path(x: Sequence[float], y: Sequence[float | None], right: Scale, up: Scale) -> str:
+    """An SVG path through points.
+
+    Examples
+    --------
+    >>> path([0, 1], [2, 3], lambda x: 10 * x, lambda y: y)
+    'M0 2L10 3'
+    """
+    points = [(right(a), up(b)) for a, b in zip(x, y, strict=True) if b is not None]
+    return "M" + "L".join(f"{_short(a)} {_short(b)}" for a, b in points) if points else ""
+
+
+def _short(value: float) -> str:
+    return f"{value:.1f}".removesuffix(".0")
+
+
+def effect_charts(effect: dict[str, Any]) -> list[dict[str, Any]]:
+    """One chart for each scope of a column, all on the same axes."""
+    panels, labels = effect["panels"], effect["labels"]
+    xs = [x for panel in panels for x in panel["x"]]
+    ys = [y for panel in panels for y in _heights(panel) if y is not None]
+    low, high = _padded(min(ys, default=0.0), max(ys, default=1.0))
+    left, right = (min(xs, default=0.0), max(xs, default=1.0))
+    if labels is not None:
+        left, right = left - 0.5, right + 0.5
+    across = _scale(left, right, LEFT, WIDTH - RIGHT)
+    up = _scale(low, high, HEIGHT - BOTTOM, TOP)
+    axes = {
+        "y_ticks": [{"at": _short(up(t)), "text": number(t)} for t in ticks(low, high, 4)],
+        "x_ticks": _x_ticks(effect, left, right, across),
+        "zero": _short(up(0.0)) if low <= 0 <= high else None,
+    }
+    whole = panels[0] if panels and panels[0]["region"] is None else None
+    return [_chart(panel, whole, across, up, labels is not None) | axes for panel in panels]
+
+
+def _heights(panel: dict[str, Any]) -> list[float | None]:
+    """What the axis must hold: band and lines; single curves may run out of it and are cut."""
+    values = [*panel["mean"], *(panel["low"] or ()), *(panel["high"] or ())]
+    return values + [y for line in panel["lines"] for y in line["y"]]
+
+
+def _chart(panel: dict[str, Any], whole: Any, across: Scale, up: Scale, stepped: bool) -> dict[str, Any]:
+    x = panel["x"]
+    band = ""
+    if panel["low"] is not None:
+        back = path(x[::-1], panel["low"][::-1], across, up)
+        band = path(x, panel["high"], across, up) + back.replace("M", "L", 1) + "Z"
+    return {
+        "region": panel["region"],
+        "curves": "".join(path(x, curve, across, up) for curve in panel["curves"]),
+        "n_curves": len(panel["curves"]),
+        "band": band,
+        "bars": _bars(panel, across, up) if stepped and panel["low"] is not None else [],
+        "mean": path(x, panel["mean"], across, up),
+        "dots": [(_short(across(a)), _short(up(b))) for a, b in zip(x, panel["mean"], strict=True)],
+        "stepped": stepped,
+        "whole": path(whole["x"], whole["mean"], across, up) if whole is not None and whole is not panel else "",
+        "lines": [{"name": line["name"], "path": path(line["x"], line["y"], across, up)} for line in panel["lines"]],
+    }
+
+
+def _bars(panel: dict[str, Any], across: Scale, up: Scale) -> list[tuple[str, str, str]]:
+    """For labels without an order: the band as one bar each."""
+    rows = zip(panel["x"], panel["low"], panel["high"], strict=True)
+    return [(_short(across(x)), _short(up(high)), _short(up(low))) for x, low, high in rows]
+
+
+def _x_ticks(effect: dict[str, Any], left: float, right: float, across: Scale) -> list[dict[str, str]]:
+    labels = effect["labels"]
+    if labels is None:
+        values = sorted({x for panel in effect["panels"] for x in panel["x"]})
+        few = len(values) <= _FEW and "origin" not in effect
+        places = values if few else ticks(left, right, 3 if "origin" in effect else 5)
+        return [{"at": _short(across(t)), "text": _date(effect, t), "full": ""} for t in places]
+    shown = sorted({int(x) for panel in effect["panels"] for x in panel["x"]})
+    step = math.ceil(len(shown) / _MOST_LABELS)
+    room = max(3, min(_LABEL, 52 // max(1, math.ceil(len(shown) / step))))
+    return [
+        {"at": _short(across(i)), "text": cut(labels[i], room), "full": labels[i]} for i in shown[::step]
+    ]
+
+
+def _date(effect: dict[str, Any], days: float) -> str:
+    if "origin" not in effect:
+        return number(days)
+    import numpy as np
+
+    try:
+        return str((np.datetime64(effect["origin"]) + np.timedelta64(int(days * 86400), "s")).astype("M8[D]"))
+    except ValueError:
+        return f"{number(days)} d"
+
+
+def cut(text: str, width: int = 60) -> str:
+    """Cut a long text.
+
+    Examples
+    --------
+    >>> cut("abcdef", 4)
+    'abc…'
+    """
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def _padded(low: float, high: float) -> tuple[float, float]:
+    pad = 0.04 * (high - low) or abs(high) * 0.1 or 1.0
+    return low - pad, high + pad
+
+
+def _scale(low: float, high: float, start: float, stop: float) -> Scale:
+    span = high - low or 1.0
+    return lambda value: start + (value - low) / span * (stop - start)
+
+
+def importance_rows(importance: dict[str, Any], most: int) -> list[dict[str, Any]]:
+    """Paired bars for each scope: widths in percent of the largest bar of all scopes."""
+    cells = [abs(v) for s in importance["scopes"] for side in ("first", "second") for v in s[side] if v is not None]
+    largest = max(cells, default=0.0) or 1.0
+    return [
+        {
+            "region": scope["region"],
+            "bars": [_pair(importance, scope, i, largest) for i in importance["order"][:most]],
+        }
+        for scope in importance["scopes"]
+    ]
+
+
+def _pair(importance: dict[str, Any], scope: dict[str, Any], i: int, largest: float) -> dict[str, Any]:
+    return {
+        "name": importance["sets"][i],
+        **{side: scope[side][i] for side in ("first", "second")},
+        **{f"{side}_width": _short(100 * abs(scope[side][i] or 0.0) / largest) for side in ("first", "second")},
+    }
+
+
+def heat(share: float | None) -> int:
+    """One of ten shades for a share.
+
+    Examples
+    --------
+    >>> heat(0.0), heat(0.3), heat(1.0)
+    (0, 5, 9)
+    """
+    return 0 if not share or share < 0 else min(9, math.ceil(9 * math.sqrt(min(share, 1.0))))

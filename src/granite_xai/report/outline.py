@@ -1,0 +1,72 @@
+"""Regions and their tree in plain types."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from granite_xai.partition.nodes import Leaf, Node, leaves
+from granite_xai.report.basis import Basis
+from granite_xai.report.panels import region_explained
+
+SMALL = 20
+"""Rows below which a region is flagged: its figures say little, and they are about few."""
+
+
+def regions(basis: Basis, importance: dict[str, Any] | None) -> list[dict[str, Any]]:
+    """Each region: rule, rows, disagreement, how well its own curves describe it, its strongest sets."""
+    partition = basis.fitted.partition
+    explained: list[float | None] = [None] * len(partition)
+    if basis.evaluations is not None:
+        explained = [*region_explained(basis)]
+    return [
+        {
+            "region": region.index,
+            "rule": str(region.rule),
+            "n_samples": region.n_samples,
+            "fraction": _finite(region.fraction),
+            "disagreement": _finite(region.disagreement),
+            "explained": value,
+            "strongest": _strongest(importance, region.index, len(partition)),
+            "stop_reason": region.stop_reason,
+            "small": region.n_samples < SMALL,
+        }
+        for region, value in zip(partition, explained, strict=True)
+    ]
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if value == value else None
+
+
+def _strongest(importance: dict[str, Any] | None, region: int, count: int) -> list[str]:
+    if importance is None:
+        return []
+    scope = importance["scopes"][0 if count == 1 else region + 1]
+    size = [abs(value or 0.0) for value in scope["second"]]
+    ranked = sorted(range(len(size)), key=lambda i: -size[i])
+    return [importance["sets"][i] for i in ranked[:3] if size[i] > 0]
+
+
+def tree(basis: Basis) -> dict[str, Any] | None:
+    """The nested nodes; None for regions that have no tree."""
+    root = basis.fitted.partition.root
+    if root is None:
+        return None
+    return _node(root, "all rows", iter(range(len(basis.fitted.partition))))
+
+
+def _node(node: Node, text: str, numbers: Any) -> dict[str, Any]:
+    facts = {
+        "text": text,
+        "n_samples": node.n_samples,
+        "fraction": float(node.fraction),
+        "disagreement": float(node.disagreement),
+    }
+    if isinstance(node, Leaf):
+        return {**facts, "left": float(node.disagreement), "region": next(numbers), "stop_reason": node.stop_reason}
+    left = sum(leaf.disagreement for _, leaf in leaves(node))
+    children = [
+        _node(child, condition.text(node.column), numbers)
+        for child, condition in zip(node.children, (node.left, node.right), strict=True)
+    ]
+    return {**facts, "left": float(left), "column": node.column, "children": children}

@@ -1,0 +1,158 @@
+"""Curves against plain loops."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings, strategies as st
+
+import granite_xai as gx
+from granite_xai.accumulated import ale, resembling_levels
+from granite_xai.curves import Ice, dependence, ice, make_grid
+from granite_xai.frames import read_table
+from granite_xai.models import as_predictor
+
+rows = st.lists(
+    st.tuples(st.integers(-3, 3), st.sampled_from([0.0, 0.5, 2.0]), st.floats(-2, 2, width=16)), min_size=2, max_size=12
+)
+
+
+def tangled(X):
+    X = np.asarray(X, dtype=float)
+    return X[:, 0] * X[:, 1] + np.sin(X[:, 2]) + X[:, 0] * X[:, 2] ** 2
+
+
+@given(rows, st.integers(0, 2), st.integers(2, 6), st.sampled_from(["quantile", "equidistant"]), st.booleans())
+def test_ice_is_the_prediction_with_one_cell_replaced(cells, j, points, kind, center):
+    X = np.array(cells)
+    found = ice(tangled, X, j, points=points, grid=kind, center=center)
+    for n, row in enumerate(X):
+        wanted = []
+        for g in found.grid:
+            changed = row.copy()
+            changed[j] = g
+            wanted.append(float(tangled(changed[None])[0]))
+        level = sum(wanted) / len(wanted) if center else 0.0
+        assert found.curves[n] == pytest.approx([value - level for value in wanted], abs=1e-9)
+    assert found.mean == pytest.approx(np.mean(found.curves, axis=0))
+
+
+@given(rows, st.integers(0, 2), st.integers(2, 6))
+def test_quantile_grids_are_observed_values_without_repeats(cells, j, points):
+    X = np.array(cells)
+    grid = make_grid(read_table(X, missing="error"), j, points).values
+    values = np.unique(X[:, j])
+    assert set(grid) <= set(values)
+    assert len(set(grid)) == len(grid) <= max(points, 1)
+    assert grid[0] == values[0]
+    assert grid[-1] == values[-1]
+    if len(values) <= points:
+        assert len(grid) == len(values)
+
+
+def test_differences_are_those_of_neighbours_on_the_grid():
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    table, predictor = read_table(X, missing="error"), as_predictor(tangled)
+    curves = ice(tangled, X, "x0", points=7).curves
+    found = Ice("x0", points=7, differences=True).vectors(predictor, table)
+    assert found == pytest.approx(np.diff(curves, axis=1))
+
+
+def test_equidistant_grids_fit_any_library():
+    """A whole-number column gets fractional grid values; category sets stay."""
+    frame = pd.DataFrame({"a": [0, 1, 3], "kind": pd.Categorical(["u", "v", "u"])})
+    seen = []
+
+    def model(X):
+        seen.append(X.dtypes["kind"])
+        return X["a"].to_numpy() * np.where(X["kind"] == "u", 1.0, 2.0)
+
+    found = ice(model, frame, "a", points=3, grid="equidistant")
+    assert found.grid.tolist() == [0.0, 1.5, 3.0]
+    assert found.curves.tolist() == [[0, 1.5, 3], [0, 3, 6], [0, 1.5, 3]]
+    assert all(isinstance(dtype, pd.CategoricalDtype) for dtype in seen)
+    assert ice(model, frame, "kind").grid.tolist() == ["u", "v"]
+
+
+@settings(max_examples=40)
+@given(rows, st.integers(0, 2))
+def test_ale_is_the_running_sum_of_mean_changes(cells, j):
+    X = np.array(cells)
+    values = np.unique(X[:, j])
+    if len(values) < 2:
+        with pytest.raises(gx.InputError, match="constant"):
+            ale(tangled, X, j)
+        return
+    found = ale(tangled, X, j)
+    # at most twelve rows, so at most twelve values: edges are the values at the tenths of the rows
+    ordered = np.sort(X[:, j])
+    if len(values) <= 10:
+        edges = values
+    else:
+        edges = np.unique([ordered[0], *(ordered[int(np.ceil(k * len(X) / 10)) - 1] for k in range(1, 11))])
+    assert found.values == pytest.approx(edges)
+    curve, middles = [0.0], 0.0
+    for low, high in pairwise(edges):
+        changes = []
+        for row in X:
+            if low < row[j] <= high or (row[j] == edges[0] and low == edges[0]):
+                up, down = row.copy(), row.copy()
+                up[j], down[j] = high, low
+                changes.append(float(tangled(up[None])[0] - tangled(down[None])[0]))
+        curve.append(curve[-1] + (sum(changes) / len(changes) if changes else 0.0))
+        middles += len(changes) * (curve[-1] + curve[-2]) / 2
+    assert found.effects == pytest.approx([value - middles / len(X) for value in curve], abs=1e-9)
+
+
+def test_ale_of_a_nominal_column_walks_levels_that_resemble_each_other():
+    """Levels a < b < c by the other column, whatever their names: steps are between neighbours, from both sides."""
+    rng = np.random.default_rng(2)
+    level = rng.integers(0, 3, size=90)
+    other = level * 2.0 + rng.normal(size=90)
+    frame = pd.DataFrame({"kind": pd.Categorical(np.array(["m", "z", "a"])[level]), "other": other})
+    height = {"m": 0.0, "z": 1.0, "a": 5.0}
+
+    def model(X):
+        return X["kind"].map(height).to_numpy(dtype=float) * (1 + X["other"].to_numpy())
+
+    found = ale(model, frame, "kind")
+    walk = found.values.tolist()
+    assert walk in (["m", "z", "a"], ["a", "z", "m"])
+    for step, (low, high) in enumerate(pairwise(walk)):
+        inside = frame["kind"].isin([low, high]).to_numpy()
+        wanted = (height[high] - height[low]) * np.mean(1 + other[inside])
+        assert found.changes[step] == pytest.approx(wanted)
+        assert found.counts[step] == inside.sum()
+    shares = frame["kind"].value_counts(normalize=True)
+    assert sum(shares[one] * value for one, value in zip(walk, found.effects, strict=True)) == pytest.approx(
+        0, abs=1e-9
+    )
+    assert sorted(
+        resembling_levels(read_table(frame, missing="error"), read_table(frame, missing="error").columns[0])
+    ) == [0, 1, 2]
+
+
+def test_dependence_is_the_mean_effect_in_each_tenth():
+    X = np.random.default_rng(1).normal(size=(50, 3))
+    found = dependence(gx.explanations()["shap"].explain(tangled, X), "x2")
+    order = np.sort(X[:, 2])
+    edges = [order[int(np.ceil(k * 5)) - 1] for k in range(1, 11)]
+    for n in range(50):
+        inside = [m for m in range(50) if np.searchsorted(edges, X[m, 2]) == np.searchsorted(edges, X[n, 2])]
+        assert found.mean[n] == pytest.approx(np.mean(found.effects[inside]))
+
+
+def test_bad_requests_name_the_argument():
+    X = np.ones((3, 2))
+    for call, words in (
+        (lambda: ice(tangled, X, "x9"), "feature='x9'"),
+        (lambda: ice(lambda X: X[:, 0], X, "x0", grid="log"), "grid='log'"),
+        (lambda: ice(lambda X: X[:, 0], X, "x0", points=1), "points=1"),
+        (lambda: Ice("x0", points=1), "points=1"),
+        (lambda: dependence(gx.explanations()["pfi"].explain(lambda X: X[:, 0], X, X[:, 0]), "x0"), "for each row"),
+    ):
+        with pytest.raises(gx.InputError, match=words):
+            call()
