@@ -901,7 +901,8 @@ def column_candidates(problem: Problem, j: int, rows: Rows, B: int) -> list[Cand
     cuts: list[tuple[Any, Any, Any, set[int], tuple[Any, ...]]] = []
     if problem.is_ordered(j):
         for v in cut_values(problem.present(j, rows), B) if levels else []:
-            t = threshold(v, levels[levels.index(v) + 1])
+            # labels have no decimals between them: the rule names the label itself
+            t = v if problem.kinds[j] == "ordinal" else threshold(v, levels[levels.index(v) + 1])
             cuts.append((v, t, None, {n for n in seen if problem.X[n][j] <= v}, (v,)))
         nothing: Any = (-math.inf, -math.inf, None, set(), (-math.inf,))
     else:

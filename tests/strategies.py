@@ -450,6 +450,16 @@ def agree(ours: float, theirs: float, scale: float) -> bool:
     return abs(ours - theirs) <= 1e-10 * scale
 
 
+def rounding(case: Case, problem: o.Problem, asked: o.Question) -> float:
+    """What rounding can do to R: the loss of gaps that are off by 1e-14 of the quantities they are differences of."""
+    effect = scale_of(case, problem, vars(asked.first))
+    found = [v for gap in o.gaps(asked, problem).values() for v in (gap.values() if isinstance(gap, dict) else [gap])]
+    largest = max((abs(v) for v in found), default=0.0)
+    error = 1e-14 * effect
+    change = o.gap_loss(asked.loss, 4 * largest + error) - o.gap_loss(asked.loss, 4 * largest)
+    return len(found) and len(o.question_sets(asked, case.d)) * change
+
+
 # ------------------------------------------------------------------------------------------------ drawing questions
 
 

@@ -67,7 +67,7 @@ def test_named_questions_measure_what_they_say(name, data):
 @examples(200)
 def test_any_two_explanations_can_be_compared(data):
     """R(X) of two explanations with the same behavior and influence that differ in masking, interaction or both."""
-    case = data.draw(cases(max_columns=4, weighted=None))
+    case = data.draw(cases(max_columns=4, weighted=None, missing=None))
     behavior, shared = data.draw(st.sampled_from(["local", "sensitivity", "risk"]).flatmap(behaviors))
     influence, names, sets = data.draw(influences(case))
     sides, words = [], []

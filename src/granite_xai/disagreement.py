@@ -83,14 +83,14 @@ class Disagreement:
                     "when they share behavior and influence and differ in masking, in interaction, or in both.",
                     code="P03",
                     argument=axis,
-                    hint=f"give both the same {axis}",
+                    hint=f"Give both the same {axis}.",
                 )
         if (self.first.masking, self.first.interaction) == (self.second.masking, self.second.interaction):
             raise InputError(
                 "the two explanations are the same: masking and interaction are equal.",
                 code="P03",
                 argument="second",
-                hint="let them differ in masking, in interaction, or in both",
+                hint="Let them differ in masking, in interaction, or in both.",
             )
 
     @property

@@ -211,7 +211,7 @@ def _jansen(masking: Masking, layout: Layout) -> tuple[Terms, ...]:
             "conditional masking.",
             code="P03",
             argument="total",
-            hint="use total='difference' for interactions and for baseline masking",
+            hint="Use total='difference' for interactions and for baseline masking.",
         )
     return tuple({Total(member): 1.0} for (member,) in layout.sets)
 

@@ -116,7 +116,7 @@ class Explanation:
             raise InputError(
                 "to_shap needs effects of columns or groups; these are interactions.",
                 code="P03",
-                hint="use to_shapiq for interactions",
+                hint="Use to_shapiq for interactions.",
             )
         order = np.argsort(np.concatenate([part.rows for part in chosen if part.rows is not None]), kind="stable")
         base = np.concatenate([part.base for part in chosen])[order]
@@ -150,6 +150,7 @@ class Explanation:
             min_order=0,
             n_players=len(players),
             baseline_value=base,
+            estimated=any(bool(part.errors.any()) for part in chosen),
         )
 
     def _local(self, name: str | None, method: str) -> list[Part]:
@@ -158,7 +159,7 @@ class Explanation:
             raise InputError(
                 f"{method} needs one value a row; {name or self.names[0]!r} has one value a region.",
                 code="P03",
-                hint="use frame() for sensitivity and risk",
+                hint="Use frame() for sensitivity and risk.",
             )
         return chosen
 
@@ -210,5 +211,5 @@ def _package(name: str) -> Any:
         return import_module(name)
     except ImportError as error:
         raise InputError(
-            f"this needs the package {name}.", code="P08", hint=f"pip install 'granite-xai[shap]' installs {name}"
+            f"this needs the package {name}.", code="P08", hint=f"pip install 'granite-xai[shap]' installs {name}."
         ) from error

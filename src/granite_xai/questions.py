@@ -105,5 +105,5 @@ def _not_for(name: str, option: str, owners: str) -> InputError:
         f"{option} is an option of {owners}; {name!r} is none.",
         code="P03",
         argument=option,
-        hint=f"leave {option} out, or choose another question",
+        hint=f"Leave {option} out, or choose another question.",
     )

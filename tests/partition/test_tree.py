@@ -10,9 +10,10 @@ from hypothesis import given, strategies as st
 
 import granite_xai as gx
 import oracle as o
+from granite_xai.operators.masking import Baseline
 from granite_xai.partition.conditions import Interval
 from granite_xai.partition.nodes import Leaf
-from strategies import DAY, EPOCH, LABELS, LEVELS, Case, cases, examples, questions, quiet
+from strategies import DAY, EPOCH, LABELS, LEVELS, Case, cases, examples, questions, quiet, rounding
 
 STOPS = {
     "nothing to explain": "nothing to explain",
@@ -71,18 +72,19 @@ def check(case: Case, question: Any, asked: Any, options: dict[str, Any], grown:
         granite.fit(case.X, np.array(case.y), case.weights)
     problem = case.problem()
     fit = o.grow(asked, problem, delta=case.delta(problem), **grown)
-    divisors = [d for d, weight in zip(fit.scale.divisors, fit.scale.weights, strict=True) if weight]
-    size = max(abs(v) for T in o.subsets(range(case.d)) for line in problem.R(T).values() for v in line.values())
-    rounding = max([1e-14 * (1 + size) * max(1.0, size) / d for d in divisors if d], default=0.0)
-    slack = 1e-10 + rounding
+    objective = o.as_objective(asked)
+    errors = [rounding(case, problem, question) for question in objective.questions]
+    scales = zip(errors, fit.scale.divisors, fit.scale.weights, strict=True)
+    slack = 1e-10 + max([error / divisor for error, divisor, weight in scales if weight and divisor], default=0.0)
     same_tree(case, granite.partition_.root, fit.root, problem, slack)
-    assert granite.disagreement_ == pytest.approx(fit.disagreement, rel=1e-10, abs=1e-14 * (1 + size) ** 2)
+    assert granite.disagreement_ == pytest.approx(fit.disagreement, rel=1e-10, abs=max(errors))
     assert granite.remaining_ == pytest.approx(fit.remaining, abs=slack)
     member = {n: k for k, rows in enumerate(fit.regions()) for n in rows}
     with quiet():
         applied = granite.apply(case.X)
     assert [applied[n] for n in problem.rows] == [member[n] for n in problem.rows]
-    assert applied.tolist() == o.apply(fit.root, problem, problem.X)
+    if "date" not in case.kinds:  # a date between two of the node's, which only rows without weight have, is ours to place
+        assert applied.tolist() == o.apply(fit.root, problem, problem.X)
 
 
 @st.composite
@@ -105,7 +107,7 @@ def growth(draw, case: Case):
 @examples(25)
 def test_the_tree_of_a_named_question_is_that_of_the_loop(name, data):
     """Regions, thresholds, shares and reasons to stop for every named question, on mixed columns with weights."""
-    case = data.draw(cases(min_rows=2, max_rows=10, max_columns=3, weighted=None))
+    case = data.draw(cases(min_rows=5, max_rows=10, min_columns=2, max_columns=3, weighted=None))
     question, asked, _ = data.draw(questions(case, name, data.draw(st.sampled_from(["squared", "absolute"]))))
     options = data.draw(growth(case))
     check(case, question, asked, options, options)
@@ -115,7 +117,7 @@ def test_the_tree_of_a_named_question_is_that_of_the_loop(name, data):
 @examples(60)
 def test_missing_values_and_levels_are_split_as_the_loop_does(data):
     """Mixed columns with missing values and many levels."""
-    case = data.draw(cases(min_rows=4, max_rows=10, max_columns=3, mixed=True, missing=True, weighted=None, levels=8))
+    case = data.draw(cases(min_rows=6, max_rows=10, min_columns=2, max_columns=3, mixed=True, missing=True, weighted=None, levels=8))
     name = data.draw(st.sampled_from(["ice-pdp", "coe", "pfi-risk"]))
     question, asked, _ = data.draw(questions(case, name))
     options = data.draw(growth(case))
@@ -126,8 +128,8 @@ def test_missing_values_and_levels_are_split_as_the_loop_does(data):
 @examples(60)
 def test_combined_objectives_are_decided_in_shares(data):
     """Several questions with weights, either weighting, either normalisation, any beam."""
-    case = data.draw(cases(min_rows=2, max_rows=8, max_columns=3, weighted=None))
-    chosen = data.draw(st.lists(st.sampled_from([*o.NAMED, "coe", "ale"]), min_size=1, max_size=3, unique=True))
+    case = data.draw(cases(min_rows=5, max_rows=8, min_columns=2, max_columns=3, weighted=None))
+    chosen = data.draw(st.lists(st.sampled_from([*o.NAMED, "coe", "ale"]), min_size=2, max_size=3, unique=True))
     drawn = [data.draw(questions(case, name)) for name in chosen]
     weights = data.draw(st.lists(st.sampled_from([0.5, 1.0, 3.0]), min_size=len(chosen), max_size=len(chosen)))
     style = {
@@ -144,7 +146,7 @@ def test_combined_objectives_are_decided_in_shares(data):
 @examples(30)
 def test_names_and_features_reach_the_tree(data):
     """Questions by name with Granite's own influence, groups and features."""
-    case = data.draw(cases(min_rows=3, max_rows=9, min_columns=2, max_columns=3))
+    case = data.draw(cases(min_rows=5, max_rows=9, min_columns=3, max_columns=3))
     name = data.draw(st.sampled_from(["ice-pdp", "shap-pdp", "coe", "pfi-risk"]))
     influence = data.draw(st.sampled_from(["individual", "joint", "interaction"]))
     options = data.draw(growth(case))
@@ -160,6 +162,30 @@ def test_names_and_features_reach_the_tree(data):
         own["features"], sets = [1], [frozenset({1})]
     asked = o.question(name, features=None if name == "coe" else sets, **words)
     check(case, name, asked, {**options, **own}, options)
+
+
+@pytest.mark.parametrize("beam", [2, 3])
+@given(data=st.data())
+@examples(30)
+def test_beams_follow_the_best_columns(beam, data):
+    """Several columns, depth enough for the second best first cut to win, and a price that decides between subtrees."""
+    case = data.draw(cases(min_rows=8, max_rows=11, min_columns=3, max_columns=3, weighted=None))
+    name = data.draw(st.sampled_from(["ice-pdp", "coe", "pfi-risk"]))
+    options = {"max_depth": 2, "min_samples_leaf": 1, "alpha": 0.02, "max_candidates": 4, "beam": beam}
+    check(case, name, o.question(name), options, options)
+
+
+@given(data=st.data())
+@examples(60)
+def test_baselines_of_the_region_reach_the_search(data):
+    """The baseline is another row in every region, also with missing cells."""
+    case = data.draw(cases(min_rows=6, max_rows=9, min_columns=2, max_columns=3, weighted=None, missing=None))
+    kinds = data.draw(st.sampled_from([("full", "pure"), ("partial", "pure"), ("full", "partial")]))
+    masking = {"masking": "baseline", "baseline": "region"}
+    sides = [gx.Explainer(Baseline("region"), "local", kind) for kind in kinds]
+    asked = o.Question(*(o.Setting(**masking, interaction=kind) for kind in kinds))
+    options = data.draw(growth(case))
+    check(case, gx.Disagreement(*sides), asked, {**options, "missing": "allow"}, options)
 
 
 @pytest.mark.parametrize("name", ["mplot-pdp", "cshap-shap", "csobol-sobol", "cfi-pfi", "cice-mplot"])

@@ -47,10 +47,10 @@ class Conditional:
         named = isinstance(self.bins, str) and self.bins in ("tree", "exact")
         if not named and not (hasattr(self.bins, "fit") and hasattr(self.bins, "apply")):
             raise InputError(
-                f"bins={self.bins!r} is neither 'tree' nor 'exact' nor an object with fit(X_T, X_rest) and apply(X_T)",
+                f"bins={self.bins!r} is neither 'tree' nor 'exact' nor an object with fit(X_T, X_rest) and apply(X_T).",
                 code="P01",
                 argument="bins",
-                hint="pass bins='tree', bins='exact' or such an object",
+                hint="Pass bins='tree', bins='exact' or such an object.",
             )
 
 

@@ -61,9 +61,4 @@
     }
     document.getElementById("close").addEventListener("click", () => dialog.close());
   }
-
-  // Tables behind figures are printed too.
-  window.addEventListener("beforeprint", () => {
-    for (const part of all(document, "details")) part.open = true;
-  });
 })();
