@@ -1,4 +1,4 @@
-# make demo   a first look: environment, install, regions on scikit-learn's diabetes data
+# make demo   a first look: environment, install, regions on scikit-learn's diabetes data, report.html
 # make test   environment, lint, types, import contract, default tests
 PYTHON ?= python3
 VENV := .venv/bin/python
@@ -9,7 +9,7 @@ export GRANITE_DATA
 .PHONY: demo test test-all lint bench docs
 
 demo: .venv/.package
-	$(VENV) -m granite_xai.cli demo
+	$(VENV) -m granite_xai.cli demo --report report.html
 
 # Two workers on two cores: a model that starts threads of its own in each would only make them wait.
 test test-all: export OMP_NUM_THREADS = 1

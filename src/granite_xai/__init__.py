@@ -37,6 +37,10 @@ if TYPE_CHECKING:
     from granite_xai import datasets as datasets, frameworks as frameworks, partitioners as partitioners
     from granite_xai.catalog import explanations as explanations
     from granite_xai.disagreement import Disagreement as Disagreement
+    from granite_xai.display.effect import EffectDisplay as EffectDisplay
+    from granite_xai.display.importance import ImportanceDisplay as ImportanceDisplay
+    from granite_xai.display.network import InteractionDisplay as InteractionDisplay
+    from granite_xai.display.tree import PartitionDisplay as PartitionDisplay
     from granite_xai.errors import (
         BinWarning as BinWarning,
         DataWarning as DataWarning,
@@ -52,15 +56,31 @@ if TYPE_CHECKING:
     from granite_xai.explainer import Explainer as Explainer
     from granite_xai.explanation import Explanation as Explanation
     from granite_xai.objective import Objective as Objective
+    from granite_xai.operators.behavior import Local as Local, Risk as Risk, Sensitivity as Sensitivity
+    from granite_xai.operators.influence import (
+        Individual as Individual,
+        Interactions as Interactions,
+        Joint as Joint,
+    )
+    from granite_xai.operators.interaction import Full as Full, Partial as Partial, Pure as Pure
+    from granite_xai.operators.masking import (
+        Accumulated as Accumulated,
+        Baseline as Baseline,
+        Conditional as Conditional,
+        Marginal as Marginal,
+    )
     from granite_xai.partition.regions import Partition as Partition, Region as Region
     from granite_xai.partition.rules import Rule as Rule
     from granite_xai.persistence import load as load, save as save
     from granite_xai.questions import question as question, questions as questions
+    from granite_xai.report import Report as Report, explain as explain
     from granite_xai.resources import Resources as Resources
 
 __version__ = "0.1.0"
 
 _ROOMS = {
+    "explain": "report",
+    "Report": "report",
     "Granite": "estimator",
     "Explainer": "explainer",
     "Explanation": "explanation",
@@ -69,10 +89,27 @@ _ROOMS = {
     "question": "questions",
     "questions": "questions",
     "explanations": "catalog",
+    "Marginal": "operators.masking",
+    "Conditional": "operators.masking",
+    "Baseline": "operators.masking",
+    "Accumulated": "operators.masking",
+    "Local": "operators.behavior",
+    "Sensitivity": "operators.behavior",
+    "Risk": "operators.behavior",
+    "Pure": "operators.interaction",
+    "Partial": "operators.interaction",
+    "Full": "operators.interaction",
+    "Individual": "operators.influence",
+    "Joint": "operators.influence",
+    "Interactions": "operators.influence",
     "Partition": "partition.regions",
     "Region": "partition.regions",
     "Rule": "partition.rules",
     "Resources": "resources",
+    "EffectDisplay": "display.effect",
+    "ImportanceDisplay": "display.importance",
+    "InteractionDisplay": "display.network",
+    "PartitionDisplay": "display.tree",
     "save": "persistence",
     "load": "persistence",
     "GraniteError": "errors",

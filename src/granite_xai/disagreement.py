@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -135,7 +136,7 @@ class CheckedLoss:
         return losses
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Comparison:
     """A question resolved on a table: the disagreement of every region of a batch of splits."""
 
@@ -144,7 +145,7 @@ class Comparison:
     second: Effect
     loss: Elementwise
 
-    @property
+    @cached_property
     def gaps(self) -> list[dict[Masking, Terms]]:
         """For each set, ``phi1 - phi2`` as terms of the game of each masking."""
         pairs = zip(self.first.combined, self.second.combined, strict=True)

@@ -22,8 +22,9 @@ THICK = 0.76
 def _positions(sides: int, count: int) -> tuple[FloatArray, float]:
     """Middle of each explanation's bar in each line, the first explanation on top, and a bar's height."""
     height = THICK / sides
-    offsets = (np.arange(sides) - (sides - 1) / 2) * height
-    return offsets[:, None] + np.arange(count), height
+    offsets = (np.arange(sides, dtype=np.float64) - (sides - 1) / 2) * height
+    middles: FloatArray = offsets[:, None] + np.arange(count)
+    return middles, height
 
 
 def set_labels(sets: Sequence[tuple[str, ...]], width: int = 26) -> list[str]:
@@ -40,7 +41,9 @@ def set_labels(sets: Sequence[tuple[str, ...]], width: int = 26) -> list[str]:
 
 def _dress(ax: Axes, sets: Sequence[tuple[str, ...]]) -> None:
     tidy(ax)
-    ax.axvline(0.0, color=BLACK, linewidth=0.8, zorder=4)
+    ax.axvline(0.0, color=BLACK, linewidth=0.8, zorder=5)
+    ax.spines["left"].set_visible(False)
+    ax.locator_params(axis="x", nbins=4)
     ax.set_yticks(range(len(sets)), set_labels(sets), fontsize=SMALL)
     ax.set_ylim(len(sets) - 0.5, -0.5)
     ax.tick_params(axis="y", length=0)
@@ -99,8 +102,6 @@ def layer_handles(regions: Sequence[int], rules: Sequence[str]) -> list[Any]:
 
     texts = [wrapped(safe(rule), 40, 2) for rule in rules]
     return [
-        Patch(edgecolor=GREY, linewidth=0.4, label=f"region {k}: {text}", **region_style(k))  # type: ignore[arg-type]
+        Patch(edgecolor=GREY, linewidth=0.4, label=f"region {k}: {text}", **region_style(k))
         for k, text in zip(regions, texts, strict=True)
     ]
-
-

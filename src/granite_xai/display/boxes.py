@@ -71,7 +71,7 @@ def tree_size(boxes: Sequence[Box]) -> tuple[float, float]:
     return max(6.0, WIDTH * leaves + 0.3), HEIGHT * (1 - min(box.y for box in boxes)) + 0.5
 
 
-def draw_tree(ax: Axes, boxes: Sequence[Box]) -> None:
+def draw_tree(ax: Axes, boxes: Sequence[Box], where: str) -> None:
     """Edges as thick as the disagreement that is left below them, conditions on them, boxes over their ends."""
     ax.set_axis_off()
     ax.set_xlim(-0.6, max(box.x for box in boxes) + 0.6)
@@ -81,6 +81,8 @@ def draw_tree(ax: Axes, boxes: Sequence[Box]) -> None:
             _edge(ax, boxes[box.parent], box)
     for box in boxes:
         _box(ax, box)
+    note = f"disagreement: share of that on all rows, before → after the splits below; {where}"
+    ax.text(0.0, 0.0, note, transform=ax.transAxes, fontsize=SMALL, color=GREY, va="top")
 
 
 def _edge(ax: Axes, parent: Box, child: Box) -> None:

@@ -14,7 +14,7 @@ from granite_xai.display.lines import Line, Strip, accumulated_lines, full_curve
 from granite_xai.display.panel import draw_panel, handles
 from granite_xai.display.places import Places
 from granite_xai.display.rows import Area, Reader, Reading, chosen_comparison, chosen_explainers, fitted_of, see
-from granite_xai.display.words import familiar, shown
+from granite_xai.display.words import familiar, shown, told_apart
 from granite_xai.explainer import Explainer
 from granite_xai.frames import frame
 from granite_xai.operators.influence import Individual
@@ -135,7 +135,7 @@ class EffectDisplay:
         panels = []
         for place in order:
             position = seen.table.names.index(columns[place][0])
-            places = Places(seen.table.columns[position])
+            places = Places.of(seen.table, position)
             strips = [_strip(reader, reading, places, points, max_curves) for reading in readings]
             panels.append(_panels(reader, sides, strips, place, comparison.loss))
         return cls(tuple(panels), tuple(reader.names), seen.fitted.predictor.label, seen.table)
@@ -157,7 +157,7 @@ class EffectDisplay:
         for k, panels in enumerate(self.panels):
             self._line(drawn, panels, drawn.axes[k * areas : (k + 1) * areas])
         drawn.headline(self._headline())
-        drawn.legend(handles(self.names, [line for line in self.panels[0][0].lines]))
+        drawn.legend(handles(self.names, self.panels[0][0].lines))
         drawn.settle()
         self.figure_, self.axes_ = drawn.figure, np.array(drawn.axes, dtype=object).reshape(len(self.panels), areas)
         self.ax_ = self.axes_[0, 0] if ax is None or not hasattr(ax, "figure") else ax
@@ -168,6 +168,7 @@ class EffectDisplay:
         every = np.concatenate(values) if values else np.zeros(1)
         low, high = (float(every.min()), float(every.max())) if len(every) else (0.0, 1.0)
         span = high - low if high > low else 1.0
+        short = told_apart(self.table.names, 24)
         for i, (panel, ax) in enumerate(zip(panels, axes, strict=True)):
             draw_panel(ax, panel, self.names)
             ax.set_ylim(low - 0.22 * span, high + 0.16 * span)
@@ -175,7 +176,7 @@ class EffectDisplay:
             ax.tick_params(labelleft=first)
             if first:
                 what = "prediction" if self.prediction == "predict" else shown(self.prediction, 40)
-                name = shown(panel.places.column.name, 24)
+                name = short[panel.places.column.position]
                 ax.set_ylabel(f"effect of {name}\non the {what}", fontsize=8.5)
 
     def _headline(self) -> str:
@@ -267,5 +268,3 @@ def _cells(panel: Panel) -> list[tuple[Any, ...]]:
     if panel.disagreement == panel.disagreement:
         cells.append(("disagreement", "text", None, None, None, None, panel.disagreement))
     return cells
-
-

@@ -43,6 +43,10 @@ class Sheet:
         """Whether nothing stands to the left of a panel."""
         return panel % self.columns == 0
 
+    def last_of_column(self, panel: int) -> bool:
+        """Whether nothing stands below a panel."""
+        return panel + self.columns >= len(self.axes)
+
     def headline(self, text: str) -> None:
         """One sentence above all panels; a figure that was given keeps the user's own."""
         if self.own:
@@ -53,7 +57,9 @@ class Sheet:
         if not handles:
             return
         if self.own:
-            columns = min(len(handles), max(1, round(self.figure.get_figwidth() / 2.6)))  # type: ignore[union-attr]
+            longest = max(len(line) for handle in handles for line in str(handle.get_label()).split("\n"))
+            inches = 0.075 * longest + 0.7
+            columns = min(len(handles), max(1, int(self.figure.get_figwidth() / inches)))  # type: ignore[union-attr]
             self.figure.legend(
                 handles=handles, loc="outside lower center", ncols=columns, fontsize=SMALL + 1, frameon=False
             )
@@ -69,7 +75,7 @@ class Sheet:
             return
         owners = [self.figure] if self.own else list(self.axes)
         for text in (text for owner in owners for text in owner.findobj(Text)):
-            text.set_usetex(False)  # type: ignore[attr-defined]
+            text.set_usetex(False)
 
 
 def grid_of(count: int, most: int = MOST_COLUMNS) -> tuple[int, int]:
@@ -105,6 +111,7 @@ def sheet(ax: Any, count: int, grid: tuple[int, int], size: tuple[float, float],
         import matplotlib.pyplot as plt
 
         figure = plt.figure(figsize=size, layout="constrained")
+        figure.get_layout_engine().set(h_pad=0.08, w_pad=0.06)  # type: ignore[union-attr, call-arg]
         spec = figure.add_gridspec(*grid)
         return Sheet(figure, _filled(figure, spec, grid, places), *grid, own=True)
     if isinstance(ax, Axes):

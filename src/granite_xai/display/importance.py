@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from granite_xai.catalog import explanations as named_explanations
-from granite_xai.display.bars import draw_layers, draw_pairs, layer_handles, pair_handles
+from granite_xai.display.bars import draw_layers, draw_pairs, layer_handles, pair_handles, set_labels
 from granite_xai.display.figures import Sheet, grid_of, sheet
 from granite_xai.display.panel import panel_title
 from granite_xai.display.rows import Area, Reader, Reading, chosen_comparison, chosen_explainers, fitted_of, see
@@ -140,7 +140,8 @@ class ImportanceDisplay:
         layered = choose("kind", kind, KINDS) == "layered" and len(self.areas) > 1
         count = 2 if layered else len(self.areas)
         grid = grid_of(count)
-        height = max(2.2, 0.36 * len(self.sets) + 1.3)
+        lines = max(label.count("\n") for label in set_labels(self.sets))
+        height = max(2.2, (0.36 + 0.08 * lines) * len(self.sets) + 1.3)
         size = (max(6.0, (4.2 if layered else 2.5) * grid[1] + 1.6), height * grid[0] + 0.8)
         drawn = sheet(ax, count, grid, size, range(count))
         for i, each in enumerate(drawn.axes):

@@ -151,5 +151,3 @@ def accumulated_lines(strip: Strip, part: Part, place: int, steps: Steps | None,
         )
         for row in rows
     ]
-
-

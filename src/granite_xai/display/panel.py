@@ -97,6 +97,7 @@ def handles(names: Sequence[str], lines: Sequence[Line]) -> list[Any]:
     from matplotlib.patches import Patch
 
     found: list[Any] = []
+    look: dict[str, Any]
     for name in names:
         shapes = [line.shape for line in lines if line.explanation == name] or ["line"]
         line = next((line for line in lines if line.explanation == name), None)

@@ -9,7 +9,7 @@ import numpy as np
 
 from granite_xai.curves import Grid, make_grid
 from granite_xai.display.style import GREY, SMALL
-from granite_xai.display.words import shown, told_apart, wrapped
+from granite_xai.display.words import told_apart, wrapped
 from granite_xai.frames.columns import LABELLED
 from granite_xai.typing import FloatArray, IntArray
 
@@ -35,9 +35,17 @@ class Places:
     ----------
     column : Column
         On all rows of the display: every panel of the column has the same axis.
+    name : str
+        Its name as it is shown.
     """
 
     column: Column
+    name: str
+
+    @classmethod
+    def of(cls, table: Table, position: int) -> Places:
+        """The axis of a column; its name stays different from those of the other columns when it is cut."""
+        return cls(table.columns[position], told_apart(table.names)[position])
 
     @property
     def labelled(self) -> bool:
@@ -101,10 +109,10 @@ class Places:
         """Left ends, right ends and shares of rows of the bars along the axis."""
         places = self.of_rows(column)
         if self.labelled:
-            middles = np.arange(len(self.drawn) + bool(self.column.missing.any()))
+            middles = np.arange(len(self.drawn) + bool(self.column.missing.any()), dtype=np.float64)
             left, right = middles - 0.35, middles + 0.35
         else:
-            edges = np.linspace(*self.limits, BARS + 1)
+            edges = np.linspace(*self.limits, BARS + 1, dtype=np.float64)
             left, right = edges[:-1], edges[1:]
         inside = (places[:, None] >= left) & ((places[:, None] < right) | (right == right[-1]))
         inside &= places[:, None] <= right
@@ -112,7 +120,7 @@ class Places:
             half = (right[0] - left[0]) / 2
             left, right = np.append(left, self.missing_place - half), np.append(right, self.missing_place + half)
             inside = np.column_stack([inside, column.missing])
-        shares = inside.sum(axis=0) / max(len(places), 1)
+        shares: FloatArray = inside.sum(axis=0) / max(len(places), 1)
         return left, right, shares
 
     def dress(self, ax: Axes) -> None:
@@ -130,16 +138,34 @@ class Places:
             ax.set_xticks(self.column.levels.tolist(), [f"{value:g}" for value in self.column.levels])
         if gone and not self.labelled:
             self._missing_tick(ax)
-        ax.set_xlabel(wrapped(self.label, 40), fontsize=SMALL + 1)
+        ax.set_xlabel(wrapped(self.label, 34, 4), fontsize=SMALL + 1)
+
+    def dress_upright(self, ax: Axes) -> None:
+        """The same on the vertical axis."""
+        low, high = self.limits
+        gone = bool(self.column.missing.any())
+        ax.set_ylim(low, self.missing_place + 0.5 * (1 if self.labelled else 0.1 * (high - low)) if gone else high)
+        if self.labelled:
+            names = told_apart([str(level) for level in self.column.levels[self.drawn].tolist()], 16)
+            names += [MISSING] if gone else []
+            ax.set_yticks(range(len(names)), names)
+        elif gone and self.column.kind == "numeric":
+            ticks = self._numeric_ticks()
+            ax.set_yticks([*ticks, self.missing_place], [*(f"{tick:g}" for tick in ticks), MISSING])
+        elif self.column.kind == "date" and np.issubdtype(self.column.levels.dtype, np.datetime64):
+            ax.yaxis_date()
+        elif len(self.column.levels) <= FEW_VALUES and self.column.kind == "numeric":
+            ax.set_yticks(self.column.levels.tolist(), [f"{value:g}" for value in self.column.levels])
+        ax.set_ylabel(wrapped(self.label, 26, 4), fontsize=SMALL + 1)
 
     @property
     def label(self) -> str:
         """Name of the axis."""
-        name = shown(self.column.name)
         if self.column.kind == "date" and not np.issubdtype(self.column.levels.dtype, np.datetime64):
-            return f"{name} (days)"
+            return f"{self.name} (days)"
         hidden = len(self.column.levels) - len(self.drawn)
-        return f"{name} ({len(self.drawn)} most frequent of {len(self.column.levels)} levels)" if hidden else name
+        note = f" ({len(self.drawn)} most frequent of {len(self.column.levels)} levels)"
+        return self.name + note if hidden else self.name
 
     def _levels(self, ax: Axes, gone: bool) -> None:
         names = told_apart([str(level) for level in self.column.levels[self.drawn].tolist()], 16)
@@ -148,17 +174,23 @@ class Places:
         rotation = 90 if len(names) > 8 else 45 if crowded else 0
         ax.set_xticks(range(len(names)), names, rotation=rotation, ha="right" if rotation == 45 else "center")
         for tick in ax.get_xticklabels():
+            tick.set_fontsize(SMALL if len(names) <= 12 else SMALL - 1.5)
             tick.set_rotation_mode("anchor" if rotation == 45 else "default")
 
     def _missing_tick(self, ax: Axes) -> None:
+        _, high = self.limits
+        if self.column.kind == "numeric":
+            ticks = self._numeric_ticks()
+            ax.set_xticks([*ticks, self.missing_place], [*(f"{tick:g}" for tick in ticks), MISSING])
+        ax.axvline((high + self.missing_place) / 2, color=GREY, linewidth=0.6, linestyle=":")
+
+    def _numeric_ticks(self) -> list[float]:
+        """Round numbers that leave room for the tick of missing values."""
         from matplotlib.ticker import MaxNLocator
 
         low, high = self.limits
-        if self.column.kind == "numeric":
-            ticks = [tick for tick in MaxNLocator(4).tick_values(low, high) if low <= tick <= high]
-            ticks = [tick for tick in ticks if self.missing_place - tick > 0.2 * (high - low)]
-            ax.set_xticks([*ticks, self.missing_place], [*(f"{tick:g}" for tick in ticks), MISSING])
-        ax.axvline((high + self.missing_place) / 2, color=GREY, linewidth=0.6, linestyle=":")
+        ticks = [float(tick) for tick in MaxNLocator(4).tick_values(low, high) if low <= tick <= high]
+        return [tick for tick in ticks if self.missing_place - tick > 0.25 * (high - low)]
 
 
 def grid_in(places: Places, table: Table, points: int) -> tuple[Grid, FloatArray, list[str | None]]:
@@ -180,7 +212,9 @@ def _carriers(table: Table, column: Column, points: int) -> tuple[IntArray, Any]
     if not len(column.levels):
         return np.zeros(0, dtype=np.intp), column.levels
     values = make_grid(table, column.position, points).values
-    codes = np.flatnonzero(np.isin(column.levels, values)) if column.kind not in LABELLED else _places_of(column, values)
+    codes = (
+        np.flatnonzero(np.isin(column.levels, values)) if column.kind not in LABELLED else _places_of(column, values)
+    )
     rows = [int(np.flatnonzero(column.codes == code)[0]) for code in codes]
     return np.array(rows, dtype=np.intp), column.levels[codes]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
 SKY, YELLOW, BLACK, GREY = "#56B4E9", "#E69F00", "#222222", "#8C8C8C"
 PALE = "#D9D9D9"
@@ -15,7 +17,7 @@ SMALL, NORMAL, LARGE = 7.5, 9.0, 11.0
 """Sizes of text, in points."""
 
 
-def region_style(number: int) -> dict[str, str]:
+def region_style(number: int) -> dict[str, Any]:
     """Color and pattern of a region.
 
     Examples

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from granite_xai.disagreement import Disagreement
 from granite_xai.display.boxes import Box, draw_tree, placed, tree_size
 from granite_xai.display.figures import sheet
-from granite_xai.display.rows import Seen, fitted_of, see
-from granite_xai.display.words import percent
+from granite_xai.display.rows import Seen, fitted_of, see, side_names
+from granite_xai.display.words import familiar, percent
 from granite_xai.engine.membership import Splits
 from granite_xai.fitting import Fitted
 from granite_xai.frames import frame
@@ -82,7 +84,7 @@ class PartitionDisplay:
             boxes = _measured(boxes, see(g, X, y, sides, max_samples))
         return cls(
             placed(boxes),
-            " · ".join(comparison.question.label for comparison in fitted.comparisons),
+            " · ".join(_pair(comparison.question) for comparison in fitted.comparisons),
             "the fitting rows" if X is None else "these rows",
             fitted.table,
         )
@@ -96,7 +98,7 @@ class PartitionDisplay:
             Where. None: a new figure.
         """
         drawn = sheet(ax, 1, (1, 1), tree_size(self.boxes), [0])
-        draw_tree(drawn.axes[0], self.boxes)
+        draw_tree(drawn.axes[0], self.boxes, f"measured on {self.source}")
         drawn.headline(self._headline())
         drawn.settle()
         self.figure_, self.ax_, self.axes_ = drawn.figure, drawn.axes[0], np.array(drawn.axes, dtype=object)
@@ -106,7 +108,9 @@ class PartitionDisplay:
         leaves = [box for box in self.boxes if not box.children]
         if len(leaves) == 1:
             agreed = leaves[0].disagreement == 0
-            return f"{self.explanations}: one region. " + ("The explanations agree." if agreed else "No split was kept.")
+            return f"{self.explanations}: one region. " + (
+                "The explanations agree." if agreed else "No split was kept."
+            )
         left = percent(self.boxes[0].after)
         return f"{self.explanations}: {len(leaves)} regions keep {left} of the disagreement"
 
@@ -130,6 +134,11 @@ class PartitionDisplay:
         return frame(data, like=self.table)
 
 
+def _pair(question: Disagreement) -> str:
+    names = side_names((question.first, question.second))
+    return " and ".join(familiar(name) for name in names)
+
+
 def _boxes(partition: Partition) -> list[Box]:
     """The nodes of a tree from top to bottom, left before right; rules without a tree all hang from the root."""
     if partition.root is None:
@@ -139,14 +148,15 @@ def _boxes(partition: Partition) -> list[Box]:
         boxes = [root]
         for region in regions:
             share = region.disagreement
-            box = Box(len(boxes), 0, region.index, str(region.rule), region.rule, region.n_samples, region.fraction, share, share)
+            rule, rows = region.rule, region.n_samples
+            box = Box(len(boxes), 0, region.index, str(rule), rule, rows, region.fraction, share, share)
             boxes.append(box)
             root.children.append(box.number)
         return boxes
     found: list[Box] = []
     _grow(found, partition.root, None, "all rows", Rule())
-    for region, box in enumerate(box for box in found if not box.children):
-        box.region = region
+    for number, box in enumerate(box for box in found if not box.children):
+        box.region = number
     return found
 
 
@@ -171,7 +181,7 @@ def _measured(boxes: list[Box], seen: Seen) -> list[Box]:
         own = [np.flatnonzero(seen.regions == box.region)] if not box.children else [members[c] for c in box.children]
         rows = members[box.number] = np.sort(np.concatenate(own))
         box.n_samples, box.fraction = len(rows), len(rows) / seen.table.n_rows
-        box.disagreement = measure(rows, box.region) if len(rows) else 0.0
+        box.disagreement = measure(rows) if len(rows) else 0.0
         box.after = sum(boxes[c].after for c in box.children) if box.children else box.disagreement
     total = boxes[0].disagreement
     for box in boxes:
@@ -179,20 +189,19 @@ def _measured(boxes: list[Box], seen: Seen) -> list[Box]:
     return boxes
 
 
-def _measure(seen: Seen) -> Any:
+def _measure(seen: Seen) -> Callable[[IntArray], float]:
     """Disagreement of some rows times their share; several questions weigh as in the fit."""
     fitted: Fitted = seen.fitted
-    everywhere = observe(fitted, seen.table, seen.y, None, seen.resources)
+    # Without the fit's centres: every node's baseline, if there is one, is a row of its own.
+    everywhere = observe(replace(fitted, centres={}), seen.table, seen.y, None, seen.resources)
     roots = fitted.roots
     weights = np.where(roots > fitted.floors, fitted.question_weights, 0.0)
     factors = np.divide(weights, roots, out=np.zeros_like(roots), where=weights > 0)
     shares = Shares(everywhere.comparisons, factors, fitted.floors, float(seen.table.n_rows))
 
-    def measure(rows: IntArray, region: int | None) -> float:
+    def measure(rows: IntArray) -> float:
         inside = everywhere.evaluations.restrict(rows)
         splits = Splits.whole(inside.weights)
         return float(shares.of(shares.disagreements(inside, splits), splits.mass)[0, 0])
 
     return measure
-
-

@@ -93,7 +93,8 @@ def wrapped(text: str, width: int, lines: int = 3) -> str:
     workingday ≤ 0
     and hr > 6
     """
-    rest, found = text.strip(), []
+    rest = text.strip()
+    found: list[str] = []
     while rest and len(found) < lines:
         place = _break(rest, width)
         found.append(rest[:place].rstrip())

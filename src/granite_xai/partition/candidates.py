@@ -97,10 +97,16 @@ def _column_candidates(
     else:
         cuts = np.arange(n_levels) <= rule(counts[1:])[:, None]
     if not counts[0]:
-        return np.pad(cuts, ((0, 0), (1, 0)), constant_values=False)
-    left, right = (np.pad(cuts, ((0, 0), (1, 0)), constant_values=side) for side in (True, False))
+        return _with_missing(cuts, left=False)
     only_missing = np.arange(n_levels + 1)[None] == 0
-    return np.concatenate([only_missing, left, right])
+    return np.concatenate([only_missing, _with_missing(cuts, left=True), _with_missing(cuts, left=False)])
+
+
+def _with_missing(cuts: BoolArray, *, left: bool) -> BoolArray:
+    """The tables of some cuts with an entry for missing values in front."""
+    tables = np.empty((len(cuts), cuts.shape[1] + 1), dtype=np.bool_)
+    tables[:, 0], tables[:, 1:] = left, cuts
+    return tables
 
 
 def cut_codes(counts: IntArray, max_candidates: int) -> IntArray:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +18,7 @@ from granite_xai.partition.regions import Partition
 from granite_xai.partition.splitting import conditions
 from granite_xai.recombined.evaluations import Evaluations
 from granite_xai.resources import map_blocks
-from granite_xai.typing import BoolArray, FloatArray, IntArray
+from granite_xai.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from granite_xai.frames import Table
@@ -117,20 +118,30 @@ class Tree:
         """Grow and prune the tree of a problem."""
         growth = _Growth(self, problem, self.columns(problem.table))
         rows = np.arange(problem.table.n_rows, dtype=np.intp)
-        root = growth.measured(rows, problem.evaluations, 0)
-        return growth.grow(root).node
+        return growth.grow(growth.root(rows, problem.evaluations)).node
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Open:
-    """A node before its fate is known."""
+    """A node before its fate is known; its evaluations are cut out of its parent's when it is to be split."""
 
     rows: IntArray
-    evaluations: Evaluations
+    weight: float
+    evaluations: Callable[[], Evaluations]
     depth: int
     share: float
     silent: bool
     required: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Choice:
+    """A candidate that is followed: how much it lowers the share, and what it leaves on both sides."""
+
+    candidate: Candidate
+    gain: float
+    disagreements: FloatArray
+    mass: FloatArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,25 +159,38 @@ class _Growth:
     problem: Problem
     columns: list[int]
 
-    def measured(self, rows: IntArray, evaluations: Evaluations, depth: int, gained: float = 1.0) -> _Open:
-        """A node with its own share, computed on its rows alone."""
+    def root(self, rows: IntArray, evaluations: Evaluations) -> _Open:
+        """All rows, with their share."""
         splits = Splits.whole(evaluations.weights)
         (disagreements,) = map_blocks(
             lambda _: self.problem.shares.disagreements(evaluations, splits), [0], self.problem.n_jobs
         )
-        share = float(self.problem.shares.of(disagreements, splits.mass)[0, 0])
+        return self._open(rows, float(splits.mass[0, 0]), lambda: evaluations, 0, disagreements[0, 0], 1.0)
+
+    def _open(
+        self,
+        rows: IntArray,
+        weight: float,
+        evaluations: Callable[[], Evaluations],
+        depth: int,
+        disagreements: FloatArray,
+        gained: float,
+    ) -> _Open:
+        shares = self.problem.shares
+        share = float(shares.of(disagreements, np.array(weight)))
         required = (self.settings.min_improvement or 0.0) * gained
-        return _Open(rows, evaluations, depth, share, self.problem.shares.silent(disagreements[0, 0]), required)
+        return _Open(rows, weight, evaluations, depth, share, shares.silent(disagreements), required)
 
     def grow(self, node: _Open) -> _Grown:
         """The pruned subtree below a node."""
         reason = self._reason_to_stop(node)
         if reason:
             return self._leaf(node, reason)
+        evaluations = node.evaluations()
         options = candidates(
             self.problem.table,
             node.rows,
-            node.evaluations,
+            evaluations,
             columns=self.columns,
             max_candidates=self.settings.max_candidates,
             min_samples_leaf=self.settings.min_samples_leaf,
@@ -175,11 +199,10 @@ class _Growth:
         self._count(node, options)
         if not options:
             return self._leaf(node, "no split leaves enough rows")
-        followed, gains = self._followed(node, options)
-        if self.settings.min_improvement is not None and max(gains) < node.required:
+        followed = self._followed(node, options, evaluations)
+        if self.settings.min_improvement is not None and max(choice.gain for choice in followed) < node.required:
             return self._leaf(node, "improvement too small")
-        pairs = zip(followed, gains, strict=True)
-        return self._pruned(node, [self._split(node, option, gain) for option, gain in pairs])
+        return self._pruned(node, [self._split(node, choice, evaluations) for choice in followed])
 
     def _reason_to_stop(self, node: _Open) -> str | None:
         settings = self.settings
@@ -191,45 +214,58 @@ class _Growth:
             return "maximum depth"
         return "too few samples" if len(node.rows) < 2 * settings.min_samples_leaf else None
 
-    def _followed(self, node: _Open, options: list[Candidate]) -> tuple[list[Candidate], list[float]]:
-        """The best candidate of each of the best columns (C15, C21), and how much each lowers the share."""
-        scores = self.scores(node, options)
+    def _followed(self, node: _Open, options: list[Candidate], evaluations: Evaluations) -> list[_Choice]:
+        """The best candidate of each of the best columns (C15, C21)."""
+        disagreements, mass = self.scored(node, options, evaluations)
+        both = self.problem.shares.of(disagreements, mass)
+        scores = both[:, 0] + both[:, 1]
         ties = int(np.count_nonzero(scores <= scores.min() + TOLERANCE))
         if ties > 1:
             self.problem.diagnostics.count("ties")
         columns = np.array([option.column for option in options])
         left = np.ones(len(options), dtype=np.bool_)
-        followed: list[Candidate] = []
-        gains: list[float] = []
+        followed: list[_Choice] = []
         while left.any() and len(followed) < self.settings.beam:
             best = np.flatnonzero(left)[best_of(scores[left], TOLERANCE)]
-            followed.append(options[best])
-            gains.append(node.share - float(scores[best]))
+            gain = node.share - float(scores[best])
+            followed.append(_Choice(options[best], gain, disagreements[best], mass[best]))
             left &= columns != columns[best]
-        return followed, gains
+        return followed
 
-    def scores(self, node: _Open, options: list[Candidate]) -> FloatArray:
-        """Summed share of both sides of every candidate."""
+    def scored(self, node: _Open, options: list[Candidate], evaluations: Evaluations) -> tuple[FloatArray, FloatArray]:
+        """Disagreements (K, 2, Q) and mass (K, 2) of both sides of every candidate."""
         n = len(node.rows)
         # Half of the limit for the arrays of one block; the evaluations have the other half.
         affordable = self.problem.resources.memory_limit // 2 // (8 * n * self.problem.shares.widest)
         step = int(np.clip(affordable, 1, max(BLOCK // n, 1)))
         blocks = [options[start : start + step] for start in range(0, len(options), step)]
 
-        def score(block: list[Candidate]) -> FloatArray:
-            splits = Splits.along(cuts_of(block, self.problem.table, node.rows), node.evaluations.weights)
-            disagreements = self.problem.shares.disagreements(node.evaluations, splits)
-            both = self.problem.shares.of(disagreements, splits.mass)
-            return both[:, 0] + both[:, 1]
+        def score(block: list[Candidate]) -> tuple[FloatArray, FloatArray]:
+            splits = Splits.along(cuts_of(block, self.problem.table, node.rows), evaluations.weights)
+            return self.problem.shares.disagreements(evaluations, splits), splits.mass
 
-        return np.concatenate(map_blocks(score, blocks, self.problem.n_jobs))
+        found = map_blocks(score, blocks, self.problem.n_jobs)
+        return np.concatenate([part for part, _ in found]), np.concatenate([mass for _, mass in found])
 
-    def _split(self, node: _Open, option: Candidate, gain: float) -> _Grown:
-        table = self.problem.table
-        column = table.columns[option.column]
-        inside = option.inside(column.codes[node.rows])
-        grown = self._children(node, inside, option.column, gain)
-        left, right = conditions(column, option, node.rows, self.problem.missing)
+    def _split(self, node: _Open, choice: _Choice, evaluations: Evaluations) -> _Grown:
+        column = self.problem.table.columns[choice.candidate.column]
+        inside = choice.candidate.inside(column.codes[node.rows])
+        divided = cache(lambda: evaluations.divide(inside, column.position))
+        sides = ((inside, 0), (~inside, 1))
+        grown = [
+            self.grow(
+                self._open(
+                    node.rows[side],
+                    float(choice.mass[k]),
+                    partial(_side, divided, k),
+                    node.depth + 1,
+                    choice.disagreements[k],
+                    choice.gain,
+                )
+            )
+            for side, k in sides
+        ]
+        left, right = conditions(column, choice.candidate, node.rows, self.problem.missing)
         return _Grown(
             Split(
                 column.name,
@@ -244,10 +280,6 @@ class _Growth:
             grown[0].leaves + grown[1].leaves,
         )
 
-    def _children(self, node: _Open, inside: BoolArray, column: int, gain: float) -> list[_Grown]:
-        sides = zip((inside, ~inside), node.evaluations.divide(inside, column), strict=True)
-        return [self.grow(self.measured(node.rows[side], part, node.depth + 1, gain)) for side, part in sides]
-
     def _pruned(self, node: _Open, grown: list[_Grown]) -> _Grown:
         """The best subtree, or a leaf when its splits do not pay for their regions (C3)."""
         alpha = self.settings.alpha
@@ -261,10 +293,14 @@ class _Growth:
         return _Grown(Leaf(len(node.rows), self._fraction(node), node.share, reason), node.share, 1)
 
     def _fraction(self, node: _Open) -> float:
-        return float(node.evaluations.weights.sum() / self.problem.shares.total)
+        return node.weight / self.problem.shares.total
 
     def _count(self, node: _Open, options: list[Candidate]) -> None:
         if node.depth == 0:
             names = self.problem.table.names
             numbers = {names[i]: sum(option.column == i for option in options) for i in self.columns}
             self.problem.diagnostics.note("candidates", numbers)
+
+
+def _side(divided: Callable[[], tuple[Evaluations, Evaluations]], number: int) -> Evaluations:
+    return divided()[number]

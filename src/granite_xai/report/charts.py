@@ -33,7 +33,10 @@ def ticks(low: float, high: float, most: int = 5) -> list[float]:
     size = 10.0 ** math.floor(math.log10(raw))
     step = next(size * factor for factor in (1, 2, 5, 10) if size * factor >= raw * (1 - 1e-9))
     first = math.ceil(low / step - 1e-9)
-    return [round(i * step, 12 - math.floor(math.log10(step))) + 0.0 for i in range(first, math.floor(high / step + 1e-9) + 1)]
+    return [
+        round(i * step, 12 - math.floor(math.log10(step))) + 0.0
+        for i in range(first, math.floor(high / step + 1e-9) + 1)
+    ]
 
 
 def path(x: Sequence[float], y: Sequence[float | None], right: Scale, up: Scale) -> str:
@@ -114,9 +117,7 @@ def _x_ticks(effect: dict[str, Any], left: float, right: float, across: Scale) -
     shown = sorted({int(x) for panel in effect["panels"] for x in panel["x"]})
     step = math.ceil(len(shown) / _MOST_LABELS)
     room = max(3, min(_LABEL, 52 // max(1, math.ceil(len(shown) / step))))
-    return [
-        {"at": _short(across(i)), "text": cut(labels[i], room), "full": labels[i]} for i in shown[::step]
-    ]
+    return [{"at": _short(across(i)), "text": cut(labels[i], room), "full": labels[i]} for i in shown[::step]]
 
 
 def _date(effect: dict[str, Any], days: float) -> str:

@@ -18,7 +18,7 @@ from granite_xai.reference import fit_reference
 from granite_xai.report.basis import Basis, listed, over_rows, set_labels, sides
 from granite_xai.report.words import cause, side_words
 from granite_xai.resources import Resources
-from granite_xai.typing import FloatArray
+from granite_xai.typing import Coalition, FloatArray
 
 MAX_CELLS = 200_000
 """Cells of the table up to which bins for conditional questions are learned: trees of every column on the others."""
@@ -80,9 +80,9 @@ def _silent(basis: Basis, comparison: Comparison, total: float) -> bool:
     """Whether nothing but rounding is left; the fit knows its own floors."""
     for own, floor in zip(basis.fitted.comparisons, basis.fitted.floors.tolist(), strict=True):
         if own is comparison:
-            return total <= floor
+            return bool(total <= floor)
     power = 1 if comparison.first.behavior.key == "local" else 2
-    return total <= 1e-20 * max(basis.variance, 1e-300) ** power
+    return bool(total <= 1e-20 * max(basis.variance, 1e-300) ** power)
 
 
 def _with_bins(basis: Basis, comparison: Comparison) -> Evaluations:
@@ -121,5 +121,5 @@ def _further(basis: Basis) -> Iterator[Comparison]:
 def _is_known(effect: Effect, evaluations: Evaluations) -> bool:
     if effect.changes() or effect.pairwise or isinstance(effect.masking, Baseline):
         return False
-    ends = (frozenset(), evaluations.everything)
+    ends: tuple[Coalition, ...] = (frozenset(), evaluations.everything)
     return all(visible in evaluations.places or visible in ends for _, visible in effect.readings())

@@ -128,7 +128,8 @@ def _moves(node: Evaluations, player: Coalition) -> FloatArray:
     shares = np.bincount(matrix.codes, weights=node.weights, minlength=len(matrix.values)) / node.weights.sum()
     seen = shares > 0
     values = matrix.values[seen] - shares @ matrix.values
-    return values * np.sqrt(shares[seen])[:, None]
+    weighted: FloatArray = values * np.sqrt(shares[seen])[:, None]
+    return weighted
 
 
 def _spread(curves: FloatArray, bins: IntArray, weights: FloatArray) -> float:

@@ -30,7 +30,7 @@ def importances(basis: Basis) -> list[dict[str, Any]]:
 def _importance(basis: Basis, comparison: Comparison) -> dict[str, Any]:
     local = comparison.first.behavior.per_row
     question = comparison.question
-    scopes = []
+    scopes: list[dict[str, Any]] = []
     for region, rows in basis.scopes:
         node = basis.known.restrict(rows)
         first, second = sides(comparison, node)

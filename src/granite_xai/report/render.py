@@ -34,7 +34,7 @@ def render(story: dict[str, Any]) -> str:
     style, script = _asset("style.css"), _asset("script.js")
     page: str = (
         _environment()
-        .get_template("report.html")
+        .get_template("page.html")
         .render(
             story=story,
             style=style,

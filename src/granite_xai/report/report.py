@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import math
 import os
 import re
 from dataclasses import dataclass, field
@@ -108,6 +109,6 @@ def _finite(value: Any) -> Any:
         return {key: _finite(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
         return [_finite(inner) for inner in value]
-    if isinstance(value, float) and not (value - value == 0):
+    if isinstance(value, float) and not math.isfinite(value):
         return None
     return value

@@ -55,7 +55,9 @@ def further(basis: Basis, regions: list[dict[str, Any]], evaluation: dict[str, A
     lines = [f"One curve per column explains {percent(granite.global_fidelity_)} of the variance of the predictions"]
     lines[0] += f"; one per column and region {percent(granite.fidelity_)}." if several else "."
     if evaluation is not None and not basis.fitted.silent:
-        text = f"On {evaluation['n_rows']:,} held-out rows {percent(evaluation['remaining'])} of the disagreement is left"
+        text = (
+            f"On {evaluation['n_rows']:,} held-out rows {percent(evaluation['remaining'])} of the disagreement is left"
+        )
         lines.append(text + (" in the same regions." if several else "."))
     worst = max(regions, key=lambda region: region["disagreement"] or 0.0)
     if several and (worst["disagreement"] or 0.0) > 0.1 and granite.remaining_ > 0:

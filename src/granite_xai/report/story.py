@@ -74,6 +74,11 @@ def explain(
     return Report(story(basis, test=test, title=title, began=begin), granite)
 
 
+def retold(granite: Granite, title: str | None = None) -> Report:
+    """The report of an object that is fitted already, from its stored curves: nobody is asked anything (F09)."""
+    return Report(story(Basis(granite), title=title), granite)
+
+
 def _target(granite: Granite, X: Any, y: Any) -> FloatArray | None:
     """The target of the fitting rows, for questions about risk that nobody asked but that cost nothing."""
     if y is None:
@@ -85,9 +90,7 @@ def _target(granite: Granite, X: Any, y: Any) -> FloatArray | None:
     return None if target is None else target[rows]
 
 
-def story(
-    basis: Basis, *, test: Any = None, title: str | None = None, began: float | None = None
-) -> dict[str, Any]:
+def story(basis: Basis, *, test: Any = None, title: str | None = None, began: float | None = None) -> dict[str, Any]:
     """Build the dict; without evaluations (a loaded object) it holds what the stored curves tell."""
     begin = time.perf_counter() if began is None else began
     fitted, granite = basis.fitted, basis.granite
@@ -135,7 +138,9 @@ def _measured(basis: Basis) -> dict[str, Any]:
 
 def _title(basis: Basis) -> str:
     question = basis.fitted.comparisons[0].question
-    return " and ".join(side_words(side.name, p)[0] for side, p in ((question.first, "first"), (question.second, "second")))
+    return " and ".join(
+        side_words(side.name, p)[0] for side, p in ((question.first, "first"), (question.second, "second"))
+    )
 
 
 def _question(comparison: Any) -> dict[str, Any]:

@@ -65,6 +65,8 @@ def _map(found: dict[str, Any]) -> str:
 
 
 def _regions(regions: Sequence[dict[str, Any]]) -> str:
+    if all(region["explained"] is None for region in regions):
+        return ""  # a loaded object: the tree has told it all
     rows = [["region", "rows", "explained", "strongest columns", "rule"]]
     for region in regions:
         names = ", ".join(_name(name) for name in region["strongest"])

@@ -34,17 +34,17 @@ EXPLANATIONS: dict[str, tuple[str, str]] = {
 }
 
 GLOSSARY: dict[str, str] = {
-    "Explanation": "A number or curve that says how much a column matters, such as PDP, SHAP or permutation importance.",
-    "Disagreement": "The squared gap between two explanations of the same model on the same rows, averaged over rows and "
-    "added up over columns. 0: both tell the same story.",
+    "Explanation": "A number or curve that says how a column matters, such as PDP, SHAP or permutation importance.",
+    "Disagreement": "The squared gap between two explanations of the same model on the same rows, averaged over rows "
+    "and added up over columns. 0: both tell the same story.",
     "Region": "Rows that satisfy a simple rule, such as “hr ≤ 6”. Inside a region both explanations are computed from "
     "the region's own rows.",
     "Left in the regions": "The disagreement inside the regions, as a share of that over all rows. The smaller, the "
     "better one simple explanation per region tells the whole story.",
-    "ICE": "One curve a row: the prediction when only one column of this row is changed. Here each curve is shown around "
-    "its own mean.",
-    "PDP": "The mean of all ICE curves: what changing the column does on average. Where the band of ICE curves is wide, "
-    "the average hides that rows react differently.",
+    "ICE": "One curve a row: the prediction when only one column of this row is changed. Here each curve is shown "
+    "around its own mean.",
+    "PDP": "The mean of all ICE curves: what changing the column does on average. Where the band of ICE curves is "
+    "wide, the average hides that rows react differently.",
     "Band": "Eight of ten ICE curves run inside it at each value (10 % to 90 %).",
     "Interaction": "The effect of one column depends on the value of another. It makes ICE and PDP, or PFI and pure "
     "importance, disagree.",

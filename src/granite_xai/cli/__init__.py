@@ -1,0 +1,56 @@
+"""The command ``granite``.
+
+It knows the package by its public face, and loads what it needs only when there is work to do.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+import granite_xai as gx
+from granite_xai.cli.arguments import parser
+from granite_xai.cli.speaking import CLOSED_PIPE, INTERRUPT, RESOURCES, exit_code, survive_narrow_encodings, tell
+
+__all__ = ["main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code.
+
+    0 ok, 2 usage, 3 data, 4 model, 5 resources, 130 interrupted.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        What follows ``granite`` on the command line.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> main(["demo", "--data", "diabetes"])  # doctest: +ELLIPSIS
+    HistGradientBoostingRegressor on the diabetes data, 442 rows and 10 columns...
+    0
+    """
+    options = parser().parse_args(arguments)
+    survive_narrow_encodings()
+    try:
+        options.run(options)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        return INTERRUPT
+    except BrokenPipeError:
+        # The reader has gone (`granite demo | head`): nobody is left to tell, and Python must not try again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return CLOSED_PIPE
+    except gx.GraniteError as error:
+        tell(error, as_json=options.json)
+        return exit_code(error)
+    except MemoryError:
+        tell(gx.ResourceError("there is not enough memory.", code="D33", hint="Use fewer rows."), as_json=options.json)
+        return RESOURCES
+    return 0

@@ -1,0 +1,150 @@
+"""A network and a heat map of first- and second-order influences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from granite_xai.display.style import BLACK, BLUE, ORANGE, SMALL
+from granite_xai.display.words import told_apart, wrapped
+from granite_xai.typing import FloatArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+FAINT = 0.02
+"""Edges below this share of the strongest influence are not drawn."""
+HEAT_LABEL = 20
+"""Characters of a name beside a heat map."""
+WIDEST, LARGEST = 9.0, 900.0
+"""Points of the strongest edge, square points of the strongest node."""
+
+
+def positions(count: int) -> FloatArray:
+    """Places on a circle, from the top clockwise.
+
+    Examples
+    --------
+    >>> positions(2).round(3).tolist()
+    [[0.0, 1.0], [0.0, -1.0]]
+    """
+    angles = np.pi / 2 - 2 * np.pi * np.arange(count) / max(count, 1)
+    return np.column_stack([np.cos(angles), np.sin(angles)])
+
+
+def edges_drawn(matrix: FloatArray, top: float) -> list[tuple[int, int]]:
+    """Pairs whose influence can be seen."""
+    rows, columns = np.triu_indices(len(matrix), 1)
+    seen = np.abs(matrix[rows, columns]) > FAINT * top
+    return list(zip(rows[seen].tolist(), columns[seen].tolist(), strict=True))
+
+
+def sign_color(value: float) -> str:
+    """Blue for positive influences, orange for negative ones."""
+    return BLUE if value >= 0 else ORANGE
+
+
+def draw_network(ax: Axes, names: Sequence[str], matrix: FloatArray, tops: tuple[float, float]) -> None:
+    """Columns as discs of an area, pairs as edges of a width that is proportional to the influence."""
+    ax.set_axis_off()
+    ax.set_aspect("equal")
+    places = positions(len(names))
+    for i, j in edges_drawn(matrix, tops[1]):
+        ax.plot(
+            *places[[i, j]].T,
+            color=sign_color(matrix[i, j]),
+            linewidth=WIDEST * abs(matrix[i, j]) / tops[1],
+            alpha=0.55,
+            solid_capstyle="round",
+            zorder=1,
+        )
+    own = np.diag(matrix)
+    ax.scatter(
+        places[:, 0],
+        places[:, 1],
+        s=LARGEST * np.abs(own) / tops[0],
+        color=[sign_color(value) for value in own],
+        edgecolor="white",
+        linewidth=0.8,
+        zorder=2,
+    )
+    ax.scatter(places[:, 0], places[:, 1], s=8, color=BLACK, zorder=3)
+    radii = np.sqrt(LARGEST * np.abs(own) / tops[0] / np.pi) + 4.0  # points
+    labels = told_apart(list(names), 32)
+    for (x, y), radius, name in zip(places, radii, labels, strict=True):
+        side = "center" if abs(x) < 0.25 else "left" if x > 0 else "right"
+        level = "bottom" if y > 0.9 else "top" if y < -0.9 else "center"
+        ax.annotate(
+            wrapped(name, 14, 4),
+            (x, y),
+            xytext=(radius * x, radius * y),
+            textcoords="offset points",
+            ha=side,
+            va=level,
+            fontsize=SMALL,
+            zorder=4,
+        )
+    ax.set_xlim(-2.05, 2.05)
+    lines = max(wrapped(name, 14, 4).count("\n") for name in labels)
+    ax.set_ylim(-1.45 - 0.22 * lines, 1.45 + 0.22 * lines)
+
+
+def network_handles(matrices: FloatArray, tops: tuple[float, float], signed: bool) -> list[Any]:
+    """What the legend says: the largest disc, the widest edge, and the signs."""
+    from matplotlib.lines import Line2D
+
+    alone, together = (f"{top:,.0f}" if top >= 1000 else f"{top:.3g}" for top in tops)
+    found: list[Any] = [
+        Line2D([], [], linestyle="none", marker="o", markersize=11, color=BLUE, label=f"column alone: up to {alone}"),
+        Line2D([], [], linewidth=WIDEST / 2, alpha=0.55, color=BLUE, label=f"pair together: up to {together}"),
+    ]
+    if signed and (matrices < 0).any():
+        found.append(Line2D([], [], linewidth=WIDEST / 2, alpha=0.7, color=ORANGE, label="negative: they overlap"))
+    return found
+
+
+def draw_heatmap(ax: Axes, names: Sequence[str], matrix: FloatArray, top: float, signed: bool) -> Any:
+    """First-order influences on the diagonal, pairs below it."""
+    lower = np.where(np.tri(len(matrix), dtype=bool), matrix, np.nan)
+    from matplotlib.colors import FuncNorm
+
+    # Pairs are mostly much weaker than columns alone: color grows with the root, the numbers say how much it is.
+    norm = FuncNorm((_root, _square), vmin=-top if signed else 0.0, vmax=top)
+    image = ax.imshow(lower, cmap="PuOr" if signed else "Blues", norm=norm, aspect="equal")
+    labels = told_apart(list(names), HEAT_LABEL)
+    ax.set_xticks(range(len(names)), labels, rotation=90, fontsize=SMALL)
+    ax.set_yticks(range(len(names)), labels, fontsize=SMALL)
+    ax.tick_params(length=0)
+    for spine in ax.spines.values():
+        spine.set_visible(False)
+    if len(names) <= 10:
+        for i, j in np.argwhere(np.tri(len(names), dtype=bool)).tolist():
+            color = "white" if abs(matrix[i, j]) > 0.4 * top else BLACK
+            ax.text(j, i, cell_text(matrix[i, j], top), ha="center", va="center", fontsize=5.5, color=color)
+    return image
+
+
+def _root(values: FloatArray) -> FloatArray:
+    return np.sign(values) * np.sqrt(np.abs(values))
+
+
+def _square(values: FloatArray) -> FloatArray:
+    return np.sign(values) * np.square(values)
+
+
+def cell_text(value: float, top: float) -> str:
+    """A number short enough for a cell; nothing where it is too small to matter.
+
+    Examples
+    --------
+    >>> cell_text(1234.0, 2000.0), cell_text(0.001, 1.0), cell_text(0.123, 1.0)
+    ('1.2k', '', '0.12')
+    """
+    if abs(value) < 0.01 * top:
+        return ""
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= size:
+            return f"{value / size:.2g}{letter}" if abs(value) < 100 * size else f"{value / size:.0f}{letter}"
+    return f"{value:.2g}" if abs(value) < 100 else f"{value:.0f}"

@@ -1,0 +1,241 @@
+"""InteractionDisplay: which columns act together, as a network, a heat map, or the surface of one pair."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from granite_xai.display.figures import Sheet, grid_of, sheet
+from granite_xai.display.graphs import draw_heatmap, HEAT_LABEL, draw_network, edges_drawn, network_handles
+from granite_xai.display.pairs import Influences, game_of, influences, strongest
+from granite_xai.display.panel import panel_title
+from granite_xai.display.places import Places
+from granite_xai.display.rows import chosen_comparison, fitted_of, see
+from granite_xai.display.style import SMALL
+from granite_xai.display.surfaces import Surface, draw_surface, surface
+from granite_xai.display.words import shown
+from granite_xai.errors import InputError
+from granite_xai.explainer import Explainer
+from granite_xai.frames import frame
+from granite_xai.operators.behavior import Local
+from granite_xai.operators.interaction import INTERACTIONS
+from granite_xai.options import choose, whole_number
+from granite_xai.typing import FloatArray
+
+if TYPE_CHECKING:
+    from granite_xai.frames import Table
+
+KINDS = {"network": "network", "heatmap": "heatmap"}
+MEASURES = {"local": "mean size of the effect", "sensitivity": "variance of the prediction", "risk": "loss saved"}
+
+
+@dataclass(eq=False)
+class InteractionDisplay:
+    """First- and second-order influences of columns, on all rows and in each region; or the surface of one pair.
+
+    The diagonal (discs) is what a column does alone, ``Delta(i)``; off the diagonal (edges) what two columns do only
+    together, ``Delta(ij)``, or their Shapley-Taylor interaction. Make it with `from_estimator`.
+
+    Attributes
+    ----------
+    figure_ : Figure
+    axes_ : array of Axes
+        All rows first, then each region.
+    ax_ : Axes
+        The one that was given, otherwise the first.
+
+    Examples
+    --------
+    >>> import granite_xai as gx
+    >>> toy = gx.datasets.make_toy(n=60)
+    >>> g = gx.Granite(toy.model, "variance").fit(toy.X)
+    >>> display = InteractionDisplay.from_estimator(g, toy.X)
+    >>> pairs = display.frame().query("first != second")
+    >>> pairs["region"].isna().sum()  # X1 and X2 interact on all rows; X3 and X4 depend on each other
+    np.int64(2)
+    """
+
+    names: tuple[str, ...]
+    found: tuple[Influences, ...] = field(repr=False)
+    surfaces: tuple[Surface, ...] = field(repr=False)
+    axes_of_pair: tuple[Places, ...] = field(repr=False)
+    behavior: str
+    table: Table = field(repr=False)
+    figure_: Any = field(default=None, init=False, repr=False)
+    axes_: Any = field(default=None, init=False, repr=False)
+    ax_: Any = field(default=None, init=False, repr=False)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        g: Any,
+        X: Any,
+        y: Any = None,
+        *,
+        features: Sequence[Hashable] | None = None,
+        pair: tuple[Hashable, Hashable] | None = None,
+        interaction: str = "pure",
+        question: str | None = None,
+        max_features: int = 10,
+        points: int = 20,
+        max_samples: int | None = None,
+    ) -> InteractionDisplay:
+        """Compute the influences.
+
+        Parameters
+        ----------
+        g : Granite
+            Fitted.
+        X : table
+            Rows that are explained, and the reference in their region.
+        y : array, optional
+            The target; needed for risk.
+        features : columns, optional
+            None: the ``max_features`` columns with the largest full influence.
+        pair : two columns, optional
+            Show the surface of their pure interaction effect instead.
+        interaction : "pure", "partial" or "full"
+            How much of the higher orders a pair is credited with; "partial" is Shapley-Taylor.
+        question : str, optional
+            Whose masking and behavior count, for an estimator with several; None: the first.
+        max_features, points : int
+            Columns shown, and places along each side of a surface, at most.
+        max_samples : int, optional
+            Rows used, at most. None: as many as the fit used.
+        """
+        side = chosen_comparison(fitted_of(g), question).question.second
+        masking, behavior = game_of(side)
+        whole_number("max_features", max_features, at_least=1)
+        operator = choose("interaction", interaction, INTERACTIONS)
+        seen = see(g, X, y, [] if pair is not None else [Explainer(masking, behavior)], max_samples)
+        table = seen.table
+        if pair is not None:
+            places = tuple(Places.of(table, i) for i in _positions(table, pair))
+            surfaces = tuple(surface(seen, area, places[0], places[1], points) for area in seen.areas)
+            return cls(tuple(p.column.name for p in places), (), surfaces, places, Local.key, table)
+        if features is None:
+            names = strongest(seen, masking, behavior, max_features)
+        else:
+            names = [table.names[table.resolve(label, "features")] for label in features]
+        found = influences(seen, masking, behavior, operator, names)
+        return cls(tuple(names), tuple(found), (), (), behavior.key, table)
+
+    def plot(self, ax: Any = None, *, kind: str = "network") -> InteractionDisplay:
+        """Draw the panels.
+
+        Parameters
+        ----------
+        ax : Axes or array of Axes, optional
+            Where: its place is divided among the panels, or one Axes a panel. None: a new figure.
+        kind : "network" or "heatmap"
+            For influences; a pair is always a surface.
+        """
+        kind = "surface" if self.surfaces else choose("kind", kind, KINDS)
+        areas = [each.area for each in (self.surfaces or self.found)]
+        grid = grid_of(len(areas), 5 if kind == "surface" else 4)
+        size = {"network": (3.3, 3.2), "heatmap": (3.0, 3.3), "surface": (2.7, 2.9)}[kind]
+        label = 0.08 * min(HEAT_LABEL, max(map(len, self.names))) if kind == "heatmap" else 0.0
+        drawn = sheet(
+            ax, len(areas), grid, (max(5.2, size[0] * grid[1]) + 0.8, size[1] * grid[0] + 0.9), range(len(areas))
+        )
+        for each, area in zip(drawn.axes, areas, strict=True):
+            each.set_title(panel_title(area), fontsize=8.5, loc="left")
+        getattr(self, f"_{kind}")(drawn)
+        drawn.settle()
+        self.figure_, self.axes_ = drawn.figure, np.array(drawn.axes, dtype=object)
+        self.ax_ = drawn.axes[0] if ax is None or not hasattr(ax, "figure") else ax
+        return self
+
+    @property
+    def _signed(self) -> bool:
+        return self.behavior != Local.key
+
+    @property
+    def _matrices(self) -> FloatArray:
+        return np.stack([each.matrix for each in self.found])
+
+    def _network(self, drawn: Sheet) -> None:
+        tops = self._tops
+        for ax, each in zip(drawn.axes, self.found, strict=True):
+            draw_network(ax, self.names, each.matrix, tops)
+        drawn.headline(f"What columns do alone (discs) and only together (lines): {MEASURES[self.behavior]}")
+        drawn.legend(network_handles(self._matrices, tops, self._signed))
+
+    @property
+    def _tops(self) -> tuple[float, float]:
+        """The largest first- and second-order influence of any area."""
+        sizes = np.abs(self._matrices)
+        alone = np.eye(len(self.names), dtype=bool)
+        return float(sizes[:, alone].max()) or 1.0, float(sizes[:, ~alone].max(initial=0.0)) or 1.0
+
+    def _heatmap(self, drawn: Sheet) -> None:
+        top = max(self._tops)
+        images = [
+            draw_heatmap(ax, self.names, each.matrix, top, self._signed)
+            for ax, each in zip(drawn.axes, self.found, strict=True)
+        ]
+        for i, ax in enumerate(drawn.axes):
+            ax.tick_params(labelleft=drawn.first_of_line(i), labelbottom=drawn.last_of_column(i))
+        drawn.headline("What columns do alone (diagonal) and only together (below it)")
+        self._colors(drawn, images[0], MEASURES[self.behavior])
+
+    def _surface(self, drawn: Sheet) -> None:
+        top = max(float(np.abs(each.values).max(initial=0.0)) for each in self.surfaces) or 1.0
+        meshes = [
+            draw_surface(ax, each, self.axes_of_pair[0], self.axes_of_pair[1], top)
+            for ax, each in zip(drawn.axes, self.surfaces, strict=True)
+        ]
+        for i, ax in enumerate(drawn.axes):
+            ax.tick_params(labelleft=drawn.first_of_line(i))
+            if not drawn.first_of_line(i):
+                ax.set_ylabel("")
+        names = " and ".join(shown(name, 40) for name in self.names)
+        drawn.headline(f"What {names} do to the prediction only together")
+        self._colors(drawn, meshes[0], "interaction effect")
+
+    def _colors(self, drawn: Sheet, image: Any, label: str) -> None:
+        bar = drawn.figure.colorbar(image, ax=list(drawn.axes), shrink=0.8, pad=0.02)
+        bar.set_label(label, fontsize=8.5)
+        bar.ax.tick_params(labelsize=SMALL)
+
+    def frame(self) -> Any:
+        """Everything drawn: in the library of X.
+
+        For influences one line a column (first equals second) and pair: region (null: all rows), rule, first, second,
+        value; pairs below a fiftieth of the strongest are left out, as in the network. For a surface one line a
+        cell: region, rule, x, x_level, y, y_level, value.
+        """
+        return frame(self._cells() if self.surfaces else self._lines(), like=self.table)
+
+    def _lines(self) -> dict[str, list[Any]]:
+        data: dict[str, list[Any]] = {key: [] for key in ("region", "rule", "first", "second", "value")}
+        top = self._tops[1]
+        for each in self.found:
+            own = [(i, i) for i in range(len(self.names))]
+            for i, j in [*own, *edges_drawn(each.matrix, top)]:
+                cells = (each.area.region, each.area.rule, self.names[i], self.names[j], float(each.matrix[i, j]))
+                for key, cell in zip(data, cells, strict=True):
+                    data[key].append(cell)
+        return data
+
+    def _cells(self) -> dict[str, list[Any]]:
+        keys = ("region", "rule", "x", "x_level", "y", "y_level", "value")
+        data: dict[str, list[Any]] = {key: [] for key in keys}
+        for each in self.surfaces:
+            for (j, i), value in np.ndenumerate(each.values):
+                place = (float(each.x[i]), each.x_levels[i], float(each.y[j]), each.y_levels[j])
+                for key, cell in zip(keys, (each.area.region, each.area.rule, *place, float(value)), strict=True):
+                    data[key].append(cell)
+        return data
+
+
+def _positions(table: Table, pair: Any) -> tuple[int, int]:
+    found = [table.resolve(label, "pair") for label in pair]
+    if len(found) != 2 or found[0] == found[1]:
+        raise InputError(
+            f"pair={pair!r} is not two columns.", code="P02", argument="pair", hint='Pass pair=("hr", "temp").'
+        )
+    return found[0], found[1]

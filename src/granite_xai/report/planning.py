@@ -1,0 +1,50 @@
+"""What a fit would cost, before any of it is done."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from granite_xai.diagnostics import Diagnostics
+from granite_xai.estimator import Granite
+from granite_xai.operators.interaction import Additive
+from granite_xai.recombined.routes import find_route
+from granite_xai.requests import request
+
+_PER_CELL = {"trees (numba)": 1e-8, "trees (numpy)": 1e-7, "model": 0.0}
+"""Seconds for an evaluation that the trees give; a rough figure, found on common machines."""
+_SEARCH = 2e-8
+"""Seconds for one evaluation, level of the tree and column; rough as well."""
+
+
+def plan(granite: Granite, X: Any, y: Any = None) -> dict[str, Any]:
+    """Rows sent to the model, bytes kept and seconds of a fit; the model is asked about 64 rows to time it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> found = plan(Granite(lambda X: X[:, 0] * X[:, 1]), np.eye(4))
+    >>> found["rows"], found["model_rows"], found["bytes"]
+    (4, 20, 128)
+    """
+    record = Diagnostics()
+    ask = granite._ask(X, y, None, record)
+    effects = [side for comparison in ask.comparisons for side in (comparison.first, comparison.second)] + [*ask.also]
+    players = ask.comparisons[0].first.layout.players
+    additive = {term for term in Additive(1).terms(players, ()) if isinstance(term, frozenset)}
+    asked = request(ask.table, effects, additive | {frozenset({i}) for i in range(ask.table.n_columns)})
+    route = find_route(ask.predictor, ask.table, record).for_plans(asked.kept, asked.streamed)
+    name = route.name(len(asked.kept.stores) + len(asked.streamed.stores))
+    cells = asked.kept.rows + asked.streamed.rows
+    rows = asked.rows(ask.table, recombined=route.trees is None)
+    search = cells * _SEARCH * granite.max_depth * ask.table.n_columns
+    return {
+        "rows": ask.table.n_rows,
+        "columns": ask.table.n_columns,
+        "evaluations": cells,
+        "evaluated_by": name,
+        "model_rows": rows,
+        "bytes": asked.bytes,
+        "model_seconds": ask.probed.seconds(rows) + cells * _PER_CELL[name],
+        "search_seconds": search,
+        "within_limits": rows <= ask.resources.max_evaluations and asked.bytes <= ask.resources.memory_limit,
+    }
