@@ -99,6 +99,7 @@ class Problem:
         self.fitted = self if fitted is None else fitted
         self.rows = [n for n in range(len(self.X)) if self.w[n] > 0]
         self.largest = 0.0  # max |F| over all evaluations so far
+        self.unclear = False  # whether rounding decided the direction of some axis of levels (C13)
         self._cache: dict[Any, Any] = {}
 
     def remember(self, key: Any, compute: Callable[[], Any]) -> Any:
@@ -874,6 +875,8 @@ def order_levels(problem: Problem, j: int, rows: Rows) -> list[Any]:
     score = left[:, 0] * sizes[0]
     score = score if score[0] <= score[-1] else -score
     rounded = np.round(score / max(np.abs(score).max(), 1e-300), 9)  # levels with equal effects keep their label order
+    twins = len(sizes) > 1 and sizes[1] > sizes[0] * (1 - 1e-9)
+    problem.unclear |= bool(twins or rounded[0] == rounded[-1] or sizes[0] <= 1e-12 * problem.largest)
     return [levels[k] for k in sorted(range(len(levels)), key=lambda k: (rounded[k], k))]
 
 

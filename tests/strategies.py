@@ -41,7 +41,7 @@ def examples(number: int) -> settings:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Small data have jumps next to a tiny spread (N01), levels that only weightless rows carry (D15), thin bins (C10)."""
+    """Small data: jumps next to a tiny spread (N01), levels that only weightless rows have (D15), thin bins (C10)."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="N01: ", category=gx.ModelWarning)
         warnings.filterwarnings("ignore", message="D15: ", category=gx.DataWarning)
@@ -139,7 +139,9 @@ def _series(cells: Sequence[Any], kind: str) -> Any:
         codes = [-1 if cell is None else int(cell) for cell in cells]
         return pd.Categorical.from_codes(codes, categories=list(LABELS), ordered=True)
     if kind == "date":
-        ticks = [np.datetime64("NaT") if cell is None else EPOCH + np.timedelta64(int(cell * DAY), "s") for cell in cells]
+        ticks = [
+            np.datetime64("NaT") if cell is None else EPOCH + np.timedelta64(int(cell * DAY), "s") for cell in cells
+        ]
         return np.array(ticks, dtype="datetime64[s]")
     if kind == "boolean":
         return pd.array(cells, dtype="boolean") if None in cells else np.array(cells, dtype=bool)

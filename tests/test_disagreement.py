@@ -21,8 +21,8 @@ from strategies import (
     interactions,
     is_defined,
     maskings,
-    quiet,
     questions,
+    quiet,
     scale_of,
 )
 

@@ -23,9 +23,12 @@ def fitted(draw, **options: Any):
     granite = gx.Granite(case.model, question, min_samples_leaf=1, alpha=0.01, max_depth=2)
     with quiet():
         granite.fit(case.X, np.array(case.y), case.weights)
-        applied = granite.apply(case.X)
-    problem = case.problem()
-    regions = [[n for n in problem.rows if applied[n] == k] for k in range(len(granite.partition_))]
+    problem = case.problem()  # rows without weight took no part: a gap that only they have belongs nowhere
+    used = case.with_rows([case.rows[n] for n in problem.rows], [case.y[n] for n in problem.rows])
+    with quiet():
+        applied = granite.apply(used.X)
+    members = list(zip(problem.rows, applied, strict=True))
+    regions = [[n for n, region in members if region == k] for k in range(len(granite.partition_))]
     return case, granite, o.Setting(**words), problem, regions
 
 
@@ -36,7 +39,9 @@ def other_rows(draw, case: Case, n: int):
     made = []
     for kind, shift in zip(case.kinds, case.function.shifts, strict=True):
         numbers = [shift + k / 8 for k in range(-30, 31, 3)]
-        made.append([chance.choice(numbers) for _ in range(n)] if kind == "numeric" else column(chance, n, kind, False)[0])
+        made.append(
+            [chance.choice(numbers) for _ in range(n)] if kind == "numeric" else column(chance, n, kind, False)[0]
+        )
     return case.with_rows(list(zip(*made, strict=True)), [0.0] * n)
 
 

@@ -16,7 +16,6 @@ from granite_xai.explanation import Explanation
 from granite_xai.fitting import Ask, Fitted, run
 from granite_xai.frames import read_table
 from granite_xai.models import accepts_missing, as_predictor
-from granite_xai.noise import probe
 from granite_xai.objective import Objective
 from granite_xai.observation import evaluate_rows, explain_rows
 from granite_xai.operators.influence import Individual, Influence, Interactions, Joint
@@ -197,7 +196,7 @@ class Granite(BaseEstimator):
         return self
 
     def _ask(self, X: Any, y: Any, sample_weight: Any, record: Diagnostics) -> Ask:
-        """Check everything that the data alone decide, then probe the model."""
+        """Check everything that the data alone decide."""
         tree = self._tree()
         partitioner = self._partitioner(tree)
         resources = self._resources()
@@ -245,7 +244,6 @@ class Granite(BaseEstimator):
             resources=resources,
             n_jobs=self.n_jobs,
             seed=seed,
-            probed=probe(predictor, table, record),
             diagnostics=record,
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -11,13 +12,14 @@ import numpy as np
 from granite_xai.disagreement import Comparison
 from granite_xai.engine.centres import central_rows
 from granite_xai.engine.membership import Splits
-from granite_xai.errors import BinWarning, InputError
+from granite_xai.errors import BinWarning
 from granite_xai.explainer import regional_part
 from granite_xai.noise import (
     Probe,
     delta as noise_delta,
     floor,
     local_error,
+    probe,
     risk_error,
     sampling_floor,
     sensitivity_error,
@@ -29,11 +31,11 @@ from granite_xai.operators.interaction import Additive, Whole
 from granite_xai.partition.nodes import Leaf
 from granite_xai.partition.problem import Found, Problem
 from granite_xai.partition.regions import Partition
-from granite_xai.recombined.agnostic import Extent
+from granite_xai.recombined.agnostic import Extent, too_large
 from granite_xai.recombined.evaluations import Evaluations
 from granite_xai.reference import Reference, fit_reference
 from granite_xai.requests import evaluate, request
-from granite_xai.resources import Resources, one_blas_thread
+from granite_xai.resources import Resources, one_blas_thread, require_memory
 from granite_xai.surrogate import Surrogate, fidelity, fit_surrogate
 from granite_xai.typing import FloatArray, IntArray
 
@@ -56,7 +58,7 @@ class Partitioner(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Ask:
     """What a fit is about: rows, model, objective, limits."""
 
@@ -74,8 +76,12 @@ class Ask:
     resources: Resources
     n_jobs: int | None
     seed: int
-    probed: Probe
     diagnostics: Diagnostics
+
+    @cached_property
+    def probed(self) -> Probe:
+        """What the first calls of the model say of it; made when it is read, after all that the data alone decide."""
+        return probe(self.predictor, self.table, self.diagnostics)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -132,6 +138,8 @@ def run(ask: Ask, see: Callable[[Evaluations], None] | None = None) -> Fitted:
     singles = {frozenset({i}) for i in range(ask.table.n_columns)}
     asked = request(ask.table, effects, additive | singles)
     record.note("bytes", asked.bytes)
+    require_memory(ask.resources, asked.bytes, "the model's evaluations")
+    probed = ask.probed
     with record.stage("evaluations"):
         evaluations, extent = evaluate(
             ask.predictor,
@@ -141,7 +149,7 @@ def run(ask: Ask, see: Callable[[Evaluations], None] | None = None) -> Fitted:
             weights=ask.weights,
             y=ask.y,
             resources=ask.resources,
-            seconds_per_row=ask.probed.seconds_per_row,
+            seconds_per_row=probed.seconds_per_row,
             n_jobs=ask.n_jobs,
             diagnostics=record,
         )
@@ -191,17 +199,13 @@ def _measure(ask: Ask, evaluations: Evaluations, extent: Extent) -> tuple[FloatA
     splits = Splits.whole(evaluations.weights)
     with np.errstate(over="ignore", invalid="ignore"):  # an overflow is named below (N06)
         roots = np.array([comparison.regional(evaluations, splits)[0, 0] for comparison in ask.comparisons])
-    floors = np.array([_floor(comparison, evaluations, error) for comparison in ask.comparisons])
+        floors = np.array([_floor(comparison, evaluations, error) for comparison in ask.comparisons])
+        countable = np.isfinite(roots * ask.table.n_rows) & np.isfinite(floors)
     labels = [comparison.question.label for comparison in ask.comparisons]
     ask.diagnostics.note("noise_floor", dict(zip(labels, floors.tolist(), strict=True)))
     ask.diagnostics.note("measured_disagreement", dict(zip(labels, roots.tolist(), strict=True)))
-    if not np.all(np.isfinite(roots)):
-        raise InputError(
-            f"the disagreement overflows: predictions reach {extent.scale:.3g} and their squares are no numbers.",
-            code="N06",
-            argument="model",
-            hint="Rescale the predictions.",
-        )
+    if not np.all(countable):
+        raise too_large(extent.scale)
     return roots, floors, error
 
 
@@ -243,7 +247,8 @@ def _search(ask: Ask, evaluations: Evaluations, scaled: Shares, error: float) ->
         seed=ask.seed,
     )
     if problem.silent and not getattr(ask.partitioner, "always", False):
-        return Found(Partition(Leaf(ask.table.n_rows, 1.0, 0.0, "nothing to explain"), ask.table.names))
+        reason = "too few samples" if ask.table.n_rows == 1 else "nothing to explain"
+        return Found(Partition(Leaf(ask.table.n_rows, 1.0, 0.0, reason), ask.table.names))
     return ask.partitioner.partition(problem)
 
 

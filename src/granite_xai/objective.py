@@ -141,7 +141,7 @@ def shares(
     evaluations: Evaluations,
 ) -> Shares:
     """Scale each question by its disagreement on all rows (or the variance), leaving out those at the floor."""
-    audible = roots > floors
+    audible = (roots > floors) & (roots >= np.finfo(np.float64).tiny)  # one over less than that is infinite
     chosen = np.where(audible, np.asarray(weights, dtype=np.float64), 0.0)
     chosen = chosen / (chosen.sum() or 1.0)
     splits = Splits.whole(evaluations.weights)

@@ -54,7 +54,9 @@ def check(case: Case, operators: tuple[Any, ...], words: dict[str, Any], sets: A
 def test_every_explanation_equals_its_definition(masking, behavior, data):
     """All interactions and influences, with their options, in regions of random tables."""
     influence_name = data.draw(st.sampled_from(INFLUENCES))
-    case = data.draw(cases(min_columns=2 if influence_name == "interaction" else 1, max_columns=4, max_rows=8, missing=None))
+    case = data.draw(
+        cases(min_columns=2 if influence_name == "interaction" else 1, max_columns=4, max_rows=8, missing=None)
+    )
     influence, influence_words, sets = data.draw(influences(case, influence_name))
     operator, mask_words = data.draw(maskings(case, [masking]))
     acting, acting_words = data.draw(behaviors(behavior))

@@ -49,7 +49,18 @@ def test_passes_equal_their_twins(monkeypatch, seed, binned):
     np.testing.assert_allclose(compiled, plain, rtol=1e-12, atol=1e-12)
 
 
-QUESTIONS = ("ice-pdp", "shap-pdp", "coe", "ale", "mplot-pdp", "cice-mplot", "sobol", "csobol-sobol", "pfi-risk", "cfi-pfi")
+QUESTIONS = (
+    "ice-pdp",
+    "shap-pdp",
+    "coe",
+    "ale",
+    "mplot-pdp",
+    "cice-mplot",
+    "sobol",
+    "csobol-sobol",
+    "pfi-risk",
+    "cfi-pfi",
+)
 
 
 @pytest.mark.parametrize("name", QUESTIONS)

@@ -8,44 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from granite_xai.catalog import explanations as named_explanations
 from granite_xai.display.figures import Sheet, grid_of, sheet
-from granite_xai.display.lines import Line, Strip, accumulated_lines, full_curves, partial_points, pure_line, rows_bars
 from granite_xai.display.panel import draw_panel, handles
+from granite_xai.display.panels import MOST_CURVES, Panel, cells_of, panels_of, sides_shown, strip_of, strongest
 from granite_xai.display.places import Places
-from granite_xai.display.rows import Area, Reader, Reading, chosen_comparison, chosen_explainers, fitted_of, see
+from granite_xai.display.rows import Reader, chosen_comparison, fitted_of, see
 from granite_xai.display.words import familiar, shown, told_apart
 from granite_xai.explainer import Explainer
 from granite_xai.frames import frame
 from granite_xai.operators.influence import Individual
 from granite_xai.options import whole_number
-from granite_xai.typing import Elementwise
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from granite_xai.frames import Table
-
-MOST_CURVES = 50
-"""Curves of single rows in a panel (S15)."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Panel:
-    """One column in one area, ready to be drawn.
-
-    Parameters
-    ----------
-    area : all rows, or a region
-    places : the horizontal axis
-    lines : what is drawn
-    disagreement : mean loss between both explanations here, as a share of that on all rows; NaN if there is none
-    """
-
-    area: Area
-    places: Places
-    lines: tuple[Line, ...]
-    disagreement: float
 
 
 @dataclass(eq=False)
@@ -122,7 +99,7 @@ class EffectDisplay:
             Rows used, at most. None: as many as the fit used.
         """
         comparison = chosen_comparison(fitted_of(g), question)
-        sides = _sides((comparison.question.first, comparison.question.second), explanations)
+        sides = sides_shown((comparison.question.first, comparison.question.second), explanations)
         whole_number("max_curves", max_curves, at_least=0, at_most=MOST_CURVES)
         whole_number("max_features", max_features, at_least=1)
         seen = see(g, X, None, sides, max_samples)
@@ -131,13 +108,13 @@ class EffectDisplay:
         reader = Reader(seen, sides)
         readings = [reader.read(area) for area in seen.areas]
         columns = reader.effects[0].layout.labels
-        order = range(len(columns)) if features is not None else _strongest(readings[0], comparison.loss, max_features)
+        order = range(len(columns)) if features is not None else strongest(readings[0], comparison.loss, max_features)
         panels = []
         for place in order:
             position = seen.table.names.index(columns[place][0])
             places = Places.of(seen.table, position)
-            strips = [_strip(reader, reading, places, points, max_curves) for reading in readings]
-            panels.append(_panels(reader, sides, strips, place, comparison.loss))
+            strips = [strip_of(reader, reading, places, points, max_curves) for reading in readings]
+            panels.append(panels_of(reader, sides, strips, place, comparison.loss))
         return cls(tuple(panels), tuple(reader.names), seen.fitted.predictor.label, seen.table)
 
     def plot(self, ax: Any = None) -> EffectDisplay:
@@ -173,7 +150,7 @@ class EffectDisplay:
             draw_panel(ax, panel, self.names)
             ax.set_ylim(low - 0.22 * span, high + 0.16 * span)
             first = i % drawn.columns == 0
-            ax.tick_params(labelleft=first)
+            ax.tick_params(labelleft=first and len(values) > 0, left=len(values) > 0)
             if first:
                 what = "prediction" if self.prediction == "predict" else shown(self.prediction, 40)
                 name = short[panel.places.column.position]
@@ -196,75 +173,8 @@ class EffectDisplay:
         keys = ("region", "rule", "feature", "explanation", "shape", "curve", "x", "x_end", "level", "value")
         data: dict[str, list[Any]] = {key: [] for key in keys}
         for panel in (panel for panels in self.panels for panel in panels):
-            for cells in _cells(panel):
+            for cells in cells_of(panel):
                 where = (panel.area.region, panel.area.rule, panel.places.column.name)
                 for key, cell in zip(keys, (*where, *cells), strict=True):
                     data[key].append(cell)
         return frame(data, like=self.table)
-
-
-def _sides(own: tuple[Explainer, Explainer], asked: Sequence[str | Explainer] | str | None) -> tuple[Explainer, ...]:
-    """The explanations shown: those asked for, the question's where it is about effects of columns, or ICE and PDP."""
-    if asked is not None:
-        return chosen_explainers(asked)
-    columns = all(side.influence.key == "individual" and side.behavior.key == "local" for side in own)
-    if columns and all(side.interaction.key in ("full", "partial", "pure") for side in own):
-        return own
-    named = named_explanations()
-    return named["ice"], named["pdp"]
-
-
-def _strip(reader: Reader, reading: Reading, places: Places, points: int, max_curves: int) -> Strip:
-    table = reader.seen.table.take(reading.area.rows)
-    return Strip(reader.seen, reading, table, places, points, max_curves, 4 * MOST_CURVES)
-
-
-def _strongest(reading: Reading, loss: Elementwise, most: int) -> list[int]:
-    """Sets on which the explanations disagree most; with one explanation those of the largest effects."""
-    first = reading.parts[0].values
-    gaps = loss(first - reading.parts[1].values) if len(reading.parts) > 1 else np.square(first)
-    return np.argsort(-gaps.mean(axis=0), kind="stable")[:most].tolist()  # type: ignore[no-any-return]
-
-
-def _panels(
-    reader: Reader, sides: Sequence[Explainer], strips: Sequence[Strip], place: int, loss: Elementwise
-) -> tuple[Panel, ...]:
-    gaps = [_gap(strip.reading, place, loss) for strip in strips]
-    found = []
-    for strip, gap in zip(strips, gaps, strict=True):
-        lines = [rows_bars(strip)]
-        for side, part in zip(sides, strip.reading.parts, strict=True):
-            lines += _lines(reader, side, strip, part, place)
-        share = gap / gaps[0] if gaps[0] > 0 else (0.0 if len(sides) == 2 else np.nan)
-        found.append(Panel(strip.reading.area, strip.places, tuple(lines), float(share)))
-    return tuple(found)
-
-
-def _gap(reading: Reading, place: int, loss: Elementwise) -> float:
-    if len(reading.parts) != 2:
-        return float("nan")
-    one, two = (part.values[:, place] for part in reading.parts)
-    return float(loss(one - two).mean())
-
-
-def _lines(reader: Reader, side: Explainer, strip: Strip, part: Any, place: int) -> list[Line]:
-    if side.masking.key == "accumulated":
-        steps = reader.stand_in.reference.steps.get(strip.places.column.position)
-        return accumulated_lines(strip, part, place, steps, side.interaction.key == "pure")
-    makers = {"pure": pure_line, "full": full_curves, "partial": partial_points}
-    return makers[side.interaction.key](strip, part, place)
-
-
-def _cells(panel: Panel) -> list[tuple[Any, ...]]:
-    """Cells of the frame: explanation, shape, curve, x, x_end, level, value."""
-    cells: list[tuple[Any, ...]] = []
-    number = 0
-    for line in panel.lines:
-        ends = [None] * len(line.x) if line.end is None else line.end.tolist()
-        curve = number if line.shape == "curve" else None
-        number += line.shape == "curve"
-        for x, end, level, value in zip(line.x.tolist(), ends, line.levels, line.y.tolist(), strict=True):
-            cells.append((line.explanation, line.shape, curve, x, end, level, value))
-    if panel.disagreement == panel.disagreement:
-        cells.append(("disagreement", "text", None, None, None, None, panel.disagreement))
-    return cells

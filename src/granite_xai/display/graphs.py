@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,8 +15,6 @@ from granite_xai.typing import FloatArray
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-FAINT = 0.02
-"""Edges below this share of the strongest influence are not drawn."""
 HEAT_LABEL = 20
 """Characters of a name beside a heat map."""
 WIDEST, LARGEST = 9.0, 900.0
@@ -34,13 +33,6 @@ def positions(count: int) -> FloatArray:
     return np.column_stack([np.cos(angles), np.sin(angles)])
 
 
-def edges_drawn(matrix: FloatArray, top: float) -> list[tuple[int, int]]:
-    """Pairs whose influence can be seen."""
-    rows, columns = np.triu_indices(len(matrix), 1)
-    seen = np.abs(matrix[rows, columns]) > FAINT * top
-    return list(zip(rows[seen].tolist(), columns[seen].tolist(), strict=True))
-
-
 def sign_color(value: float) -> str:
     """Blue for positive influences, orange for negative ones."""
     return BLUE if value >= 0 else ORANGE
@@ -51,7 +43,7 @@ def draw_network(ax: Axes, names: Sequence[str], matrix: FloatArray, tops: tuple
     ax.set_axis_off()
     ax.set_aspect("equal")
     places = positions(len(names))
-    for i, j in edges_drawn(matrix, tops[1]):
+    for i, j in combinations(range(len(names)), 2):
         ax.plot(
             *places[[i, j]].T,
             color=sign_color(matrix[i, j]),
@@ -86,7 +78,8 @@ def draw_network(ax: Axes, names: Sequence[str], matrix: FloatArray, tops: tuple
             fontsize=SMALL,
             zorder=4,
         )
-    ax.set_xlim(-2.05, 2.05)
+    longest = max(len(line) for name in labels for line in wrapped(name, 14, 4).split("\n"))
+    ax.set_xlim(-1.3 - 0.08 * longest, 1.3 + 0.08 * longest)
     lines = max(wrapped(name, 14, 4).count("\n") for name in labels)
     ax.set_ylim(-1.45 - 0.22 * lines, 1.45 + 0.22 * lines)
 

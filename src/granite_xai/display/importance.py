@@ -14,6 +14,7 @@ from granite_xai.display.figures import Sheet, grid_of, sheet
 from granite_xai.display.panel import panel_title
 from granite_xai.display.rows import Area, Reader, Reading, chosen_comparison, chosen_explainers, fitted_of, see
 from granite_xai.display.words import familiar
+from granite_xai.errors import InputError
 from granite_xai.explainer import Explainer
 from granite_xai.explanation import Part
 from granite_xai.frames import frame
@@ -210,11 +211,23 @@ def count_of(regions: int) -> str:
 
 def _sides(first: Explainer, second: Explainer, asked: Any) -> tuple[Explainer, ...]:
     if asked is not None:
-        return chosen_explainers(asked)
+        return _comparable(chosen_explainers(asked))
     if first.interaction.key in ("full", "partial", "pure"):
         return first, second
     named = named_explanations()
     return named["ice"], named["pdp"]
+
+
+def _comparable(sides: tuple[Explainer, ...]) -> tuple[Explainer, ...]:
+    behaviors = sorted({side.behavior.key for side in sides})
+    if len(behaviors) == 1 and all(side.interaction.key in ("full", "partial", "pure") for side in sides):
+        return sides
+    raise InputError(
+        f"these explanations have no common scale: they measure {' and '.join(behaviors)}, or whole predictions.",
+        code="P03",
+        argument="explanations",
+        hint="Choose explanations of the same behavior, such as 'pfi' and 'cfi'.",
+    )
 
 
 def _all(reading: Reading, pick: Any) -> FloatArray:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from granite_xai.display.figures import Sheet, grid_of, sheet
-from granite_xai.display.graphs import draw_heatmap, HEAT_LABEL, draw_network, edges_drawn, network_handles
+from granite_xai.display.graphs import HEAT_LABEL, draw_heatmap, draw_network, network_handles
 from granite_xai.display.pairs import Influences, game_of, influences, strongest
 from granite_xai.display.panel import panel_title
 from granite_xai.display.places import Places
@@ -53,9 +54,9 @@ class InteractionDisplay:
     >>> toy = gx.datasets.make_toy(n=60)
     >>> g = gx.Granite(toy.model, "variance").fit(toy.X)
     >>> display = InteractionDisplay.from_estimator(g, toy.X)
-    >>> pairs = display.frame().query("first != second")
-    >>> pairs["region"].isna().sum()  # X1 and X2 interact on all rows; X3 and X4 depend on each other
-    np.int64(2)
+    >>> pairs = display.frame().query("first != second and rule == 'all rows'")
+    >>> pairs.loc[pairs["value"].idxmax(), ["first", "second"]].tolist()
+    ['X1', 'X2']
     """
 
     names: tuple[str, ...]
@@ -138,9 +139,8 @@ class InteractionDisplay:
         grid = grid_of(len(areas), 5 if kind == "surface" else 4)
         size = {"network": (3.3, 3.2), "heatmap": (3.0, 3.3), "surface": (2.7, 2.9)}[kind]
         label = 0.08 * min(HEAT_LABEL, max(map(len, self.names))) if kind == "heatmap" else 0.0
-        drawn = sheet(
-            ax, len(areas), grid, (max(5.2, size[0] * grid[1]) + 0.8, size[1] * grid[0] + 0.9), range(len(areas))
-        )
+        inches = (max(5.2, size[0] * grid[1]) + 0.8 + label, size[1] * grid[0] + 0.9 + label)
+        drawn = sheet(ax, len(areas), grid, inches, range(len(areas)))
         for each, area in zip(drawn.axes, areas, strict=True):
             each.set_title(panel_title(area), fontsize=8.5, loc="left")
         getattr(self, f"_{kind}")(drawn)
@@ -205,17 +205,15 @@ class InteractionDisplay:
         """Everything drawn: in the library of X.
 
         For influences one line a column (first equals second) and pair: region (null: all rows), rule, first, second,
-        value; pairs below a fiftieth of the strongest are left out, as in the network. For a surface one line a
-        cell: region, rule, x, x_level, y, y_level, value.
+        value. For a surface one line a cell: region, rule, x, x_level, y, y_level, value.
         """
         return frame(self._cells() if self.surfaces else self._lines(), like=self.table)
 
     def _lines(self) -> dict[str, list[Any]]:
         data: dict[str, list[Any]] = {key: [] for key in ("region", "rule", "first", "second", "value")}
-        top = self._tops[1]
+        count = range(len(self.names))
         for each in self.found:
-            own = [(i, i) for i in range(len(self.names))]
-            for i, j in [*own, *edges_drawn(each.matrix, top)]:
+            for i, j in [*((i, i) for i in count), *combinations(count, 2)]:
                 cells = (each.area.region, each.area.rule, self.names[i], self.names[j], float(each.matrix[i, j]))
                 for key, cell in zip(data, cells, strict=True):
                     data[key].append(cell)

@@ -36,7 +36,9 @@ def draw_panel(ax: Axes, panel: Any, names: Sequence[str]) -> None:
             _line(ax, line, color_of(names, line.explanation))
     panel.places.dress(ax)
     if not any(line.shape != "bars" for line in panel.lines):
-        ax.text(0.5, 0.5, "no order to move along", transform=ax.transAxes, ha="center", color=GREY, fontsize=SMALL)
+        ax.text(
+            0.5, 0.5, "nominal: no order to move along", transform=ax.transAxes, ha="center", color=GREY, fontsize=SMALL
+        )
     ax.set_title(panel_title(panel.area), fontsize=8.5, loc="left")
     if panel.disagreement == panel.disagreement:
         text = f"disagreement {percent(panel.disagreement)}"

@@ -9,8 +9,8 @@ SKY, YELLOW, BLACK, GREY = "#56B4E9", "#E69F00", "#222222", "#8C8C8C"
 PALE = "#D9D9D9"
 SIDES = (BLUE, ORANGE)
 """First and second explanation of a question."""
-REGIONS = (SKY, YELLOW, GREEN, PURPLE, BLUE, ORANGE, "#F0E442", BLACK)
-"""One color a region; from the ninth on they repeat with a pattern."""
+REGIONS = (SKY, YELLOW, GREEN, PURPLE, "#F0E442", GREY)
+"""One color a region, none of them a side's; from the seventh on they repeat with a pattern."""
 PATTERNS = ("", "///", "...", "xxx")
 
 SMALL, NORMAL, LARGE = 7.5, 9.0, 11.0
@@ -22,7 +22,7 @@ def region_style(number: int) -> dict[str, Any]:
 
     Examples
     --------
-    >>> region_style(0)["facecolor"] == region_style(8)["facecolor"], region_style(8)["hatch"]
+    >>> region_style(0)["facecolor"] == region_style(6)["facecolor"], region_style(6)["hatch"]
     (True, '///')
     """
     turn = number // len(REGIONS) % len(PATTERNS)

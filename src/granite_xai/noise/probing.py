@@ -193,7 +193,8 @@ def _warnings(found: Probe, first: FloatArray, float32: bool) -> list[str]:
         texts.append(
             "M11: the model writes into its input. It gets a fresh copy for every call, so your data are safe."
         )
-    spread = float(np.std(first))
+    with np.errstate(over="ignore"):  # predictions that large are refused later (N06)
+        spread = float(np.std(first))
     if spread > 0 and found.moved > _JUMP * spread and found.moved > limit:
         texts.append(
             f"N01: the model jumps by {found.moved:.3g} between neighbouring floating-point values, as rounding or "

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from granite_xai.errors import InputError
 from granite_xai.options import unknown
 from granite_xai.typing import Elementwise, FloatArray, PairLoss
 
@@ -33,6 +34,35 @@ RISK_LOSSES: dict[str, PairLoss] = {
 RESIDUAL_LOSSES: dict[str, Elementwise] = {"squared": np.square, "absolute": np.abs, "brier": np.square}
 """The losses that depend on prediction minus y alone."""
 PROBABILITY_LOSSES = frozenset({"log", "brier"})
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedLoss:
+    """A user's own loss, which must return finite numbers ≥ 0 of the shape it was given (T07).
+
+    Examples
+    --------
+    >>> CheckedLoss(lambda prediction, y: abs(prediction - y))(np.array([1.0, 2.0]), np.array([3.0, 3.0]))
+    array([2., 1.])
+    """
+
+    loss: PairLoss
+
+    def __call__(self, prediction: FloatArray, y: FloatArray) -> FloatArray:
+        """Losses of some predictions; the loss gets copies, which it may write to."""
+        given = np.broadcast_arrays(prediction, y)
+        losses = np.asarray(self.loss(given[0].copy(), given[1].copy()))
+        shape = given[0].shape
+        numbers = losses.dtype.kind in "fiub"
+        if losses.shape != shape or not numbers or not np.all(np.isfinite(losses)) or np.any(losses < 0):
+            raise InputError(
+                f"the loss returned {losses.dtype} of shape {losses.shape} for predictions of shape {shape}, "
+                "or values that are negative or not finite.",
+                code="T07",
+                argument="risk_loss",
+                hint="Return one finite number ≥ 0 for each prediction.",
+            )
+        return losses.astype(np.float64, copy=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +155,7 @@ class Risk:
         """The loss as a function of predictions and targets."""
         if self.loss is None:
             return RISK_LOSSES["squared"]
-        return self.loss if callable(self.loss) else RISK_LOSSES[self.loss]
+        return CheckedLoss(self.loss) if callable(self.loss) else RISK_LOSSES[self.loss]
 
 
 Behavior = Local | Sensitivity | Risk

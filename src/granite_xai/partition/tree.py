@@ -22,6 +22,7 @@ from granite_xai.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from granite_xai.frames import Table
+    from granite_xai.objective import Shares
 
 TOLERANCE = 1e-10
 BLOCK = 2**18
@@ -240,10 +241,7 @@ class _Growth:
         step = int(np.clip(affordable, 1, max(BLOCK // n, 1)))
         blocks = [options[start : start + step] for start in range(0, len(options), step)]
 
-        def score(block: list[Candidate]) -> tuple[FloatArray, FloatArray]:
-            splits = Splits.along(cuts_of(block, self.problem.table, node.rows), evaluations.weights)
-            return self.problem.shares.disagreements(evaluations, splits), splits.mass
-
+        score = partial(_score, self.problem.shares, self.problem.table, node.rows, evaluations)
         found = map_blocks(score, blocks, self.problem.n_jobs)
         return np.concatenate([part for part, _ in found]), np.concatenate([mass for _, mass in found])
 
@@ -304,3 +302,11 @@ class _Growth:
 
 def _side(divided: Callable[[], tuple[Evaluations, Evaluations]], number: int) -> Evaluations:
     return divided()[number]
+
+
+def _score(
+    shares: Shares, table: Table, rows: IntArray, evaluations: Evaluations, block: list[Candidate]
+) -> tuple[FloatArray, FloatArray]:
+    """Disagreements and mass of both sides of some candidates; a plain function, so that it can go to a process."""
+    splits = Splits.along(cuts_of(block, table, rows), evaluations.weights)
+    return shares.disagreements(evaluations, splits), splits.mass

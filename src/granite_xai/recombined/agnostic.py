@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from granite_xai.errors import InputError
 from granite_xai.recombined.evaluations import Matrix
 from granite_xai.recombined.plan import Distinct, Plan
 from granite_xai.resources import Resources, progress
@@ -19,6 +20,24 @@ if TYPE_CHECKING:
 
 CHUNK = 2**20
 """Recombined rows indexed at a time; the predictor sends them in smaller batches."""
+LARGEST = 1e150
+"""Size up to which a prediction's square, summed over many rows, is still a number."""
+
+
+def too_large(scale: float) -> InputError:
+    """The refusal of predictions whose squares, or the squares of their variances, are no numbers (N06).
+
+    Examples
+    --------
+    >>> too_large(1e200).code
+    'N06'
+    """
+    return InputError(
+        f"predictions reach {scale:.3g} and the disagreement overflows: their squares are no numbers.",
+        code="N06",
+        argument="model",
+        hint="Rescale the predictions.",
+    )
 
 
 @dataclass(slots=True)
@@ -30,9 +49,12 @@ class Extent:
     integers: bool = True
 
     def see(self, values: FloatArray) -> FloatArray:
-        """Take note of some evaluations and pass them on."""
+        """Take note of some evaluations and pass them on, unless they are too large (N06)."""
         self.scale = max(self.scale, float(np.max(np.abs(values), initial=0.0)))
-        self.float32 = self.float32 and bool(np.all(values.astype(np.float32) == values))
+        if self.scale > LARGEST:
+            raise too_large(self.scale)
+        with np.errstate(over="ignore"):  # what is beyond float32 becomes infinite, and differs
+            self.float32 = self.float32 and bool(np.all(values.astype(np.float32) == values))
         self.integers = self.integers and bool(np.all(np.rint(values) == values))
         return values
 

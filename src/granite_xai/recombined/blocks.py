@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from granite_xai.resources import map_blocks, resolve_jobs
+from granite_xai.resources import in_threads, resolve_jobs
 
 
 def in_blocks(work: Callable[[int], None], starts: Sequence[int], n_jobs: int | None) -> None:
     """Work from every start on, in threads where there are several blocks and jobs.
 
-    One block is done at once: to pin BLAS, which these loops do not call, takes longer than many a block.
+    Never in processes: the blocks write into one array. One block is done at once, since a pool takes longer to start.
 
     Examples
     --------
@@ -19,8 +19,9 @@ def in_blocks(work: Callable[[int], None], starts: Sequence[int], n_jobs: int | 
     >>> done
     [0, 2, 4]
     """
-    if len(starts) < 2 or resolve_jobs(n_jobs) == 1:
+    jobs = resolve_jobs(n_jobs)
+    if len(starts) < 2 or jobs == 1:
         for start in starts:
             work(start)
         return
-    map_blocks(work, starts, n_jobs)
+    in_threads(work, starts, jobs)

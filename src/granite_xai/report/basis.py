@@ -13,6 +13,7 @@ from granite_xai.engine.membership import Splits
 from granite_xai.estimator import Granite
 from granite_xai.explainer import regional_part
 from granite_xai.operators.behavior import Local
+from granite_xai.operators.influence import Interactions
 from granite_xai.operators.masking import Marginal
 from granite_xai.recombined.evaluations import Evaluations
 from granite_xai.typing import FloatArray, IntArray
@@ -73,6 +74,14 @@ class Basis:
     def regions(self) -> list[IntArray]:
         """Positions of the rows of each region."""
         return [np.flatnonzero(self.fitted.regions == k) for k in range(len(self.fitted.partition))]
+
+    @property
+    def unit(self) -> str:
+        """What the additive surrogate consists of."""
+        influence = self.fitted.comparisons[0].question.first.influence
+        if isinstance(influence, Interactions):
+            return f"the sum of the effects of up to {influence.order} columns"
+        return "one curve per column" if influence.key == "individual" else "one effect per column or group"
 
     @property
     def variance(self) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
 from granite_xai.report.words import number
@@ -51,27 +52,41 @@ def path(x: Sequence[float], y: Sequence[float | None], right: Scale, up: Scale)
     return "M" + "L".join(f"{_short(a)} {_short(b)}" for a, b in points) if points else ""
 
 
+def _thin(x: Sequence[float], y: Sequence[float | None], right: Scale, up: Scale) -> str:
+    """A path in whole numbers of half a unit, each counted from the last: single curves are most of the file."""
+    points = [(round(2 * right(a)), round(2 * up(b))) for a, b in zip(x, y, strict=True) if b is not None]
+    steps = (f"{c - a}{d - b:+d}" for (a, b), (c, d) in pairwise(points))
+    return f"M{points[0][0]} {points[0][1]}l" + " ".join(steps) if len(points) > 1 else ""
+
+
 def _short(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0")
 
 
-def effect_charts(effect: dict[str, Any]) -> list[dict[str, Any]]:
+def reach(effects: Sequence[dict[str, Any]]) -> float:
+    """The largest effect of all columns: what is next to nothing beside it shall not look large."""
+    panels = (panel for effect in effects for panel in effect["panels"])
+    return max((abs(y) for panel in panels for y in _heights(panel) if y is not None), default=1.0)
+
+
+def effect_charts(effect: dict[str, Any], largest: float) -> list[dict[str, Any]]:
     """One chart for each scope of a column, all on the same axes."""
     panels, labels = effect["panels"], effect["labels"]
     xs = [x for panel in panels for x in panel["x"]]
     ys = [y for panel in panels for y in _heights(panel) if y is not None]
-    low, high = _padded(min(ys, default=0.0), max(ys, default=1.0))
+    low, high = _padded(min(ys, default=0.0), max(ys, default=1.0), 0.02 * largest)
     left, right = (min(xs, default=0.0), max(xs, default=1.0))
     if labels is not None:
         left, right = left - 0.5, right + 0.5
     across = _scale(left, right, LEFT, WIDTH - RIGHT)
     up = _scale(low, high, HEIGHT - BOTTOM, TOP)
-    axes = {
+    axes: dict[str, Any] = {
         "y_ticks": [{"at": _short(up(t)), "text": number(t)} for t in ticks(low, high, 4)],
         "x_ticks": _x_ticks(effect, left, right, across),
         "zero": _short(up(0.0)) if low <= 0 <= high else None,
     }
     whole = panels[0] if panels and panels[0]["region"] is None else None
+    axes["nominal"] = effect["kind"] in ("nominal", "boolean")
     return [_chart(panel, whole, across, up, labels is not None) | axes for panel in panels]
 
 
@@ -89,7 +104,7 @@ def _chart(panel: dict[str, Any], whole: Any, across: Scale, up: Scale, stepped:
         band = path(x, panel["high"], across, up) + back.replace("M", "L", 1) + "Z"
     return {
         "region": panel["region"],
-        "curves": "".join(path(x, curve, across, up) for curve in panel["curves"]),
+        "curves": "".join(_thin(x, curve, across, up) for curve in panel["curves"]),
         "n_curves": len(panel["curves"]),
         "band": band,
         "bars": _bars(panel, across, up) if stepped and panel["low"] is not None else [],
@@ -116,7 +131,7 @@ def _x_ticks(effect: dict[str, Any], left: float, right: float, across: Scale) -
         return [{"at": _short(across(t)), "text": _date(effect, t), "full": ""} for t in places]
     shown = sorted({int(x) for panel in effect["panels"] for x in panel["x"]})
     step = math.ceil(len(shown) / _MOST_LABELS)
-    room = max(3, min(_LABEL, 52 // max(1, math.ceil(len(shown) / step))))
+    room = max(2, min(_LABEL, int((WIDTH - LEFT - RIGHT) / 6.4 / max(1, math.ceil(len(shown) / step)))))
     return [{"at": _short(across(i)), "text": cut(labels[i], room), "full": labels[i]} for i in shown[::step]]
 
 
@@ -142,8 +157,8 @@ def cut(text: str, width: int = 60) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
-def _padded(low: float, high: float) -> tuple[float, float]:
-    pad = 0.04 * (high - low) or abs(high) * 0.1 or 1.0
+def _padded(low: float, high: float, least: float) -> tuple[float, float]:
+    pad = max(0.04 * (high - low), least - (high - low) / 2) or 1.0
     return low - pad, high + pad
 
 

@@ -15,6 +15,8 @@ from granite_xai.recombined.evaluations import Evaluations
 from granite_xai.recombined.plan import plan
 from granite_xai.reference import Reference
 from granite_xai.report.basis import Basis, additive_game
+from granite_xai.report.charts import cut
+from granite_xai.report.words import plain
 from granite_xai.requests import evaluate, request
 from granite_xai.resources import Resources
 from granite_xai.typing import Coalition, FloatArray, IntArray
@@ -29,16 +31,16 @@ Pair = tuple[Coalition, Coalition]
 def ledger(basis: Basis) -> dict[str, Any]:
     """Explained variance: one curve per column, the same in each region, and the strongest pairs on top."""
     fitted = basis.fitted
-    steps = [{"step": "one curve per column", "explained": float(fitted.global_fidelity)}]
+    steps = [{"step": basis.unit, "explained": float(fitted.global_fidelity)}]
     if len(fitted.partition) > 1:
-        text = f"one curve per column in each of {len(fitted.partition)} regions"
+        text = f"{basis.unit} in each of {len(fitted.partition)} regions"
         steps.append({"step": text, "explained": float(fitted.fidelity)})
     note, pairs = "", []
     if basis.evaluations is not None and _wanted(basis):
         found = _pairs(basis)
         note, pairs = found["note"], found["pairs"]
         if found["explained"] is not None:
-            names = ", ".join(" with ".join(pair) for pair in pairs)
+            names = ", ".join(" with ".join(cut(plain(name), 40) for name in pair) for pair in pairs)
             steps.append({"step": f"the joint effects of the strongest pairs: {names}", **_explained(found)})
     return {"steps": steps, "note": note, "pairs": pairs}
 
@@ -104,8 +106,9 @@ def _masked(evaluations: Evaluations, visible: Coalition) -> FloatArray:
 def strongest_pairs(basis: Basis, amount: int = PAIRS) -> list[Pair]:
     """The pairs of players whose ICE curves depend on each other most, read off the evaluations of the fit.
 
-    How far the ICE curves of one player move with the tenths (or levels) of another one, inside the regions. Only
-    players of one column have such curves and tenths.
+    How far the ICE curves of each move with the tenths (or levels) of the other, inside the regions; the smaller of
+    both, because a column that merely depends on an interacting one has flat curves of its own. Only players of one
+    column have such curves and tenths.
     """
     singles = [player for player in basis.fitted.layout.players if len(player) == 1]
     if len(singles) < 2 or len(basis.known.everything) < 3:
@@ -116,10 +119,11 @@ def strongest_pairs(basis: Basis, amount: int = PAIRS) -> list[Pair]:
         bins = {p: dependence_bins(basis.table.columns[next(iter(p))].take(rows)) for p in singles}
         curves = {p: _moves(node, p) for p in singles if p in node.places}
         for one, two in strength:
-            found = [_spread(curves[a], bins[b], node.weights) for a, b in ((one, two), (two, one)) if a in curves]
-            strength[one, two] += max(found, default=0.0) * float(node.weights.sum())
+            if one in curves and two in curves:
+                both = (_spread(curves[a], bins[b], node.weights) for a, b in ((one, two), (two, one)))
+                strength[one, two] += min(both) * float(node.weights.sum())
     ranked = sorted(strength, key=lambda pair: -strength[pair])
-    return [pair for pair in ranked[:amount] if strength[pair] > 0]
+    return [pair for pair in ranked[:amount] if strength[pair] > 1e-9 * max(strength.values())]
 
 
 def _moves(node: Evaluations, player: Coalition) -> FloatArray:

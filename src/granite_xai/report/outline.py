@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from granite_xai.partition.nodes import Leaf, Node, leaves
+from granite_xai.partition.rules import Rule
 from granite_xai.report.basis import Basis
 from granite_xai.report.panels import region_explained
 
@@ -22,6 +23,7 @@ def regions(basis: Basis, importance: dict[str, Any] | None) -> list[dict[str, A
         {
             "region": region.index,
             "rule": str(region.rule),
+            "short": short_rule(region.rule),
             "n_samples": region.n_samples,
             "fraction": _finite(region.fraction),
             "disagreement": _finite(region.disagreement),
@@ -34,6 +36,22 @@ def regions(basis: Basis, importance: dict[str, Any] | None) -> list[dict[str, A
     ]
 
 
+def short_rule(rule: Rule) -> str:
+    """A rule for narrow places: every condition is cut in its middle, so that its end stays readable.
+
+    Examples
+    --------
+    >>> short_rule(Rule.parse("`a very long name of some column that goes on and on` > 3 and x ≤ 1"))
+    '`a very long name of so…on and on` > 3 and x ≤ 1'
+    """
+    return " and ".join(middle(condition.text(name)) for name, condition in rule.conditions) or "all rows"
+
+
+def middle(text: str, width: int = 40) -> str:
+    """Cut a long text in its middle."""
+    return text if len(text) <= width else text[: width - 17] + "…" + text[-14:]
+
+
 def _finite(value: float) -> float | None:
     return float(value) if value == value else None
 
@@ -44,7 +62,7 @@ def _strongest(importance: dict[str, Any] | None, region: int, count: int) -> li
     scope = importance["scopes"][0 if count == 1 else region + 1]
     size = [abs(value or 0.0) for value in scope["second"]]
     ranked = sorted(range(len(size)), key=lambda i: -size[i])
-    return [importance["sets"][i] for i in ranked[:3] if size[i] > 0]
+    return [importance["sets"][i] for i in ranked[:3] if size[i] > 1e-9 * max(size)]
 
 
 def tree(basis: Basis) -> dict[str, Any] | None:
@@ -58,6 +76,7 @@ def tree(basis: Basis) -> dict[str, Any] | None:
 def _node(node: Node, text: str, numbers: Any) -> dict[str, Any]:
     facts = {
         "text": text,
+        "short": middle(text, 60),
         "n_samples": node.n_samples,
         "fraction": float(node.fraction),
         "disagreement": float(node.disagreement),

@@ -18,7 +18,7 @@ from granite_xai.typing import FloatArray, IntArray
 
 MOST_CURVES = 50
 MOST_DRAWN = 30
-_CELLS = 60_000
+_CELLS = 50_000
 """Points of single curves in the whole report; more panels get fewer curves, so that the file stays small."""
 
 
@@ -114,6 +114,7 @@ def _panel(
     shares = np.bincount(matrix.codes[rows], weights=weights, minlength=len(matrix.values)) / weights.sum()
     values = matrix.values[:, rows]
     moved = values[lines] - shares @ values
+    moved[np.abs(moved) < 1e-12 * np.abs(evaluations.predictions).max()] = 0.0  # rounding is no effect
     drawn = np.sort(generator.permutation(len(rows))[:most])
     return {
         "x": positions(column, codes[chosen]),

@@ -18,6 +18,7 @@ _CUT = 200
 def provenance(basis: Basis, seconds: float) -> dict[str, Any]:
     """Everything that is needed to make the same report again."""
     granite, findings = basis.granite, basis.granite.diagnostics_
+    usage = getattr(basis.fitted.predictor, "usage", None)  # with what the report itself asked; a loaded one has none
     library = type(granite.model).__module__.partition(".")[0]
     return {
         "made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
@@ -28,8 +29,9 @@ def provenance(basis: Basis, seconds: float) -> dict[str, Any]:
         "settings": _settings(granite),
         "seed": findings.get("seed"),
         "evaluations": (findings.get("evaluations") or {}).get("path"),
-        "model_calls": findings["model"]["calls"],
-        "model_rows": findings["model"]["rows"],
+        "model_calls": usage.calls if usage is not None else findings["model"]["calls"],
+        "model_rows": usage.rows if usage is not None else findings["model"]["rows"],
+        "fit_rows": findings["model"]["rows"],
         "seconds": {
             "fit": round(findings["seconds"].get("total", 0.0), 3),
             "model": round(findings["model"]["seconds"], 3),

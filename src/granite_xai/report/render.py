@@ -13,7 +13,7 @@ from granite_xai.report import charts
 from granite_xai.report.words import number, percent, plain
 
 _TEMPLATES = Path(__file__).with_name("templates")
-_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
+_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
 LONGEST = 60
 """Characters of a name or rule that are shown; the rest is on hover."""
 
@@ -31,6 +31,7 @@ def render(story: dict[str, Any]) -> str:
     str
         The page.
     """
+    reach = charts.reach(story["effects"])
     style, script = _asset("style.css"), _asset("script.js")
     page: str = (
         _environment()
@@ -41,7 +42,7 @@ def render(story: dict[str, Any]) -> str:
             script=script,
             policy=f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'; "
             "form-action 'none'",
-            drawn=[{"effect": effect, "charts": charts.effect_charts(effect)} for effect in story["effects"]],
+            drawn=[{"effect": effect, "charts": charts.effect_charts(effect, reach)} for effect in story["effects"]],
             bars=[charts.importance_rows(importance, 30) for importance in story["importances"]],
         )
     )
@@ -66,9 +67,8 @@ def _environment() -> Any:
 
 def _visible(value: Any) -> Any:
     """Whatever could act or hide (controls, bidirectional overrides, lone surrogates) becomes a visible escape."""
-    if isinstance(value, str) and _UNPRINTABLE.search(value):
-        escaped = _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", value)
-        return type(value)(escaped)  # text that is safe already stays so: an escape holds no markup
+    if isinstance(value, str) and not hasattr(value, "__html__"):  # markup is ours, or was made of what was looked at
+        return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", value)
     return value
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from granite_xai.disagreement import Comparison
 from granite_xai.partition.nodes import Split
 from granite_xai.partition.words import name_text
 from granite_xai.report.basis import Basis
@@ -13,9 +14,10 @@ from granite_xai.report.words import count, number, percent, side_words
 def opening(basis: Basis) -> str:
     """How much, between which explanations, why, and where it goes away."""
     fitted, granite = basis.fitted, basis.granite
-    begin = f"On these {basis.n_rows:,} rows {_sides(basis)}"
+    rows = f"these {basis.n_rows:,} rows" if basis.n_rows != 1 else "this one row"
+    begin = f"On {rows} {_sides(basis)}"
     if fitted.silent:
-        return f"{begin} agree: there is nothing to explain, and one set of curves tells the whole story."
+        return f"{begin} agree: there is nothing to explain, and either can be read."
     amount = f" by {number(granite.disagreement_)}{_relative(basis)}" if len(fitted.comparisons) == 1 else ""
     return f"{begin} disagree{amount}; {_where(basis)}"
 
@@ -32,8 +34,15 @@ def _relative(basis: Basis) -> str:
     if basis.evaluations is None or comparison.first.behavior.key != "local" or comparison.question.loss != "squared":
         return ""
     share = basis.granite.disagreement_ / basis.variance if basis.variance else 0.0
-    over = count(len(comparison.first.layout.sets), "column") if comparison.first.layout.order == 1 else "all pairs"
-    return f" (mean squared gap, summed over {over}: {percent(share)} of the variance of the predictions)"
+    return f" (mean squared gap{_over(comparison)}: {percent(share)} of the variance of the predictions)"
+
+
+def _over(comparison: Comparison) -> str:
+    sets = len(comparison.first.layout.sets)
+    word = {"individual": "column", "joint": "group"}.get(comparison.question.first.influence.key, "set of columns")
+    if sets == 1:
+        return ""
+    return f", summed over {count(sets, word) if word != 'set of columns' else f'{sets} sets of columns'}"
 
 
 def _where(basis: Basis) -> str:
@@ -52,8 +61,9 @@ def _where(basis: Basis) -> str:
 def further(basis: Basis, regions: list[dict[str, Any]], evaluation: dict[str, Any] | None) -> list[str]:
     """What follows from it: what curves explain, what holds on other rows, where care is due."""
     granite, several = basis.granite, len(basis.fitted.partition) > 1
-    lines = [f"One curve per column explains {percent(granite.global_fidelity_)} of the variance of the predictions"]
-    lines[0] += f"; one per column and region {percent(granite.fidelity_)}." if several else "."
+    unit = basis.unit[0].upper() + basis.unit[1:]
+    lines = [f"{unit} explains {percent(granite.global_fidelity_)} of the variance of the predictions"]
+    lines[0] += f"; with one set of them for each region it is {percent(granite.fidelity_)}." if several else "."
     if evaluation is not None and not basis.fitted.silent:
         text = (
             f"On {evaluation['n_rows']:,} held-out rows {percent(evaluation['remaining'])} of the disagreement is left"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -105,6 +106,7 @@ def story(basis: Basis, *, test: Any = None, title: str | None = None, began: fl
         "title": title or f"Where {_title(basis)} agree",
         "opening": opening(basis),
         "further": further(basis, parts, evaluation),
+        "unit": basis.unit,
         "questions": [_question(comparison) for comparison in fitted.comparisons],
         "figures": {
             "disagreement": granite.disagreement_,
@@ -158,6 +160,9 @@ def _evaluation(granite: Granite, test: Any) -> dict[str, Any]:
     """The regions on rows that the fit did not see."""
     X, y = test if isinstance(test, tuple) and len(test) == 2 else (test, None)
     found = granite.evaluate(X, y)
+    floors = granite._fitted.floors
+    if len(floors) == 1 and found.global_disagreement <= float(floors[0]):  # rounding, as on the fitting rows
+        found = replace(found, disagreement=0.0, global_disagreement=0.0, regional=np.zeros_like(found.regional))
     lines = [
         {"region": k, "rule": rule, "n_samples": count, "disagreement": float(left)}
         for k, (rule, count, left) in enumerate(zip(found.rules, found.counts, found.regional, strict=True))

@@ -10,7 +10,7 @@ from granite_xai.partition.text import shortened
 from granite_xai.report.words import number, percent, plain
 
 WIDTH = 100
-_NAME = 40
+_NAME = 30
 
 
 def story_text(story: dict[str, Any], tree: str) -> str:

@@ -84,7 +84,7 @@ def cause(question: Disagreement) -> str:
 
 
 def percent(share: float | None) -> str:
-    """Write a share; one that is not zero is never shown as zero, one that is not whole never as 100 %.
+    """Write a share; one that is more than rounding is never shown as zero, one that is not whole never as 100 %.
 
     Examples
     --------
@@ -95,9 +95,9 @@ def percent(share: float | None) -> str:
         return "–"
     if share <= -0.0005:
         return f"{100 * share:,.1f} %"
-    if share != 0 and abs(share) < 0.0005:
+    if 1e-12 < abs(share) < 0.0005:
         return "< 0.1 %"
-    return "> 99.9 %" if 0.9995 <= share < 1 - 1e-12 else f"{100 * share:.1f} %"
+    return "> 99.9 %" if 0.9995 <= share < 1 - 1e-12 else f"{abs(100 * share):.1f} %"
 
 
 def number(value: Any) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from granite_xai.resources.limits import Resources, require_evaluations, require_memory
 from granite_xai.resources.meter import progress
-from granite_xai.resources.threads import map_blocks, one_blas_thread, resolve_jobs
+from granite_xai.resources.threads import in_threads, map_blocks, one_blas_thread, resolve_jobs
 
 __all__ = [
     "Resources",
+    "in_threads",
     "map_blocks",
     "one_blas_thread",
     "progress",

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from granite_xai.errors import InputError
+from granite_xai.errors import InputError, ResourceError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -43,8 +44,9 @@ def resolve_jobs(n_jobs: int | None) -> int:
 
 
 def map_blocks(function: Callable[[Task], Result], tasks: Iterable[Task], n_jobs: int | None = None) -> list[Result]:
-    """Apply a function to every block, in threads; the results come in the order of the blocks.
+    """Apply a function to every block; the results come in the order of the blocks.
 
+    In threads, unless `joblib.parallel_config` names a backend of processes: then in these.
     The linear algebra of each block uses one thread whatever ``n_jobs`` is: results are bitwise equal for any of them.
 
     Examples
@@ -52,14 +54,73 @@ def map_blocks(function: Callable[[Task], Result], tasks: Iterable[Task], n_jobs
     >>> map_blocks(abs, [-1, 2, -3], n_jobs=2)
     [1, 2, 3]
     """
-    jobs = resolve_jobs(n_jobs)
+    jobs, tasks = resolve_jobs(n_jobs), list(tasks)
     with one_blas_thread():
-        if jobs == 1:
+        if jobs == 1 or len(tasks) < 2:
             return [function(task) for task in tasks]
-        import joblib
+        if _asks_for_processes():
+            return in_processes(function, tasks, jobs)
+        return in_threads(function, tasks, jobs)
 
-        work = (joblib.delayed(_pinned)(function, task) for task in tasks)
-        return list(joblib.Parallel(n_jobs=jobs, prefer="threads")(work))
+
+def in_threads(function: Callable[[Task], Result], tasks: Sequence[Task], jobs: int) -> list[Result]:
+    """Apply a function to every task in a pool of threads, which share the caller's arrays.
+
+    Examples
+    --------
+    >>> in_threads(abs, [-1, 2], 2)
+    [1, 2]
+    """
+    with ThreadPoolExecutor(max_workers=jobs) as pool:  # joblib's own threads would poll for results
+        return list(pool.map(function, tasks))
+
+
+def in_processes(function: Callable[[Task], Result], tasks: Sequence[Task], jobs: int) -> list[Result]:
+    """Apply a function to every task in the processes of joblib's context; a killed one costs time only (R03).
+
+    Examples
+    --------
+    >>> in_processes(abs, [-1, 2], 1)
+    [1, 2]
+    """
+    from joblib.externals.loky.process_executor import BrokenProcessPool
+
+    done: list[Result] = []
+    try:
+        _collect(done, function, tasks, jobs)
+    except BrokenProcessPool:
+        try:
+            _collect(done, function, tasks, jobs)
+        except BrokenProcessPool as again:
+            raise _lost(len(done), len(tasks)) from again
+    return done
+
+
+def _collect(done: list[Result], function: Callable[[Task], Result], tasks: Sequence[Task], jobs: int) -> None:
+    """Add the results of the tasks that have none yet, in their order."""
+    import joblib
+
+    work = (joblib.delayed(_pinned)(function, task) for task in tasks[len(done) :])
+    for result in joblib.Parallel(n_jobs=jobs, return_as="generator")(work):
+        done.append(result)  # noqa: PERF402 - what came before a loss must stay
+
+
+def _lost(block: int, count: int) -> ResourceError:
+    hint = "run with n_jobs=1 or in threads, or lower Resources(memory_limit=) if the system ran out of memory"
+    return ResourceError(
+        f"worker processes were killed twice; the first block without a result is {block + 1} of {count}: {hint}.",
+        code="R03",
+        argument="n_jobs",
+        hint=hint,
+    )
+
+
+def _asks_for_processes() -> bool:
+    """Whether the caller's `joblib.parallel_config` names processes; those made by fork are never used (M16)."""
+    from joblib.parallel import MultiprocessingBackend, SequentialBackend, ThreadingBackend, get_active_backend
+
+    backend, _ = get_active_backend(prefer="threads")
+    return not isinstance(backend, ThreadingBackend | MultiprocessingBackend | SequentialBackend)
 
 
 def _pinned(function: Callable[[Task], Result], task: Task) -> Result:

@@ -1,0 +1,162 @@
+"""What is drawn is what the frame holds, and what the estimator explains."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import granite_xai as gx
+
+
+def of_region(lines, region):
+    return lines[lines["region"].isna()] if region is None else lines[lines["region"] == region]
+
+
+def drawn_lines(ax, label):
+    return [(line.get_xdata(), line.get_ydata()) for line in ax.lines if line.get_label() == label]
+
+
+def test_thin_lines_and_the_thick_one_are_those_of_the_frame(bike):
+    display = gx.EffectDisplay.from_estimator(bike, bike.rows, features=["hr"]).plot()
+    lines = display.frame()
+    for ax, region in zip(display.axes_[0], [None, *range(len(bike.partition_))], strict=True):
+        here = of_region(lines, region)
+        curves = here[here["shape"] == "curve"]
+        drawn = drawn_lines(ax, "_curve ice")
+        assert 1 < len(drawn) == curves["curve"].nunique() <= 50
+        for (x, y), (_, one) in zip(drawn, curves.groupby("curve"), strict=True):
+            np.testing.assert_array_equal(x, one["x"])
+            np.testing.assert_array_equal(y, one["value"])
+        ((x, y),) = drawn_lines(ax, "_line pdp")
+        pdp = here[here["shape"] == "line"]
+        np.testing.assert_array_equal(x, pdp["x"])
+        np.testing.assert_array_equal(y, pdp["value"])
+        bars = here[here["shape"] == "bars"]
+        np.testing.assert_allclose([bar.get_x() for bar in ax.patches], bars["x"])
+        np.testing.assert_allclose(bars["value"].sum(), 1.0)
+
+
+def test_the_effects_of_the_rows_lie_on_the_lines(toy, grown):
+    """A curve passes through the full effect of its row, the thick line through every pure effect."""
+    lines = gx.EffectDisplay.from_estimator(grown, toy.X, features=["X1"], points=1000).frame()
+    values = grown.explain(toy.X).frame().query("set == 'X1'")
+    for region in range(len(grown.partition_)):
+        here, pure = of_region(lines, region), values.query("explanation == 'pdp' and region == @region")
+        line = here[here["explanation"] == "pdp"]
+        own = toy.X["X1"].to_numpy()[pure["row"].to_numpy(int)]
+        np.testing.assert_allclose(np.interp(own, line["x"], line["value"]), pure["value"], atol=1e-12)
+        full = values.query("explanation == 'ice' and region == @region")["value"].to_numpy()
+        curves = [curve for _, curve in here[here["shape"] == "curve"].groupby("curve")]
+        for curve in curves[:5]:
+            places = np.interp(own, curve["x"], curve["value"])
+            assert np.isclose(places, full, atol=1e-12).any()
+
+
+def test_disagreement_in_the_corner_vanishes_where_the_explanations_agree(toy, grown):
+    display = gx.EffectDisplay.from_estimator(grown, toy.X, features=["X1"])
+    corner = display.frame().query("explanation == 'disagreement'")["value"].to_numpy()
+    np.testing.assert_allclose(corner, [1.0, 0.0, 0.0], atol=1e-12)
+
+
+def test_an_ale_line_is_the_curve_of_accumulated_effects(bike):
+    from granite_xai.accumulated import ale
+
+    lines = gx.EffectDisplay.from_estimator(bike, bike.rows, features=["hr"], explanations=["ale"]).frame()
+    line = lines[lines["region"].isna() & (lines["explanation"] == "ale")]
+    fitted = bike._fitted.table.native
+    expected = ale(bike.model, fitted, "hr")
+    np.testing.assert_allclose(line["x"], expected.values)
+    np.testing.assert_allclose(line["value"], expected.effects, atol=1e-9)
+
+
+def test_bars_are_those_of_the_frame_and_of_the_explanation(bike):
+    g = gx.Granite(bike.model, "sobol", max_depth=1).fit(bike.rows)
+    display = gx.ImportanceDisplay.from_estimator(g, bike.rows).plot()
+    bars = display.frame()
+    values = g.explain(bike.rows).frame()
+    for ax, region in zip(display.axes_, [None, 0, 1], strict=True):
+        here = of_region(bars, region)
+        np.testing.assert_allclose([bar.get_width() for bar in ax.patches], here["value"])
+        if region is not None:
+            both = here.merge(values.query("region == @region"), on=["set", "explanation"])
+            np.testing.assert_allclose(both["value_x"], both["value_y"], atol=1e-9)
+    first = bars[bars["region"].isna()].query("explanation == 'sobol-total'")
+    assert first["value"].is_monotonic_decreasing
+
+
+def test_layers_start_at_zero_and_shorter_ones_lie_before_longer_ones(bike):
+    g = gx.Granite(bike.model, "sobol", max_depth=2).fit(bike.rows)
+    display = gx.ImportanceDisplay.from_estimator(g, bike.rows).plot(kind="layered")
+    assert len(display.axes_) == 2
+    bars = display.axes_[1].patches
+    assert {bar.get_x() for bar in bars} == {0.0}
+    regional = display.frame().dropna(subset="region")
+    np.testing.assert_allclose(sorted(bar.get_width() for bar in bars), sorted(regional["value"]))
+    by_line = {}
+    for bar in bars:
+        by_line.setdefault(round(bar.get_y(), 6), []).append((bar.get_zorder(), abs(bar.get_width())))
+    for line in by_line.values():
+        sizes = [size for _, size in sorted(line)]
+        assert sizes == sorted(sizes, reverse=True)
+
+
+def test_edges_and_discs_are_those_of_the_frame(bike):
+    display = gx.InteractionDisplay.from_estimator(bike, bike.rows).plot()
+    pairs = display.frame()
+    top = pairs.query("first != second")["value"].abs().max()
+    for ax, region in zip(display.axes_, [None, *range(len(bike.partition_))], strict=True):
+        here = of_region(pairs, region)
+        edges = here[here["first"] != here["second"]]
+        np.testing.assert_allclose([line.get_linewidth() for line in ax.lines], 9 * edges["value"].abs() / top)
+        discs = here[here["first"] == here["second"]]
+        sizes = ax.collections[0].get_sizes()
+        np.testing.assert_allclose(sizes / sizes.sum(), discs["value"] / discs["value"].sum())
+
+
+def test_a_product_interacts_by_the_size_of_the_product():
+    """F = a b on independent signs: nothing alone, everything together; inside a sign nothing is left."""
+    X = np.array([[a, b] for a in (-1.0, 1.0) for b in (-1.0, 1.0)] * 10)
+    g = gx.Granite(lambda X: X[:, 0] * X[:, 1], min_samples_leaf=5).fit(X)
+    display = gx.InteractionDisplay.from_estimator(g, X)
+    pairs = display.frame()
+    together = pairs[pairs["first"] != pairs["second"]]
+    assert together[["first", "second"]].drop_duplicates().to_numpy().tolist() == [["x0", "x1"]]
+    np.testing.assert_allclose(together["value"], [1.0, 0.0, 0.0], atol=1e-12)
+    surface = gx.InteractionDisplay.from_estimator(g, X, pair=("x0", "x1")).plot()
+    cells = surface.frame()
+    everywhere = cells[cells["region"].isna()]
+    np.testing.assert_allclose(everywhere["value"], everywhere["x"] * everywhere["y"], atol=1e-12)
+    np.testing.assert_allclose(cells.dropna(subset="region")["value"], 0.0, atol=1e-12)
+    mesh = surface.axes_[0].collections[0]
+    np.testing.assert_allclose(np.ravel(mesh.get_array()), everywhere["value"])
+
+
+def test_a_heat_map_shows_pairs_below_the_diagonal(bike):
+    display = gx.InteractionDisplay.from_estimator(bike, bike.rows, features=["hr", "temp", "yr"]).plot(kind="heatmap")
+    drawn = display.axes_[0].images[0].get_array()
+    pairs = display.frame()
+    everywhere = pairs[pairs["region"].isna()].set_index(["first", "second"])["value"]
+    assert drawn[1, 0] == pytest.approx(everywhere["hr", "temp"])
+    assert drawn[0, 0] == pytest.approx(everywhere["hr", "hr"])
+    assert np.isnan(drawn.filled(np.nan)[0, 1])
+
+
+def test_the_tree_is_that_of_the_partition(bike):
+    display = gx.PartitionDisplay.from_estimator(bike).plot()
+    nodes = display.frame()
+    leaves = nodes.dropna(subset="region")
+    assert leaves["rule"].tolist() == [str(rule) for rule in bike.partition_.rules]
+    assert leaves["n_samples"].tolist() == [region.n_samples for region in bike.partition_]
+    assert nodes["after"][0] == pytest.approx(bike.remaining_)
+    texts = [text.get_text() for text in display.ax_.texts]
+    for condition in nodes["condition"][1:]:
+        assert condition in [text.replace("\n", " ") for text in texts]
+    assert sum(text.startswith("Region ") for text in texts) == len(bike.partition_)
+
+
+@pytest.mark.parametrize("question", ["ice-pdp", "sobol", "pfi-risk"])
+def test_a_tree_measured_on_the_fitting_rows_is_the_fitted_one(bike, question):
+    g = gx.Granite(bike.model, question, max_depth=2).fit(bike.rows, bike.y)
+    fitted, again = (gx.PartitionDisplay.from_estimator(g, *data).frame() for data in ((), (bike.rows, bike.y)))
+    for column in ("n_samples", "fraction", "disagreement", "after"):
+        np.testing.assert_allclose(fitted[column], again[column], rtol=1e-9)

@@ -1,0 +1,203 @@
+"""What the story says is what the estimator, the explanations and the definitions say."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from report.cases import Classifier, product, stories, table
+
+import granite_xai as gx
+from granite_xai.report.planning import plan
+from granite_xai.report.story import retold
+
+
+def interacting(X):
+    x = np.asarray(X)
+    return x[:, 0] * np.where(x[:, 1] > 0, 1.0, -1.0) + 0.3 * x[:, 2] * x[:, 3]
+
+
+@pytest.fixture(scope="module")
+def X():
+    return pd.DataFrame(np.random.default_rng(0).normal(size=(150, 4)), columns=list("abcd"))
+
+
+@pytest.fixture(scope="module")
+def report(X):
+    return gx.explain(interacting, X, interacting(X), test=(X.iloc[:60], None), min_samples_leaf=30)
+
+
+def test_figures_are_those_of_the_estimator(report, X):
+    granite = gx.Granite(interacting, "ice-pdp", min_samples_leaf=30).fit(X)
+    figures = report.story["figures"]
+    for name in ("disagreement", "remaining", "fidelity", "global_fidelity"):
+        assert figures[name] == getattr(granite, f"{name}_") == getattr(report.granite, f"{name}_")
+    assert [str(rule) for rule in granite.partition_.rules] == [region["rule"] for region in report.story["regions"]]
+
+
+def test_the_map_needs_no_further_model_rows(X):
+    """Model rows of a report without pairs are those of a fit alone."""
+    three = X[["a", "b"]]
+    model = lambda X: np.asarray(X)[:, 0] * np.asarray(X)[:, 1]  # noqa: E731
+    told = gx.explain(model, three, model(three)).story["provenance"]
+    assert told["model_rows"] == told["fit_rows"] == gx.Granite(model).fit(three).diagnostics_["model"]["rows"]
+
+
+@pytest.mark.filterwarnings("ignore::granite_xai.errors.BinWarning")
+def test_every_column_of_the_map_is_what_a_fit_of_that_question_measures(report, X):
+    y = interacting(X)
+    for line in report.story["map"]["questions"]:
+        alone = gx.Granite(interacting, line["question"], max_depth=0).fit(X, y)
+        assert line["disagreement"] == pytest.approx(alone.disagreement_, rel=1e-9)
+        assert sum(line["shares"]) == pytest.approx(1.0, abs=1e-3)
+    assert {line["question"] for line in report.story["map"]["questions"]} >= {
+        "ice-pdp",
+        "mplot-pdp",
+        "sobol",
+        "cfi-pfi",
+    }
+
+
+def test_the_map_says_what_the_regions_leave(report):
+    own = report.story["map"]["questions"][0]
+    assert own["question"] == "ice-pdp"
+    assert own["remaining"] == pytest.approx(report.granite.remaining_, rel=1e-9)
+
+
+def test_pairs_that_explain_the_rest_are_found(report, X):
+    """The model is additive in each region but for c with d."""
+    steps = report.story["ledger"]["steps"]
+    assert ["c", "d"] in report.story["ledger"]["pairs"]
+    assert steps[0]["explained"] < steps[1]["explained"] < steps[2]["explained"] <= 1.0
+    exact = gx.Granite(lambda X: np.asarray(X)[:, 2] * np.asarray(X)[:, 3], influence="interaction").fit(X)
+    assert exact.fidelity_ == pytest.approx(1.0)
+
+
+def test_pairs_are_left_out_when_they_cost_more_than_the_fit():
+    """Columns of twelve values: a pair of them has a hundred."""
+    X = np.random.default_rng(1).integers(0, 12, (200, 5)).astype(float)
+    model = lambda X: X[:, 0] * X[:, 1] * X[:, 2] + X[:, 1] * X[:, 2]  # noqa: E731
+    found = gx.explain(model, X, max_depth=0).story["ledger"]
+    assert len(found["steps"]) == 1
+    assert "more evaluations; the fit took" in found["note"]
+
+
+def test_effects_are_ice_and_pdp(report, X):
+    """The mean curve over all rows is the partial dependence, counted from its mean over the rows."""
+    effect = next(effect for effect in report.story["effects"] if effect["set"] == "a")
+    panel = effect["panels"][0]
+    every = X["a"].to_numpy()
+
+    def pdp(value):
+        return interacting(X.assign(a=value)).mean()
+
+    centre = np.mean([pdp(value) for value in every])
+    assert panel["mean"] == pytest.approx([pdp(value) - centre for value in panel["x"]], rel=1e-3, abs=1e-4)
+    assert all(low <= high for low, high in zip(panel["low"], panel["high"], strict=True))
+
+
+def test_importances_are_those_of_the_explanations(report, X):
+    values = gx.explanations()["pdp"].explain(interacting, X).values
+    told = report.story["importances"][0]["scopes"][0]["second"]
+    assert told == pytest.approx(np.sqrt(np.square(values).mean(axis=0)), rel=1e-4)
+
+
+def test_S15_at_most_50_curves_and_no_raw_rows(report, X):
+    for effect in report.story["effects"]:
+        assert all(len(panel["curves"]) <= 50 for panel in effect["panels"])
+    text = report.json()
+    assert not any(repr(value) in text for value in interacting(X))
+
+
+def test_S15_regions_of_few_rows_are_flagged(X):
+    told = gx.explain(interacting, X.iloc[:60], min_samples_leaf=5)
+    small = [region for region in told.story["regions"] if region["n_samples"] < 20]
+    assert small
+    assert all(region["small"] for region in small)
+    assert "fewer than 20 rows" in told.html()
+    assert "Fewer than 20 rows" in str(told)
+
+
+def test_held_out_figures_are_those_of_evaluate(report, X):
+    found = report.granite.evaluate(X.iloc[:60])
+    assert report.story["evaluation"]["remaining"] == found.remaining
+    assert report.story["evaluation"]["n_rows"] == 60
+
+
+def test_the_story_is_json_and_stays_it(report, tmp_path):
+    text = report.json(tmp_path / "story.json")
+    assert (tmp_path / "story.json").read_text(encoding="utf-8") == text
+    assert json.loads(text)["opening"] == report.story["opening"]
+
+
+def test_F03_html_replaces_the_file(report, tmp_path):
+    file = tmp_path / "report.html"
+    file.write_text("old", encoding="utf-8")
+    assert report.html(file) == file.read_text(encoding="utf-8")
+    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_frame_has_one_line_for_each_scope_and_set(report):
+    frame = report.frame()
+    assert len(frame) == 4 * (1 + len(report.granite.partition_))
+    assert frame["disagreement"][:4].sum() == pytest.approx(report.granite.disagreement_, rel=1e-4)
+
+
+@pytest.mark.filterwarnings("ignore::granite_xai.errors.BinWarning")
+@pytest.mark.parametrize(
+    "question", ["mplot-pdp", "shap-pdp", "pfi-risk", "sobol", "coe", "ale", ["ice-pdp", "variance"]]
+)
+def test_every_kind_of_question_has_a_story(question, X):
+    told = gx.explain(interacting, X.iloc[:60], interacting(X.iloc[:60]), question=question)
+    assert told.story["opening"] in str(told).replace("\n", " ")
+    assert "<!doctype html>" in told.html()
+
+
+@pytest.mark.parametrize("options", [{"influence": "interaction"}, {"influence": "joint", "groups": {"g": ["a", "b"]}}])
+def test_every_influence_has_a_story(options, X):
+    assert len(gx.explain(interacting, X.iloc[:50], **options).html()) > 10_000
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+def test_D29_one_row_has_a_story(rows, X):
+    assert "nothing" in str(gx.explain(interacting, X.iloc[:rows])) or rows == 2
+
+
+def test_missing_values_and_categories_have_a_story():
+    names = ["kind", "one", "two"]
+    people = table(names, ["u", "v", "w"], rows=80)
+    people.loc[::7, "two"] = np.nan
+    model = Classifier(names)
+    told = gx.explain(lambda X: model.predict_proba(X.fillna({"two": 0.0}))[:, 1], people, missing="allow")
+    assert {effect["kind"] for effect in told.story["effects"]} == {"nominal", "numeric"}
+
+
+def test_F09_a_loaded_object_is_told_from_its_curves(report, tmp_path):
+    gx.save(report.granite, tmp_path / "g.json")
+    again = retold(gx.load(tmp_path / "g.json"))
+    assert again.story["figures"] == report.story["figures"]
+    assert "<svg" in again.html()
+
+
+def test_the_plan_counts_what_the_fit_then_sends(X):
+    granite = gx.Granite(interacting)
+    found = plan(granite, X)
+    probed = 263  # rows of the probe: 64 four times, and 7
+    assert found["model_rows"] + probed == granite.fit(X).diagnostics_["model"]["rows"]
+    assert found["bytes"] == granite.diagnostics_["bytes"]
+    assert found["within_limits"]
+
+
+def test_two_reports_of_one_fit_are_equal():
+    first, second = (dict(stories())["classifier"] for _ in range(2))
+    for told in (first, second):
+        told.story["provenance"].update(made="", seconds={"fit": 0, "model": 0, "report": 0})
+    assert first.json() == second.json()
+    assert first.html() == second.html()
+
+
+def test_the_models_of_these_tests_interact():
+    X, _ = gx.datasets.load_diabetes()
+    assert product(X).std() > 0

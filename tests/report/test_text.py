@@ -1,0 +1,54 @@
+"""The terminal text, word by word."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from report.cases import HOSTILE, hostile_report, stories
+
+import granite_xai as gx
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+@pytest.fixture(scope="module")
+def texts():
+    return {name: str(report).replace(gx.__version__, "VERSION") + "\n" for name, report in stories()}
+
+
+@pytest.mark.parametrize("name", ["diabetes", "additive", "classifier"])
+def test_terminal_text(texts, name):
+    """To accept a new text: GRANITE_GOLDEN=write, and read the difference."""
+    file = GOLDEN / f"{name}.txt"
+    if os.environ.get("GRANITE_GOLDEN") == "write":
+        file.write_text(texts[name], encoding="utf-8", newline="\n")
+    assert texts[name] == file.read_text(encoding="utf-8")
+
+
+def test_an_additive_model_has_nothing_to_explain(texts):
+    assert "agree: there is nothing to explain" in texts["additive"]
+    assert "100.0 %  one curve per column" in texts["additive"]
+
+
+def test_bike_sharing_opens_with_the_sentence_a_reader_needs(data_folder):
+    from sklearn.ensemble import HistGradientBoostingRegressor
+
+    X, y = gx.datasets.load_bike_sharing()
+    model = HistGradientBoostingRegressor(random_state=0, max_iter=40).fit(X, y)
+    report = gx.explain(model, X, y, max_samples=1000, max_depth=2)
+    opening = report.story["opening"]
+    assert opening.startswith("On these 1,000 rows ICE and PDP disagree by ")
+    assert "; workingday alone explains " in opening
+    assert "; in 4 regions " in opening
+    assert len(report.html().encode()) < 1_000_000
+    assert report.story["provenance"]["seconds"]["report"] < 5
+
+
+def test_S04_nothing_in_a_name_acts_on_a_terminal():
+    text = str(hostile_report())
+    assert all(character == "\n" or character.isprintable() for character in text)
+    assert "\\u202eevil" in text
+    assert repr(hostile_report()).isprintable()
+    assert HOSTILE[10] not in text

@@ -1,0 +1,341 @@
+"""Each command on files: what it reads, prints, refuses, and leaves behind."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import granite_xai as gx
+from granite_xai import cli
+
+GOLDEN = Path(__file__).parent / "golden"
+MODULE = """
+import numpy as np
+
+def predict(X):
+    return np.asarray(X["a"]) * np.where(np.asarray(X["b"]) > 0, 1.0, -1.0) + 0.25 * np.asarray(X["c"])
+
+def fails(X):
+    raise RuntimeError("no power")
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with a table and a module; it is where the command runs."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.delitem(sys.modules, "own_model", raising=False)
+    (tmp_path / "own_model.py").write_text(MODULE, encoding="utf-8")
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.integers(-8, 9, (90, 3)) / 8, columns=["a", "b", "c"])
+    scope: dict = {}
+    exec(MODULE, scope)
+    X.assign(y=scope["predict"](X)).to_csv(tmp_path / "table.csv", index=False)
+    return tmp_path
+
+
+def run(capsys, *arguments):
+    """Exit code, stdout, stderr."""
+    code = cli.main([*map(str, arguments)])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def golden(name, text):
+    file = GOLDEN / f"{name}.txt"
+    text = text.replace(gx.__version__, "VERSION")
+    if os.environ.get("GRANITE_GOLDEN") == "write":
+        file.write_text(text, encoding="utf-8", newline="\n")
+    assert text == file.read_text(encoding="utf-8")
+
+
+EXPLAIN = ("explain", "table.csv", "--predictor", "own_model:predict", "--target", "y")
+
+
+def test_explain_tells_the_story(folder, capsys):
+    code, out, err = run(capsys, *EXPLAIN, "--report", "report.html", "--save", "regions.json")
+    assert code == 0
+    golden("explain", out)
+    assert err == "Written: report.html\nWritten: regions.json\n"
+    assert (folder / "report.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert isinstance(gx.load(folder / "regions.json"), gx.Granite)
+
+
+def test_saved_regions_are_applied_evaluated_and_shown(folder, capsys):
+    run(capsys, *EXPLAIN, "--save", "regions.json")
+    code, out, _ = run(capsys, "apply", "regions.json", "table.csv")
+    assert code == 0
+    golden("apply", "".join(out.splitlines(keepends=True)[:6]))
+    assert len(out.splitlines()) == 91
+    _, out, _ = run(capsys, "apply", "regions.json", "table.csv", "--json")
+    assert len(json.loads(out)["regions"]) == 90
+    code, out, _ = run(
+        capsys, "evaluate", "regions.json", "table.csv", "--predictor", "own_model:predict", "--target", "y"
+    )
+    assert code == 0
+    golden("evaluate", out)
+    code, out, _ = run(capsys, "show", "regions.json")
+    assert code == 0
+    golden("show", out)
+    assert run(capsys, "show", "regions.json", "--report", "again.html")[0] == 0
+    assert (folder / "again.html").exists()
+
+
+def test_explain_as_json_is_the_story(folder, capsys):
+    code, out, _ = run(capsys, *EXPLAIN, "--json")
+    assert code == 0
+    assert json.loads(out)["figures"]["remaining"] < 0.01
+
+
+def test_plan_says_what_it_would_cost_and_does_nothing(folder, capsys):
+    code, out, _ = run(capsys, *EXPLAIN, "--plan", "--json")
+    assert code == 0
+    facts = json.loads(out)
+    assert facts["rows"] == 90
+    assert facts["model_rows"] == facts["evaluations"] + 90
+    code, out, _ = run(capsys, *EXPLAIN, "--plan")
+    assert out.startswith("90 rows and 3 columns: ")
+    assert "MiB, about " in out
+
+
+@pytest.mark.parametrize("name", ["questions", "explanations", "frameworks"])
+def test_lists(name, capsys):
+    code, out, _ = run(capsys, name)
+    assert code == 0
+    golden(name, out)
+    _, out, _ = run(capsys, name, "--json")
+    assert len(json.loads(out)) == len(getattr(gx, name)()) if name != "frameworks" else 7
+
+
+def test_frameworks_are_compared(folder, capsys):
+    code, out, _ = run(
+        capsys, "frameworks", "compare", *EXPLAIN[1:], "--frameworks", "granite", "repid", "--max-samples", "0", "--json"
+    )
+    assert code == 0
+    assert [line["framework"] for line in json.loads(out)] == ["granite", "repid"]
+
+
+def test_train_on_fits_a_model_and_holds_rows_out(folder, capsys):
+    code, out, err = run(capsys, "explain", "table.csv", "--train-on", "y", "--min-samples-leaf", "10")
+    assert code == 0
+    assert err.startswith("HistGradientBoostingRegressor fitted to 'y' on 67 rows; R² ")
+    assert "23 held-out rows" in " ".join(out.split())
+
+
+def test_train_on_labels_fits_a_classifier_to_text(folder, capsys):
+    table = pd.read_csv("table.csv").assign(weather=["mist", "clear"] * 45)
+    table.assign(y=np.where(table["y"] > 0, "late", "in time")).to_csv("labels.csv", index=False)
+    code, out, err = run(capsys, "explain", "labels.csv", "--train-on", "y")
+    assert code == 0
+    assert err.startswith("HistGradientBoostingClassifier fitted to 'y'")
+    assert "probability of class 'late'" in " ".join(out.split())
+
+
+@pytest.mark.parametrize("ending", ["parquet", "feather", "tsv"])
+def test_other_files_are_read(folder, capsys, ending):
+    table = pd.read_csv("table.csv")
+    if ending == "tsv":
+        table.to_csv("t.tsv", sep="\t", index=False)
+    else:
+        pytest.importorskip("pyarrow")
+        getattr(table, f"to_{ending}")(f"t.{ending}")
+    assert run(capsys, "explain", f"t.{ending}", *EXPLAIN[2:], "--plan")[0] == 0
+
+
+def test_S12_dash_is_standard_input(folder, capsys, monkeypatch):
+    raw = (folder / "table.csv").read_bytes()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(raw)))
+    assert run(capsys, "explain", "-", *EXPLAIN[2:], "--plan")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a,b,a\n1,2,3\n", "'a' more than once on line 1"),
+        ("a,b\n1,2\n1,2,3\n", "3 cells on line 3, and 2 on line 1"),
+        ('a,b\n"1\n",2\n1\n', "1 cells on line 4"),
+        ("", "no header on line 1"),
+        ("a,b\n1,\udcff\n", "not UTF-8 at byte 6"),
+    ],
+)
+def test_S12_broken_tables_are_refused_with_the_line(folder, capsys, text, words):
+    (folder / "bad.csv").write_bytes(text.encode("utf-8", errors="surrogateescape"))
+    code, out, err = run(capsys, "explain", "bad.csv", *EXPLAIN[2:])
+    assert (code, out) == (3, "")
+    assert words in err
+    assert len(err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("path", ["https://example.org/t.csv", "file:///etc/passwd", "absent.csv", "s3://b/t.parquet"])
+def test_S12_addresses_and_absent_files_are_refused(folder, capsys, path):
+    code, _, err = run(capsys, "explain", path, *EXPLAIN[2:])
+    assert code == 3
+    assert "address" in err or "cannot be read" in err
+
+
+def test_S11_a_pickle_is_loaded_only_when_allowed(folder, capsys):
+    class Bomb:
+        def __reduce__(self):
+            return (os.mkdir, ("exploded",))
+
+    (folder / "m.pkl").write_bytes(pickle.dumps(Bomb()))
+    code, _, err = run(capsys, "explain", "table.csv", "--model", "m.pkl")
+    assert code == 4
+    assert "runs whatever code it holds" in err
+    assert not (folder / "exploded").exists()
+    run(capsys, "explain", "table.csv", "--model", "m.pkl", "--allow-pickle")
+    assert (folder / "exploded").exists()  # the warning tells the truth
+
+
+def test_S11_the_help_says_that_a_pickle_runs_code(capsys):
+    with pytest.raises(SystemExit):
+        cli.main(["explain", "--help"])
+    assert "runs whatever code it holds" in " ".join(capsys.readouterr().out.split())
+
+
+def test_S11_a_pickled_model_is_explained_when_allowed(folder, capsys):
+    from sklearn.tree import DecisionTreeRegressor
+
+    table = pd.read_csv("table.csv")
+    model = DecisionTreeRegressor(max_depth=3).fit(table[["a", "b", "c"]], table["y"])
+    (folder / "m.pkl").write_bytes(pickle.dumps(model))
+    assert run(capsys, "explain", "table.csv", "--model", "m.pkl", "--allow-pickle", "--target", "y")[0] == 0
+
+
+@pytest.mark.parametrize("ending", ["json", "ubj", "txt", "cbm", "onnx"])
+def test_S11_models_of_other_libraries_are_read(folder, capsys, ending):
+    table = pd.read_csv("table.csv")
+    X, y = table[["a", "b", "c"]], table["y"]
+    path = f"m.{ending}"
+    if ending in ("json", "ubj"):
+        xgboost = pytest.importorskip("xgboost")
+        xgboost.XGBRegressor(n_estimators=5).fit(X, y).save_model(path)
+    elif ending == "txt":
+        lightgbm = pytest.importorskip("lightgbm")
+        lightgbm.LGBMRegressor(n_estimators=5, verbose=-1).fit(X, y).booster_.save_model(path)
+    elif ending == "cbm":
+        catboost = pytest.importorskip("catboost")
+        options = {"verbose": 0, "allow_writing_files": False}
+        catboost.CatBoostRegressor(iterations=5, **options).fit(X, y).save_model(path)
+    else:
+        pytest.importorskip("onnxruntime")
+        from sklearn.linear_model import LinearRegression
+
+        convert = pytest.importorskip("skl2onnx").to_onnx
+        model = convert(LinearRegression().fit(X, y), X.to_numpy(dtype=np.float32)[:1])
+        (folder / path).write_bytes(model.SerializeToString())
+    code, out, err = run(capsys, "explain", "table.csv", "--model", path, "--target", "y", "--max-samples", "40")
+    assert code == 0, err
+    assert "On these 40 rows ICE and PDP" in out
+
+
+def test_S11_a_skops_file_holds_only_trusted_types(folder, capsys):
+    skops = pytest.importorskip("skops.io")
+    from sklearn.linear_model import LinearRegression
+
+    table = pd.read_csv("table.csv")
+    skops.dump(LinearRegression().fit(table[["a", "b", "c"]], table["y"]), "m.skops")
+    assert run(capsys, "explain", "table.csv", "--model", "m.skops", "--target", "y")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("--model", "m.bin"), 4, "no format that is read here"),
+        (("--model", "absent.onnx"), 4, "there is no file absent.onnx"),
+        (("--model", "broken.ubj"), 4, "xgboost cannot read broken.ubj"),
+        (("--predictor", "own_model"), 2, "is not MODULE:NAME"),
+        (("--predictor", "own_model:absent"), 4, "own_model:absent cannot be loaded"),
+        (("--predictor", "own_model:fails"), 4, "M07"),
+        (("--predictor", "own_model:predict", "--question", "ice-pdf"), 2, "ice-pdp"),
+        (("--predictor", "own_model:predict", "--drop", "absent"), 2, "no column 'absent'"),
+        (("--predictor", "own_model:predict", "--max-depth", "-1"), 2, "max_depth"),
+        (("--predictor", "own_model:predict", "--report", "no/such/folder.html"), 3, "F02"),
+    ],
+)
+def test_S14_every_failure_has_its_exit_code_and_one_sentence(folder, capsys, arguments, code, words):
+    (folder / "m.bin").write_bytes(b"?")
+    (folder / "broken.ubj").write_bytes(b"?")
+    found, out, err = run(capsys, "explain", "table.csv", *arguments)
+    assert (found, out) == (code, "")
+    assert words in err
+    assert "Traceback" not in err
+    found, out, _ = run(capsys, "explain", "table.csv", *arguments, "--json")
+    assert found == code
+    assert json.loads(out)["error"]["code"]
+
+
+def test_S14_too_much_work_is_a_resource_error(folder, capsys):
+    rng = np.random.default_rng(0)
+    pd.DataFrame(rng.normal(size=(9000, 3)), columns=["a", "b", "c"]).to_csv("long.csv", index=False)
+    code, _, err = run(capsys, "explain", "long.csv", "--predictor", "own_model:predict", "--max-samples", "0")
+    assert code == 5
+    assert "max_samples" in err
+
+
+def test_F02_the_report_is_tried_before_the_work(folder, capsys):
+    """A model that fails is never asked."""
+    code, _, err = run(capsys, "explain", "table.csv", "--predictor", "own_model:fails", "--report", "no/such/r.html")
+    assert code == 3
+    assert "F02" in err
+
+
+def test_S04_names_are_escaped_on_the_terminal(folder, capsys):
+    nasty = "a\x1b[31m"
+    table = pd.read_csv("table.csv").rename(columns={"y": nasty})
+    table.to_csv("nasty.csv", index=False)
+    code, out, err = run(capsys, "explain", "nasty.csv", "--predictor", "own_model:predict", "--drop", "absent")
+    assert code == 2
+    assert "\x1b" not in out + err
+    code, out, err = run(capsys, "explain", "nasty.csv", "--predictor", "own_model:predict")
+    assert code == 0
+    assert "\x1b" not in out + err
+
+
+def test_show_refuses_what_is_not_ours(folder, capsys):
+    (folder / "p.json").write_bytes(pickle.dumps({"a": 1}))
+    code, _, err = run(capsys, "show", "p.json")
+    assert code == 3
+    assert "F06" in err
+    assert run(capsys, "show", "absent.json")[0] == 3
+
+
+def test_saved_rules_are_shown_and_applied(folder, capsys):
+    gx.save(gx.Partition.from_rules(["a ≤ 0", "a > 0"]), folder / "rules.json")
+    assert "a ≤ 0" in run(capsys, "show", "rules.json")[1]
+    assert run(capsys, "apply", "rules.json", "table.csv")[1].startswith("row,region\n")
+
+
+def test_R15_R17_no_home_no_terminal_no_cache_and_a_reader_that_leaves(folder):
+    """Exit code 141 and nothing on stderr, in an environment with next to nothing."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    environment = {"PATH": "", "PYTHONDONTWRITEBYTECODE": "1", "HOME": "/nonexistent", "NUMBA_CACHE_DIR": "/nonexistent"}
+    environment |= {key: os.environ[key] for key in ("SYSTEMROOT",) if key in os.environ}
+    command = [sys.executable, "-m", "granite_xai.cli", *EXPLAIN]
+    answer = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, check=False, env=environment)
+    os.close(writer)
+    assert answer.stderr == b""
+    assert answer.returncode == 141
+
+
+def test_S09_files_are_the_same_whatever_the_locale(folder):
+    texts = set()
+    for setting in ({"LC_ALL": "C", "PYTHONUTF8": "0"}, {"LC_ALL": "de_DE.UTF-8"}, {"PYTHONIOENCODING": "cp1252"}):
+        command = [sys.executable, "-m", "granite_xai.cli", *EXPLAIN, "--save", "regions.json", "--report", "r.html"]
+        answer = subprocess.run(command, capture_output=True, check=True, env=os.environ | setting)
+        assert answer.returncode == 0
+        page = (folder / "r.html").read_bytes().partition(b'id="provenance"')[0]
+        texts.add(page)
+    assert len(texts) == 1
+    assert "≤".encode() in page

@@ -1,0 +1,443 @@
+"""Interrupts, lost workers, forks, threads, bare environments (R), and limits that hold before any work (D33)."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.ensemble import RandomForestRegressor
+
+import granite_xai as gx
+from granite_xai.errors import ResourceError
+from granite_xai.resources import map_blocks
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(90, 3))
+
+POSIX = pytest.mark.skipif(os.name != "posix", reason="signals and forks as POSIX has them")
+
+
+def product(X):
+    return X[:, 0] * np.sign(X[:, 1]) + 0.1 * X[:, 2] * X[:, 0]
+
+
+# R01: an interrupt -----------------------------------------------------------------------------------------------------
+
+SETTING = """
+    import json, sys, threading, time
+    import joblib
+    import numpy as np
+    import granite_xai as gx
+    from granite_xai.partition import tree
+
+    X = np.random.default_rng(0).normal(size=(90, 3))
+    slow = threading.Event()
+
+    def model(X):
+        if slow.is_set() and where == "model":
+            print("ready", flush=True)
+            time.sleep(30)
+        return X[:, 0] * np.sign(X[:, 1])
+
+    score = tree._score
+    def patient(*arguments):
+        print("ready", flush=True)
+        time.sleep(0.3)
+        return score(*arguments)
+
+    where, previous = sys.argv[1], sys.argv[2] == "fitted"
+    tree.BLOCK = 90  # one candidate a block: a long search
+    g = gx.Granite(model, n_jobs=1 if where == "search" else 2)
+    before = g.fit(X).partition_ if previous else None
+    slow.set()
+    tree._score = score if where == "model" else patient
+    try:
+        if where == "processes":
+            with joblib.parallel_config("loky"):
+                g.fit(X)
+        else:
+            g.fit(X)
+    except KeyboardInterrupt:
+        answer = {"kept": getattr(g, "partition_", None) is before, "fitted": hasattr(g, "diagnostics_")}
+        print(json.dumps({**answer, "threads": threading.active_count()}), flush=True)
+"""
+
+
+def bare(tmp_path, **others):
+    """The least a process needs, with folders of its own for whatever it writes."""
+    known = {name: os.environ[name] for name in ("PATH", "SYSTEMROOT", "LD_LIBRARY_PATH") if name in os.environ}
+    places = dict.fromkeys(("TMPDIR", "JOBLIB_TEMP_FOLDER"), str(tmp_path))
+    return {**known, **places, "OMP_NUM_THREADS": "1", **others}
+
+
+def alive(group):
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def eventually(condition, seconds=10.0):
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.05)
+    return condition()
+
+
+@POSIX
+@pytest.mark.parametrize("previous", ["fitted", "not fitted"])
+@pytest.mark.parametrize("where", ["model", "search", "threads", "processes"])
+def test_R01_an_interrupt_leaves_the_old_fit_or_none_and_nothing_else(where, previous, tmp_path):
+    if (where, previous) == ("processes", "not fitted"):
+        pytest.skip("the other three say it already, and processes are slow to start")
+    command = [sys.executable, "-c", textwrap.dedent(SETTING), where, previous]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, env=bare(tmp_path), start_new_session=True, cwd=tmp_path
+    )
+    try:
+        assert process.stdout.readline() == "ready\n"
+        begin = time.monotonic()
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does: workers get it too
+        lines = process.stdout.read().splitlines()
+        assert process.wait(20) == 0
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+    seconds = time.monotonic() - begin
+    answer = json.loads(lines[-1])
+    assert answer["kept"]
+    assert answer["fitted"] == (previous == "fitted")
+    assert where == "processes" or answer["threads"] == 1
+    assert seconds < (6.0 if where == "processes" else 2.0)
+    assert eventually(lambda: not alive(process.pid))
+    assert eventually(lambda: not list(tmp_path.iterdir()))
+
+
+def test_R01_an_interrupt_cancels_the_blocks_that_wait():
+    """One block is interrupted; of the others only those that run already are finished."""
+    done = []
+
+    def work(task):
+        if task == 0:
+            raise KeyboardInterrupt
+        time.sleep(0.05)
+        done.append(task)
+
+    with pytest.raises(KeyboardInterrupt):
+        map_blocks(work, range(200), n_jobs=2)
+    assert len(done) < 100 or joblib.cpu_count() == 1
+
+
+# R03: a killed worker ----------------------------------------------------------------------------------------------------
+
+
+class Deadly:
+    """Squares numbers; the process that meets the fatal one is killed so many times."""
+
+    def __init__(self, folder, fatal, times):
+        self.folder, self.fatal, self.times = folder, fatal, times
+
+    def __call__(self, task):
+        if task == self.fatal:
+            deaths = len(list(self.folder.iterdir()))
+            if deaths < self.times:
+                (self.folder / str(deaths)).touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+        return task * task
+
+
+@pytest.fixture
+def two_processes():
+    from joblib.externals.loky import get_reusable_executor
+
+    if joblib.cpu_count() == 1:
+        pytest.skip("one processor: nothing is sent to workers")
+    with joblib.parallel_config("loky", n_jobs=2):
+        yield
+    get_reusable_executor().shutdown(wait=True, kill_workers=True)
+
+
+@POSIX
+def test_R03_the_work_of_a_killed_worker_is_done_once_more(tmp_path, two_processes):
+    assert map_blocks(Deadly(tmp_path, 5, 1), range(8)) == [task * task for task in range(8)]
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+@POSIX
+def test_R03_a_second_loss_is_an_error_that_names_the_block(tmp_path, two_processes):
+    with pytest.raises(ResourceError, match=r"R03: .*block without a result is \d of 8") as caught:
+        map_blocks(Deadly(tmp_path, 5, 2), range(8))
+    assert (caught.value.code, caught.value.argument) == ("R03", "n_jobs")
+    assert "n_jobs=1" in caught.value.hint
+    assert map_blocks(abs, [-1, -2]) == [1, 2]  # the next call has living workers again
+
+
+def test_R03_an_error_of_the_work_itself_is_not_a_loss(two_processes):
+    with pytest.raises(ZeroDivisionError):
+        map_blocks((1).__floordiv__, [1, 0, 1])
+
+
+def test_R03_blocks_that_write_into_one_array_never_go_to_processes(monkeypatch, two_processes):
+    """What a process writes stays in the process: the sums of trees would come back as zeros."""
+    from granite_xai.recombined.blocks import in_blocks
+
+    found = np.zeros(8)
+
+    def write(start):
+        found[start] = start + 1
+
+    in_blocks(write, range(8), None)
+    np.testing.assert_array_equal(found, np.arange(1, 9))
+
+
+# R12: forks and daemons ---------------------------------------------------------------------------------------------------
+
+FORKS = """
+    import json, multiprocessing, os, threading, warnings
+    import numpy as np
+    import granite_xai as gx
+    gx.Granite, gx.load
+    at_import = threading.active_count()
+
+    X = np.random.default_rng(0).normal(size=(90, 3))
+    warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 dislikes forks of programs with threads
+
+    def fit(end=None):
+        g = gx.Granite(lambda X: X[:, 0] * np.sign(X[:, 1]), n_jobs=2).fit(X)
+        text = json.dumps(g.partition_.to_dict())
+        end.send(text) if end else None
+        return text
+
+    mine = fit()
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.write(write, fit().encode())
+        os._exit(0)
+    os.close(write)
+    with os.fdopen(read) as stream:
+        forked = stream.read()
+    os.waitpid(child, 0)
+
+    context = multiprocessing.get_context("fork")
+    here, there = context.Pipe()
+    daemon = context.Process(target=fit, args=(there,), daemon=True)
+    daemon.start()
+    in_daemon = here.recv() if here.poll(60) else None
+    daemon.join(60)
+    print(json.dumps({"at_import": at_import, "forked": forked == mine, "daemon": in_daemon == mine}))
+"""
+
+
+def run(script, tmp_path, **options):
+    command = [sys.executable, "-c", textwrap.dedent(script)]
+    settings = {"env": bare(tmp_path), "cwd": tmp_path, "stdin": subprocess.DEVNULL, "timeout": 120, **options}
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, **settings)
+    assert ended.returncode == 0, ended.stderr
+    return ended
+
+
+@POSIX
+def test_R12_forks_and_daemons_fit_as_their_parent_does(tmp_path):
+    answer = json.loads(run(FORKS, tmp_path).stdout)
+    assert answer == {"at_import": 1, "forked": True, "daemon": True}
+
+
+# R13: threads that share a fit ----------------------------------------------------------------------------------------------
+
+MODELS = {
+    "a function": product,
+    "a forest": RandomForestRegressor(5, max_depth=4, random_state=0).fit(X, product(X)),
+}
+
+
+def answers(g):
+    explanation, evaluation = g.explain(X[::2]), g.evaluate(X[::2])
+    arrays = [g.apply(X), g.predict(X), g.predict(X + 0.01, exact=True), evaluation.disagreements]
+    arrays += [[evaluation.remaining, evaluation.global_disagreement]]
+    arrays += [explanation.of(name) for name in explanation.names]
+    return [np.asarray(array, dtype=float).tobytes() for array in arrays]
+
+
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+def test_R13_sixteen_threads_get_the_same_answers_from_one_fit(model):
+    g = gx.Granite(model, "shap-pdp").fit(X)
+    before = {name: id(value) for name, value in vars(g).items()}
+    stored = json.dumps([g.partition_.to_dict(), g.diagnostics_], default=str)
+    expected = answers(g)
+    start, found = threading.Barrier(16), []
+
+    def ask():
+        start.wait()
+        found.append(answers(g))
+
+    threads = [threading.Thread(target=ask) for _ in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [expected] * 16
+    assert {name: id(value) for name, value in vars(g).items()} == before
+    assert json.dumps([g.partition_.to_dict(), g.diagnostics_], default=str) == stored
+
+
+def test_R13_M16_threads_never_call_the_model_at_the_same_time():
+    inside = threading.Lock()
+
+    def jealous(X):
+        assert inside.acquire(blocking=False), "two calls at once"
+        time.sleep(0.001)
+        inside.release()
+        return product(X)
+
+    g = gx.Granite(jealous, n_jobs=2).fit(X)
+    failed = []
+
+    def ask():
+        try:
+            g.explain(X[:20])
+        except Exception as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failed
+
+
+# R15: next to nothing around us ----------------------------------------------------------------------------------------------
+
+BARE = """
+    import os, sys
+    assert "HOME" not in os.environ
+    os.path.expanduser = None  # nobody may ask for a home folder
+    import numpy as np
+    import granite_xai as gx
+
+    X = np.random.default_rng(0).normal(size=(90, 3))
+    g = gx.Granite(lambda X: X[:, 0] * np.sign(X[:, 1]), resources=gx.Resources(progress=CHOICE), n_jobs=2).fit(X)
+    sys.exit(0 if len(g.partition_) == 2 and not os.listdir(".") else 3)
+"""
+
+
+@POSIX
+def test_R15_no_home_no_terminal_and_nothing_written(tmp_path):
+    script = BARE.replace("CHOICE", '"auto"').replace(
+        "    os.path.expanduser = None  # nobody may ask", "    # nobody asks"
+    )
+    ended = run(script, tmp_path)
+    assert (ended.stdout, ended.stderr) == ("", "")
+
+
+@POSIX
+def test_R15_no_standard_streams_at_all(tmp_path):
+    """A service without descriptors 0 to 2: `sys.stderr` is None."""
+    script = textwrap.dedent(BARE.replace("CHOICE", '"auto"')).replace("os.path.expanduser = None", "pass")
+    closed = "import os; [os.close(n) for n in (0, 1, 2)]; os.execv(sys.executable, [sys.executable, '-c', SCRIPT])"
+    command = f"import sys; SCRIPT = {script!r}; {closed}"
+    ended = subprocess.run([sys.executable, "-c", command], env=bare(tmp_path), cwd=tmp_path, timeout=120, check=False)
+    assert ended.returncode == 0
+
+
+def test_R15_without_a_folder_for_machine_code_it_is_compiled_all_the_same(monkeypatch):
+    caching = pytest.importorskip("numba.core.caching")
+    from granite_xai.kernels.build import compiled
+
+    def fill(values, number):
+        for i in range(len(values)):
+            values[i] = number
+
+    monkeypatch.setattr(caching.CacheImpl, "_locator_classes", [])
+    values = np.zeros(3)
+    compiled.__wrapped__(fill)(values, 2.0)
+    np.testing.assert_array_equal(values, [2.0, 2.0, 2.0])
+
+
+# D33 and M13: limits ---------------------------------------------------------------------------------------------------------
+
+
+class Counting:
+    def __init__(self):
+        self.rows = 0
+
+    def predict(self, X):
+        self.rows += len(X)
+        return product(X)
+
+
+REMEDIES = ("max_samples=", "features=", "max_grid=")
+
+
+@pytest.mark.parametrize("question", ["ice-pdp", "shap-pdp", "cfi-pfi", "sobol"])
+def test_D33_too_little_memory_is_refused_before_the_model_is_asked(question):
+    model = Counting()
+    y = product(X)
+    with pytest.raises(ResourceError, match="need [0-9.,]+ (bytes|MiB); memory_limit allows 50,000 bytes") as caught:
+        gx.Granite(model, question, resources=gx.Resources(memory_limit=50_000)).fit(X, y)
+    assert (caught.value.code, caught.value.argument) == ("D33", "resources")
+    assert all(remedy in caught.value.hint for remedy in REMEDIES)
+    assert model.rows == 0
+
+
+def test_D33_the_limit_that_the_error_names_is_enough():
+    with pytest.raises(ResourceError) as caught:
+        gx.Granite(product, resources=gx.Resources(memory_limit=50_000)).fit(X)
+    limit = int(caught.value.hint.rpartition("memory_limit=")[2].rstrip(")."))
+    gx.Granite(product, resources=gx.Resources(memory_limit=limit)).fit(X)
+
+
+def test_D33_many_rows_and_many_columns_are_refused_at_once():
+    for shape in ((30_000, 3), (60, 1500)):
+        model, begin = Counting(), time.monotonic()
+        table = rng.normal(size=shape)
+        with pytest.raises(ResourceError, match="D33"):
+            gx.Granite(model, resources=gx.Resources(memory_limit=2**24)).fit(table)
+        assert model.rows == 0
+        assert time.monotonic() - begin < 5
+
+
+def test_M13_a_plan_over_the_limit_ends_after_the_probe():
+    model = Counting()
+    with pytest.raises(ResourceError, match="the plan sends [0-9,]+ rows to the model, about .* s of") as caught:
+        gx.Granite(model, resources=gx.Resources(max_evaluations=1000)).fit(X)
+    assert (caught.value.code, caught.value.argument) == ("M13", "resources")
+    assert all(remedy in caught.value.hint for remedy in REMEDIES)
+    assert model.rows <= 5 * 64
+
+
+def test_M15_no_call_of_a_fit_is_larger_than_the_batch_size():
+    sizes = []
+
+    def fixed(X):
+        sizes.append(len(X))
+        return product(X)
+
+    g = gx.Granite(fixed, resources=gx.Resources(batch_size=32)).fit(X)
+    g.evaluate(X)
+    g.explain(X)
+    assert max(sizes) == 32
+    assert g.partition_.to_dict() == gx.Granite(product).fit(X).partition_.to_dict()
+
+
+def test_M16_the_search_uses_threads_and_the_model_the_callers():
+    """Jobs serve our own products; a model that may be called from one thread only is safe."""
+    callers = set()
+
+    def noting(X):
+        callers.add(threading.get_ident())
+        return product(X)
+
+    gx.Granite(noting, n_jobs=2).fit(X)
+    assert callers == {threading.get_ident()}
