@@ -9,6 +9,7 @@ import pickle
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -22,7 +23,7 @@ MODULE = """
 import numpy as np
 
 def predict(X):
-    return np.asarray(X["a"]) * np.where(np.asarray(X["b"]) > 0, 1.0, -1.0) + 0.25 * np.asarray(X["c"])
+    return np.asarray(X["a"]) * np.where(np.asarray(X["b"]) > 0, 1.0, -1.0) + 0.25 * np.asarray(X["c"] * X["a"])
 
 def fails(X):
     raise RuntimeError("no power")
@@ -94,7 +95,7 @@ def test_saved_regions_are_applied_evaluated_and_shown(folder, capsys):
 def test_explain_as_json_is_the_story(folder, capsys):
     code, out, _ = run(capsys, *EXPLAIN, "--json")
     assert code == 0
-    assert json.loads(out)["figures"]["remaining"] < 0.01
+    assert json.loads(out)["figures"]["remaining"] < 0.2
 
 
 def test_plan_says_what_it_would_cost_and_does_nothing(folder, capsys):
@@ -119,7 +120,16 @@ def test_lists(name, capsys):
 
 def test_frameworks_are_compared(folder, capsys):
     code, out, _ = run(
-        capsys, "frameworks", "compare", *EXPLAIN[1:], "--frameworks", "granite", "repid", "--max-samples", "0", "--json"
+        capsys,
+        "frameworks",
+        "compare",
+        *EXPLAIN[1:],
+        "--frameworks",
+        "granite",
+        "repid",
+        "--max-samples",
+        "0",
+        "--json",
     )
     assert code == 0
     assert [line["framework"] for line in json.loads(out)] == ["granite", "repid"]
@@ -239,13 +249,24 @@ def test_S11_models_of_other_libraries_are_read(folder, capsys, ending):
     assert "On these 40 rows ICE and PDP" in out
 
 
-def test_S11_a_skops_file_holds_only_trusted_types(folder, capsys):
-    skops = pytest.importorskip("skops.io")
-    from sklearn.linear_model import LinearRegression
+def test_S11_a_skops_file_holds_only_named_types(folder, capsys, monkeypatch):
+    """With a stand-in for skops, which few have: unknown types are refused by name unless they are named as trusted."""
+    loaded = []
 
-    table = pd.read_csv("table.csv")
-    skops.dump(LinearRegression().fit(table[["a", "b", "c"]], table["y"]), "m.skops")
-    assert run(capsys, "explain", "table.csv", "--model", "m.skops", "--target", "y")[0] == 0
+    def load(path, trusted):
+        loaded.append(trusted)
+        return lambda X: np.asarray(X["a"])
+
+    stand_in = SimpleNamespace(get_untrusted_types=lambda file: ["own.Type"], load=load)
+    monkeypatch.setitem(sys.modules, "skops", SimpleNamespace(io=stand_in))
+    monkeypatch.setitem(sys.modules, "skops.io", stand_in)
+    (folder / "m.skops").write_bytes(b"?")
+    code, _, err = run(capsys, "explain", "table.csv", "--model", "m.skops", "--target", "y")
+    assert (code, loaded) == (4, [])
+    assert "own.Type" in err
+    command = ("explain", "table.csv", "--model", "m.skops", "--target", "y", "--trust", "own.Type")
+    assert run(capsys, *command)[0] == 0
+    assert loaded == [["own.Type"]]
 
 
 @pytest.mark.parametrize(
@@ -320,7 +341,12 @@ def test_R15_R17_no_home_no_terminal_no_cache_and_a_reader_that_leaves(folder):
     """Exit code 141 and nothing on stderr, in an environment with next to nothing."""
     reader, writer = os.pipe()
     os.close(reader)
-    environment = {"PATH": "", "PYTHONDONTWRITEBYTECODE": "1", "HOME": "/nonexistent", "NUMBA_CACHE_DIR": "/nonexistent"}
+    environment = {
+        "PATH": "",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "HOME": "/nonexistent",
+        "NUMBA_CACHE_DIR": "/nonexistent",
+    }
     environment |= {key: os.environ[key] for key in ("SYSTEMROOT",) if key in os.environ}
     command = [sys.executable, "-m", "granite_xai.cli", *EXPLAIN]
     answer = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, check=False, env=environment)
@@ -331,7 +357,7 @@ def test_R15_R17_no_home_no_terminal_no_cache_and_a_reader_that_leaves(folder):
 
 def test_S09_files_are_the_same_whatever_the_locale(folder):
     texts = set()
-    for setting in ({"LC_ALL": "C", "PYTHONUTF8": "0"}, {"LC_ALL": "de_DE.UTF-8"}, {"PYTHONIOENCODING": "cp1252"}):
+    for setting in ({"LC_ALL": "C", "PYTHONUTF8": "0"}, {"LC_ALL": "de_DE.UTF-8", "PYTHONIOENCODING": "cp1252"}):
         command = [sys.executable, "-m", "granite_xai.cli", *EXPLAIN, "--save", "regions.json", "--report", "r.html"]
         answer = subprocess.run(command, capture_output=True, check=True, env=os.environ | setting)
         assert answer.returncode == 0

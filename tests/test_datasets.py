@@ -125,10 +125,10 @@ def test_without_any_source_the_error_says_what_to_do(no_source):
 
 
 def test_the_toy_of_figure_one_follows_its_distribution():
-    """X2 and X3 are signs, X4 is centred at X3, X1 at 0."""
+    """x2 and x3 are signs, x4 is centred at x3, x1 at 0."""
     toy = datasets.make_toy(n=20_000)
     x1, x2, x3, x4 = toy.X.to_numpy().T
-    assert list(toy.X) == ["X1", "X2", "X3", "X4"]
+    assert list(toy.X) == ["x1", "x2", "x3", "x4"]
     assert set(x2) == set(x3) == {-1.0, 1.0}
     assert abs(np.corrcoef([x1, x2, x3])[np.triu_indices(3, 1)]).max() < 0.03
     assert x4[x3 > 0].mean() == pytest.approx(1, abs=0.05)

@@ -13,9 +13,17 @@ rng = np.random.default_rng(0)
 X = np.column_stack([rng.normal(size=90), rng.integers(0, 5, 90), rng.choice([0.0, 1.0], 90)])
 Y = X[:, 0] * (X[:, 2] - 0.5) + 0.3 * X[:, 1] * X[:, 0] + 0.1 * rng.normal(size=90)
 NEW = X[::2] + 0.05
-# Cuts enough for two blocks of candidates at the root, so that two jobs have something to share.
+# Cuts enough for several blocks of candidates at the root, so that two jobs have something to share.
 OPTIONS = {"min_samples_leaf": 5, "alpha": 0.01, "max_depth": 2, "max_candidates": 100}
 SCALARS = ("disagreement_", "remaining_", "fidelity_", "global_fidelity_")
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch):
+    """Blocks of 45 candidates at the root: tables of tests would fit into one, which nobody shares."""
+    from granite_xai.partition import tree
+
+    monkeypatch.setattr(tree, "BLOCK", 2**12)
 
 
 def model(X):
@@ -65,6 +73,35 @@ def test_N04_bitwise_equal_inside_joblibs_context():
         assert answers(fitted("ice-pdp")) == first
 
 
+@pytest.fixture
+def processes():
+    """joblib's processes, which are ended again afterwards."""
+    from joblib import cpu_count, parallel_config
+    from joblib.externals.loky import get_reusable_executor
+
+    if cpu_count() == 1:
+        pytest.skip("one processor: nothing is sent to processes")
+    with parallel_config("loky", n_jobs=2):
+        yield
+    get_reusable_executor().shutdown(wait=True, kill_workers=True)
+
+
+def test_N04_bitwise_equal_in_processes(processes, monkeypatch):
+    """Blocks are sent to other processes, small arrays as bytes and large ones as files; the results are the same."""
+    from granite_xai.resources import threads
+
+    sent = []
+    monkeypatch.setattr(threads, "_collect", lambda *rest, collect=threads._collect: (sent.append(1), collect(*rest)))
+    for question in ("ice-pdp", "cshap-shap", "sobol", "cfi-pfi", "ale"):
+        first = answers(fitted(question, n_jobs=1))
+        assert answers(fitted(question, n_jobs=2)) == first
+        assert answers(fitted(question)) == first
+    large = rng.normal(size=(420, 3))  # matrices beyond the megabyte from which joblib sends files
+    trees = [gx.Granite(model, max_depth=2, n_jobs=jobs).fit(large) for jobs in (1, None)]
+    assert trees[0].partition_.to_dict() == trees[1].partition_.to_dict()
+    assert sent
+
+
 def shape(partition):
     return [(str(region.rule), region.n_samples, region.stop_reason) for region in partition]
 
@@ -97,14 +134,14 @@ def test_N04_there_are_several_blocks_and_the_smallest_limit_changes_them(monkey
 
     def sizes(limit):
         seen = []
-        memberships = tree.memberships
+        score = tree._score
 
-        def spy(block, *rest):
-            seen.append(len(block))
-            return memberships(block, *rest)
+        def spy(*arguments):
+            seen.append(len(arguments[-1]))
+            return score(*arguments)
 
         with monkeypatch.context() as patch:
-            patch.setattr(tree, "memberships", spy)
+            patch.setattr(tree, "_score", spy)
             fitted("ice-pdp", resources=gx.Resources(memory_limit=limit))
         return seen
 

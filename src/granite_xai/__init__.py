@@ -23,7 +23,7 @@ Whatever is wrong with data or model ends in a `GraniteError` that names argumen
 >>> toy = gx.datasets.make_toy()
 >>> g = gx.Granite(toy.model, "ice-pdp").fit(toy.X)
 >>> [str(region.rule) for region in g.partition_]
-['X2 ≤ 0', 'X2 > 0']
+['x2 ≤ 0', 'x2 > 0']
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from granite_xai.options import choose
 from granite_xai.recombined.evaluations import Evaluations
 from granite_xai.recombined.routes import find_route
 from granite_xai.reference import fit_reference
-from granite_xai.requests import evaluate, request
+from granite_xai.requests import coordinates_of, evaluate, request
 from granite_xai.resources import Resources, one_blas_thread
 from granite_xai.targets import read_rows, read_target
 from granite_xai.typing import FloatArray, IntArray, Terms
@@ -159,14 +159,17 @@ class Explainer:
         effect = self.effect(everyone, predictor, limits, random_state)
         reference = fit_reference(effect.readings(), effect.changes(), everyone, np.ones(everyone.n_rows), random_state)
         table = everyone.take(chosen)
+        asked = request(table, [effect])
         evaluations, _ = evaluate(
             predictor,
             table,
-            request(table, [effect]),
+            asked,
             reference,
             weights=np.ones(len(chosen)),
             y=None if target is None else target[chosen],
             resources=limits,
+            # Ranks, like bins, are those among all rows.
+            coordinates=coordinates_of(everyone).restrict(chosen) if asked.by_region else None,
         )
         with one_blas_thread():
             part = regional_part(0, self.name or "first", effect, evaluations, chosen)

@@ -27,7 +27,7 @@ from granite_xai.noise import (
 from granite_xai.objective import Objective, Shares, shares
 from granite_xai.operators.behavior import Risk, Sensitivity
 from granite_xai.operators.influence import Interactions, Layout
-from granite_xai.operators.interaction import Additive, Whole
+from granite_xai.operators.interaction import Additive
 from granite_xai.partition.nodes import Leaf
 from granite_xai.partition.problem import Found, Problem
 from granite_xai.partition.regions import Partition
@@ -221,7 +221,7 @@ def _floor(comparison: Comparison, evaluations: Evaluations, error: float) -> fl
     else:
         error = local_error(error)
     layout = comparison.first.layout
-    order = 1 if isinstance(comparison.question.first.interaction, Whole | Additive) else layout.order
+    order = _order([comparison])
     total = floor(len(layout.sets), comparison.loss, order, error)
     for effect in (comparison.first, comparison.second):
         if effect.draws:

@@ -18,7 +18,7 @@ the columns that rules may not use.
 
 >>> import granite_xai as gx
 >>> toy = gx.datasets.make_toy()
->>> mine = gx.partitioners.Given(["X2 ≤ 0", "X2 > 0"])
+>>> mine = gx.partitioners.Given(["x2 ≤ 0", "x2 > 0"])
 >>> bool(gx.Granite(toy.model, partitioner=mine).fit(toy.X).remaining_ < 1e-12)
 True
 """

@@ -115,6 +115,7 @@ def evaluate(
     seconds_per_row: float | None = None,
     n_jobs: int | None = None,
     diagnostics: Diagnostics | None = None,
+    coordinates: Coordinates | None = None,
 ) -> tuple[Evaluations, Extent]:
     """Evaluate every planned row once, after checking that the plan fits the limits."""
     route = find_route(predictor, table, diagnostics).for_plans(asked.kept, asked.streamed)
@@ -157,7 +158,7 @@ def evaluate(
             changes={i: _changes(predictor, table, reference.steps.get(i), i, extent) for i in asked.changes},
             errors={term: spread.errors(terms) for term, terms in asked.draws.items()},
             everything=everything,
-            coordinates=_coordinates(table) if asked.by_region else None,
+            coordinates=(coordinates or coordinates_of(table)) if asked.by_region else None,
         ),
         extent,
     )
@@ -208,7 +209,7 @@ def _changes(
     return changes, intervals
 
 
-def _coordinates(table: Table) -> Coordinates:
+def coordinates_of(table: Table) -> Coordinates:
     """Mid-ranks of ordered columns as shares of the rows, codes of the others."""
     ordered = [column for column in table.columns if column.kind not in ("nominal", "boolean")]
     ranks = np.full((len(ordered), table.n_rows), np.nan)

@@ -38,12 +38,12 @@ def test_thin_lines_and_the_thick_one_are_those_of_the_frame(bike):
 
 def test_the_effects_of_the_rows_lie_on_the_lines(toy, grown):
     """A curve passes through the full effect of its row, the thick line through every pure effect."""
-    lines = gx.EffectDisplay.from_estimator(grown, toy.X, features=["X1"], points=1000).frame()
-    values = grown.explain(toy.X).frame().query("set == 'X1'")
+    lines = gx.EffectDisplay.from_estimator(grown, toy.X, features=["x1"], points=1000).frame()
+    values = grown.explain(toy.X).frame().query("set == 'x1'")
     for region in range(len(grown.partition_)):
         here, pure = of_region(lines, region), values.query("explanation == 'pdp' and region == @region")
         line = here[here["explanation"] == "pdp"]
-        own = toy.X["X1"].to_numpy()[pure["row"].to_numpy(int)]
+        own = toy.X["x1"].to_numpy()[pure["row"].to_numpy(int)]
         np.testing.assert_allclose(np.interp(own, line["x"], line["value"]), pure["value"], atol=1e-12)
         full = values.query("explanation == 'ice' and region == @region")["value"].to_numpy()
         curves = [curve for _, curve in here[here["shape"] == "curve"].groupby("curve")]
@@ -53,7 +53,7 @@ def test_the_effects_of_the_rows_lie_on_the_lines(toy, grown):
 
 
 def test_disagreement_in_the_corner_vanishes_where_the_explanations_agree(toy, grown):
-    display = gx.EffectDisplay.from_estimator(grown, toy.X, features=["X1"])
+    display = gx.EffectDisplay.from_estimator(grown, toy.X, features=["x1"])
     corner = display.frame().query("explanation == 'disagreement'")["value"].to_numpy()
     np.testing.assert_allclose(corner, [1.0, 0.0, 0.0], atol=1e-12)
 

@@ -20,7 +20,7 @@ DISPLAYS = {
 }
 
 
-@pytest.fixture(params=DISPLAYS)
+@pytest.fixture(params=DISPLAYS, scope="module")
 def made(request, bike):
     kind, options, look = DISPLAYS[request.param]
     return kind.from_estimator(bike, bike.rows, **options), look

@@ -58,9 +58,12 @@ def drawn(displays):
 def test_every_question_can_be_shown(bike, question):
     X, y = bike.rows[:60], bike.y[:60]
     g = gx.Granite(bike.model, question, max_depth=1, min_samples_leaf=15).fit(X, y)
-    effect, importance, network, tree = all_displays(g, X, y)
+    effect = gx.EffectDisplay.from_estimator(g, X, max_features=1, max_curves=5)
+    importance = gx.ImportanceDisplay.from_estimator(g, X, y)
+    pairs = gx.InteractionDisplay.from_estimator(g, X, y, features=["hr", "workingday"]).frame()
+    tree = gx.PartitionDisplay.from_estimator(g, X, y)
     drawn([effect, importance])
-    assert len(network.frame()) >= 4
+    assert np.isfinite(pairs["value"]).all()
     own = gx.questions()[question]
     sides = {own.first.name, own.second.name}
     local = own.behavior.key == "local" and question != "coe"
@@ -278,3 +281,21 @@ def test_words_are_harmless_and_short(name):
 def test_long_names_that_differ_at_the_end_stay_different():
     names = ["n" * 70 + "1", "n" * 70 + "2", "n" * 40 + "a" + "n" * 40, "n" * 40 + "b" + "n" * 40]
     assert len(set(told_apart(names))) == 4
+
+
+def test_a_loaded_estimator_is_shown_like_the_saved_one(grown, toy, tmp_path):
+    gx.save(grown, tmp_path / "g.json")
+    loaded = gx.load(tmp_path / "g.json", model=toy.model)
+    for kind in (gx.EffectDisplay, gx.ImportanceDisplay, gx.InteractionDisplay):
+        pd.testing.assert_frame_equal(*(kind.from_estimator(g, toy.X).frame() for g in (grown, loaded)))
+    pd.testing.assert_frame_equal(*(gx.PartitionDisplay.from_estimator(g).frame() for g in (grown, loaded)))
+
+
+def test_the_mean_of_points_is_taken_at_each_of_few_values(bike):
+    """Averaged over tenths, a peak at one hour would seem to be lower than in the PDP."""
+    lines = gx.EffectDisplay.from_estimator(bike, bike.rows, features=["hr"], explanations="shap").frame()
+    everywhere = lines[lines["region"].isna()]
+    points, line = (everywhere[everywhere["shape"] == shape] for shape in ("points", "line"))
+    means = points.groupby("x")["value"].mean()
+    np.testing.assert_allclose(line["x"], means.index)
+    np.testing.assert_allclose(line["value"], means, atol=1e-12)

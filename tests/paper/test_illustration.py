@@ -1,6 +1,6 @@
 """The illustration: the toy of Figure 1, its table as corrected, its splits, and its four panels as numbers.
 
-``F = 3 X1 X2 + X3 + 2 X4`` with X1 standard normal, X2 and X3 fair signs, X4 normal around X3. Two exact samples
+``F = 3 x1 x2 + x3 + 2 x4`` with x1 standard normal, x2 and x3 fair signs, x4 normal around x3. Two exact samples
 stand in for the distribution: a lattice with whole counts, on which every conditional mean is exact, and a lattice
 with weights, on which the integrals of the normal density are exact to many digits.
 """
@@ -23,7 +23,7 @@ from paper.games import Array, close, effects
 pytestmark = pytest.mark.filterwarnings("ignore::granite_xai.errors.BinWarning")
 
 EXACT = Conditional("exact")
-NAMES = ["X1", "X2", "X3", "X4"]
+NAMES = ["x1", "x2", "x3", "x4"]
 SIGNS = (-1.0, 1.0)
 
 
@@ -33,7 +33,7 @@ def model(X: Any) -> Array:
 
 
 def lattice() -> Array:
-    """Equal rows: X1 symmetric, (X1, X2) independent of (X3, X4), the mean of X4 given X3 exactly X3."""
+    """Equal rows: x1 symmetric, (x1, x2) independent of (x3, x4), the mean of x4 given x3 exactly x3."""
     steps = np.arange(-4, 5) / 2
     noise = np.repeat(steps, np.rint(8 * np.exp(-(steps**2) / 2)).astype(int))
     return np.array(
@@ -43,7 +43,7 @@ def lattice() -> Array:
 
 X = lattice()
 MEANS = {x4: float(X[X[:, 3] == x4, 2].mean()) for x4 in np.unique(X[:, 3])}
-MU = np.array([MEANS[x4] for x4 in X[:, 3]])  # E[X3 | X4 = x4] on the lattice
+MU = np.array([MEANS[x4] for x4 in X[:, 3]])  # E[x3 | x4 = x4] on the lattice
 
 # ------------------------------------------------------------------------------------------ Table of the illustration
 
@@ -57,7 +57,7 @@ REGIONS = {
 
 
 def table_entry(column: int, region: str, masking: str, interaction: str) -> Array:
-    """Table of the illustration; full, conditional, X4 everywhere is ``2 x4 - 2 x3`` (printed: the pure one)."""
+    """Table of the illustration; full, conditional, x4 everywhere is ``2 x4 - 2 x3`` (printed: the pure one)."""
     x1, x2, x3, x4 = X.T
     if column == 0:
         if region.startswith("x2"):
@@ -105,7 +105,7 @@ def test_interactions_are_gone_when_x2_is_split(rows: Array | None) -> None:
 
 def test_the_dependence_is_gone_when_x3_is_split() -> None:
     fitted = gx.Granite(model, gx.question("mplot-pdp", conditional=EXACT)).fit(frame(X))
-    assert [str(region.rule) for region in fitted.partition_] == ["X3 ≤ 0", "X3 > 0"]
+    assert [str(region.rule) for region in fitted.partition_] == ["x3 ≤ 0", "x3 > 0"]
     assert fitted.remaining_ < 1e-12
 
 
@@ -128,10 +128,10 @@ def test_both_are_gone_when_both_are_split(questions: Callable[[Any], Any]) -> N
     both = [gx.question("ice-pdp"), gx.question("mplot-pdp", conditional=EXACT)]
     fitted = gx.Granite(model, questions(both)).fit(frame(X))
     assert sorted(str(region.rule) for region in fitted.partition_) == [
-        "X2 > 0 and X3 > 0",
-        "X2 > 0 and X3 ≤ 0",
-        "X2 ≤ 0 and X3 > 0",
-        "X2 ≤ 0 and X3 ≤ 0",
+        "x2 > 0 and x3 > 0",
+        "x2 > 0 and x3 ≤ 0",
+        "x2 ≤ 0 and x3 > 0",
+        "x2 ≤ 0 and x3 ≤ 0",
     ]
     assert fitted.disagreement_ == 1.0
     assert fitted.remaining_ < 1e-12
@@ -144,11 +144,11 @@ METHODS = {
     "conditional SHAP": (EXACT, "partial"),
     "PredDiff": (EXACT, "full"),
 }
-PANELS = {"globally": (False, False), "by X2": (True, False), "by X3": (False, True), "by both": (True, True)}
+PANELS = {"globally": (False, False), "by x2": (True, False), "by x3": (False, True), "by both": (True, True)}
 
 
 def closed_form(method: str, by2: bool, by3: bool, rows: Array, mu: Array) -> Array:
-    """Effects of X1 to X4 at some rows, within regions of constant X2, X3, or both."""
+    """Effects of x1 to x4 at some rows, within regions of constant x2, x3, or both."""
     x1, x2, x3, x4 = rows.T
     product_term = 3 * x1 * x2
     share = 1.0 if by2 or method == "PredDiff" else 0.5
@@ -169,12 +169,12 @@ FIGURE_1 = {
     ("marginal SHAP", "globally"): [1.197, 1.197, 1.0, 2.333],
     ("conditional SHAP", "globally"): [1.197, 1.197, 1.725, 2.102],
     ("PredDiff", "globally"): [2.394, 2.394, 0.450, 1.596],
-    ("marginal SHAP", "by X2"): [2.394, 0.0, 1.0, 2.333],
-    ("conditional SHAP", "by X2"): [2.394, 0.0, 1.725, 2.102],
-    ("PredDiff", "by X2"): [2.394, 0.0, 0.450, 1.596],
-    ("marginal SHAP", "by X3"): [1.197, 1.197, 0.0, 1.596],
-    ("conditional SHAP", "by X3"): [1.197, 1.197, 0.0, 1.596],
-    ("PredDiff", "by X3"): [2.394, 2.394, 0.0, 1.596],
+    ("marginal SHAP", "by x2"): [2.394, 0.0, 1.0, 2.333],
+    ("conditional SHAP", "by x2"): [2.394, 0.0, 1.725, 2.102],
+    ("PredDiff", "by x2"): [2.394, 0.0, 0.450, 1.596],
+    ("marginal SHAP", "by x3"): [1.197, 1.197, 0.0, 1.596],
+    ("conditional SHAP", "by x3"): [1.197, 1.197, 0.0, 1.596],
+    ("PredDiff", "by x3"): [2.394, 2.394, 0.0, 1.596],
     ("marginal SHAP", "by both"): [2.394, 0.0, 0.0, 1.596],
     ("conditional SHAP", "by both"): [2.394, 0.0, 0.0, 1.596],
     ("PredDiff", "by both"): [2.394, 0.0, 0.0, 1.596],
@@ -189,7 +189,7 @@ def test_figure_1_in_closed_form(method: str, panel: str) -> None:
     means = np.zeros(4)
     for x2, x3 in product(SIGNS, SIGNS):
         rows = np.column_stack([fine, np.full_like(fine, x2), np.full_like(fine, x3), x3 + fine])
-        # X1 enters columns 1 and 2 alone, X4 columns 3 and 4: one grid serves both integrals.
+        # x1 enters columns 1 and 2 alone, x4 columns 3 and 4: one grid serves both integrals.
         effect = closed_form(method, *PANELS[panel], rows, np.tanh(rows[:, 3]))
         means += density @ np.abs(effect) / 4
     assert means == pytest.approx(FIGURE_1[method, panel], abs=6e-4)
@@ -240,7 +240,7 @@ def test_all_three_explanations_agree_in_the_regions_found_for_both() -> None:
 
 
 def weighted_lattice() -> tuple[Array, Array]:
-    """Gauss-Hermite nodes for X1, a fine lattice with normal weights for X4: integrals exact to many digits."""
+    """Gauss-Hermite nodes for x1, a fine lattice with normal weights for x4: integrals exact to many digits."""
     nodes, node_weights = np.polynomial.hermite_e.hermegauss(4)
     places = np.arange(-28, 29) / 4
     rows, weights = [], []
@@ -251,7 +251,7 @@ def weighted_lattice() -> tuple[Array, Array]:
 
 
 def test_disagreements_of_the_distribution_itself_with_weights() -> None:
-    """``ice-pdp``: twice the mean of ``9 x1^2``. ``mplot-pdp``: 4 from X3 and ``E tanh(X4)^2`` from X4."""
+    """``ice-pdp``: twice the mean of ``9 x1^2``. ``mplot-pdp``: 4 from x3 and ``E tanh(x4)^2`` from x4."""
     rows, weights = weighted_lattice()
     mean_tanh = float(np.average(np.tanh(rows[:, 3]) ** 2, weights=weights))
     assert mean_tanh == pytest.approx(1 - FIGURE_1["PredDiff", "globally"][2], abs=6e-4)
@@ -260,7 +260,7 @@ def test_disagreements_of_the_distribution_itself_with_weights() -> None:
     assert interactions.remaining_ < 1e-12
     dependence = gx.Granite(model, gx.question("mplot-pdp", conditional=EXACT)).fit(frame(rows), sample_weight=weights)
     assert dependence.disagreement_ == pytest.approx(4 + mean_tanh, rel=1e-8)
-    assert [str(region.rule) for region in dependence.partition_] == ["X3 ≤ 0", "X3 > 0"]
+    assert [str(region.rule) for region in dependence.partition_] == ["x3 ≤ 0", "x3 > 0"]
     assert dependence.remaining_ < 1e-12
 
 

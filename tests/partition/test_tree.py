@@ -76,10 +76,9 @@ def check(case: Case, question: Any, asked: Any, options: dict[str, Any], grown:
     objective = o.as_objective(asked)
     floors = zip(granite.diagnostics_["noise_floor"].values(), fit.scale.floors, objective.questions, strict=True)
     for found, wanted, question in floors:
-        if question.kind != "coe" or question.first.influence != "interaction":  # which order k this has is still open
-            # From differences of neighbouring predictions: ulps count, and most of all in losses of them.
-            rel = 0.3 if question.first.behavior == "risk" else 1e-4
-            assert found == pytest.approx(wanted, rel=rel, abs=0.0)
+        # From differences of neighbouring predictions: ulps count, and most of all in losses of them.
+        rel = 0.3 if question.first.behavior == "risk" else 1e-4
+        assert found == pytest.approx(wanted, rel=rel, abs=0.0)
     errors = [rounding(case, problem, question) for question in objective.questions]
     scales = zip(errors, fit.scale.divisors, fit.scale.weights, strict=True)
     slack = 1e-10 + max([error / divisor for error, divisor, weight in scales if weight and divisor], default=0.0)

@@ -71,7 +71,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_the_audit_catches_a_wrong_loader_and_the_model_is_asked(fault, monkeypatch):
+def test_M23_the_audit_catches_a_wrong_loader_and_the_model_is_asked(fault, monkeypatch):
     """The fit is then the one of the model as a function, and diagnostics_ say why."""
     spoil, build, data = FAULTS[fault]
     model = build()

@@ -186,7 +186,7 @@ MODELS = {
     "ignore:X does not have valid feature names", "ignore:The argument 'eval_set' is deprecated"
 )
 @pytest.mark.parametrize("name", MODELS)
-def test_trees_give_what_the_model_predicts_on_recombined_rows(name, monkeypatch):
+def test_M23_M24_M25_M26_M29_trees_give_what_the_model_predicts_on_recombined_rows(name, monkeypatch):
     """Every entry of E_S is the prediction of one recombined row: by products, by words of leaves, by the walk."""
     build, data, options = MODELS[name]
     predictor = as_predictor(build(), **options)
@@ -215,7 +215,7 @@ FAMILIES = ("forest", "boosting", "histogram", "xgboost", "lightgbm")
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_rows_on_a_threshold_and_next_to_it_go_the_models_way(name):
+def test_M27_rows_on_a_threshold_and_next_to_it_go_the_models_way(name):
     """Rows are placed on thresholds, one unit in the last place beside them, in double and in single precision."""
     model = MODELS[name][0]()
     predictor = as_predictor(model)
@@ -318,7 +318,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_is_not_read_exactly_is_refused_with_a_reason(name):
+def test_M25_M30_what_is_not_read_exactly_is_refused_with_a_reason(name):
     with pytest.raises(RefusalError) as caught:
         read_ensemble(as_predictor(REFUSED[name]()))
     assert len(caught.value.reason) > 10
@@ -355,7 +355,23 @@ def test_without_the_compiler_deep_forests_stay_with_the_model(monkeypatch):
     assert "cheaper" in few.reason
 
 
-def test_many_values_and_large_trees_keep_their_digits():
+@pytest.mark.parametrize("fast", [False, True])
+def test_M28_trees_of_forty_thousand_nodes_and_of_depth_ninety(fast):
+    """More nodes than 16 bits can count, and a chain deeper than 64 levels."""
+    wide = RNG.normal(size=(20_000, 1))
+    many = DecisionTreeRegressor(random_state=0).fit(wide, RNG.normal(size=20_000))
+    chain = np.arange(100.0)[:, None]
+    deep = DecisionTreeRegressor(random_state=0).fit(chain, 8.0 ** np.arange(100))
+    assert many.tree_.node_count > 2**15
+    assert deep.tree_.max_depth > 64
+    for model, rows in ((many, wide[:40]), (deep, chain[::3])):
+        table = read_table(rows, missing="error")
+        trees = read_ensemble(as_predictor(model)).on(table)
+        found = trees.matrix_of(frozenset({0}), np.arange(len(rows)), fast=fast)
+        np.testing.assert_allclose(found, np.repeat(model.predict(rows)[:, None], len(rows), axis=1), rtol=1e-12)
+
+
+def test_M28_many_values_and_large_trees_keep_their_digits():
     """More values than one anchor of the running sums, more leaves than one word, rows in several chunks."""
     data = RNG.normal(size=(1100, 2))
     model = RandomForestRegressor(3, random_state=0).fit(data, np.exp(data[:, 0]) * data[:, 1])

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from report.browser import Browser
-from report.cases import HOSTILE, hostile_report
 
 import granite_xai as gx
+from report.browser import Browser
+from report.cases import HOSTILE, hostile_report
 
 pytestmark = pytest.mark.browser
 

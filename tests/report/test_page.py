@@ -10,9 +10,9 @@ from html.parser import HTMLParser
 import numpy as np
 import pandas as pd
 import pytest
-from report.cases import HOSTILE, hostile_report
 
 import granite_xai as gx
+from report.cases import HOSTILE, hostile_report
 
 VOID = {"meta", "input", "link", "br", "img"}
 IMPLIED = {"td", "tr"}
@@ -143,7 +143,7 @@ def test_every_figure_has_a_name_and_its_data(page):
     assert figures
     assert all(figure["role"] == "img" and figure["aria-label"] for figure in figures)
     tags = [tag for tag, _ in page.elements]
-    assert tags.count("figure") == sum("details" == tag for tag in tags)
+    assert tags.count("figure") == sum(tag == "details" for tag in tags)
 
 
 def test_identifiers_are_unique_and_labels_exist(page):

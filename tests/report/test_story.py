@@ -7,11 +7,11 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from report.cases import Classifier, product, stories, table
 
 import granite_xai as gx
 from granite_xai.report.planning import plan
 from granite_xai.report.story import retold
+from report.cases import Classifier, product, stories, table
 
 
 def interacting(X):

@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 
 import pytest
-from report.cases import HOSTILE, hostile_report, stories
 
 import granite_xai as gx
+from report.cases import HOSTILE, hostile_report, stories
 
 GOLDEN = Path(__file__).parent / "golden"
 

@@ -34,9 +34,9 @@ class Toy:
 
 
 def make_toy(n: int = 1000, random_state: Seed = 0) -> Toy:
-    """The model of Figure 1: ``F = 3 X1 X2 + X3 + 2 X4``, an interaction and a dependence.
+    """The model of Figure 1: ``F = 3 x1 x2 + x3 + 2 x4``, an interaction and a dependence.
 
-    ``X1 ~ N(0, 1)``; ``X2`` and ``X3`` are -1 or 1 with equal probability; ``X4 ~ N(X3, 1)``.
+    ``x1 ~ N(0, 1)``; ``x2`` and ``x3`` are -1 or 1 with equal probability; ``x4 ~ N(x3, 1)``.
 
     Parameters
     ----------
@@ -61,9 +61,9 @@ def make_toy(n: int = 1000, random_state: Seed = 0) -> Toy:
 
 
 def make_order_two(n: int = 2000, random_state: Seed = 0) -> Toy:
-    """The illustration of effects of order two, which vanish beyond pairs once ``X3`` is split at 0.
+    """The illustration of effects of order two, which vanish beyond pairs once ``x3`` is split at 0.
 
-    ``F = X1 + 0.7 X1 X2`` where ``X3 >= 0`` and ``-X1 + 0.7 X1 X4`` elsewhere; four standard normal columns.
+    ``F = x1 + 0.7 x1 x2`` where ``x3 >= 0`` and ``-x1 + 0.7 x1 x4`` elsewhere; four standard normal columns.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def _order_two(X: Any) -> FloatArray:
 
 
 def _frame(values: FloatArray) -> pd.DataFrame:
-    """Columns X1, X2, … as in the paper."""
+    """Columns x1, x2, … as in the paper."""
     import pandas as pd
 
-    return pd.DataFrame(values, columns=[f"X{j + 1}" for j in range(values.shape[1])])
+    return pd.DataFrame(values, columns=[f"x{j + 1}" for j in range(values.shape[1])])

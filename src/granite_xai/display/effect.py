@@ -46,7 +46,7 @@ class EffectDisplay:
     >>> import granite_xai as gx
     >>> toy = gx.datasets.make_toy(n=60)
     >>> g = gx.Granite(toy.model, "ice-pdp").fit(toy.X)
-    >>> display = EffectDisplay.from_estimator(g, toy.X, features=["X1"])
+    >>> display = EffectDisplay.from_estimator(g, toy.X, features=["x1"])
     >>> lines = display.frame()
     >>> sorted(lines["explanation"].unique())
     ['disagreement', 'ice', 'pdp', 'rows']

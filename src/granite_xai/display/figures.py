@@ -64,7 +64,7 @@ class Sheet:
                 handles=handles, loc="outside lower center", ncols=columns, fontsize=SMALL + 1, frameon=False
             )
         else:
-            self.axes[0].legend(handles=handles, fontsize=SMALL, loc="best")
+            _legend_below(self.axes[0], handles)
 
     def settle(self) -> None:
         """Keep names away from TeX, where an underscore would end the drawing (S05)."""
@@ -76,6 +76,23 @@ class Sheet:
         owners = [self.figure] if self.own else list(self.axes)
         for text in (text for owner in owners for text in owner.findobj(Text)):
             text.set_usetex(False)
+
+
+def _legend_below(ax: Axes, handles: Sequence[Any]) -> None:
+    """Under the panel and the names on its axis, where it hides nothing."""
+    from matplotlib.transforms import ScaledTranslation
+
+    turned = any(label.get_rotation() for label in ax.get_xticklabels())
+    down = ScaledTranslation(0, -(80 if turned else 30) / 72, ax.figure.dpi_scale_trans)
+    ax.legend(
+        handles=handles,
+        fontsize=SMALL,
+        loc="upper left",
+        bbox_to_anchor=(0.0, 0.0),
+        bbox_transform=ax.transAxes + down,
+        borderaxespad=0.0,
+        frameon=False,
+    )
 
 
 def grid_of(count: int, most: int = MOST_COLUMNS) -> tuple[int, int]:
@@ -140,9 +157,10 @@ def _place(ax: Axes, grid: tuple[int, int]) -> Any:
     ax.set_axis_off()
     spec = ax.get_subplotspec()
     if spec is not None:
-        return spec.subgridspec(*grid, wspace=0.3, hspace=0.8)
+        arranged = ax.figure.get_layout_engine() is not None
+        return spec.subgridspec(*grid) if arranged else spec.subgridspec(*grid, wspace=0.12, hspace=0.8)
     box = ax.get_position()
-    return ax.figure.add_gridspec(*grid, left=box.x0, right=box.x1, bottom=box.y0, top=box.y1, wspace=0.3, hspace=0.8)
+    return ax.figure.add_gridspec(*grid, left=box.x0, right=box.x1, bottom=box.y0, top=box.y1, wspace=0.12, hspace=0.8)
 
 
 def _filled(figure: Any, spec: Any, grid: tuple[int, int], places: Sequence[int]) -> tuple[Axes, ...]:

@@ -101,14 +101,16 @@ def full_curves(strip: Strip, part: Part, place: int) -> list[Line]:
 
 
 def partial_points(strip: Strip, part: Part, place: int) -> list[Line]:
-    """Effects of single rows against the column's value, and their mean in each tenth or level."""
+    """Effects of single rows against the column's value, and their mean at each value (tenth, where there are many)."""
     rows = strip.drawn(strip.max_points)
     column, effects = strip.column, part.values[:, place]
     x = strip.places.of_rows(column)
     seen = rows[np.isfinite(x[rows])]
     levels = strip.places.texts(column.values[seen])
     levels = [MISSING if column.missing[row] else level for row, level in zip(seen, levels, strict=True)]
-    bins = np.unique(dependence_bins(column), return_inverse=True)[1].reshape(-1)
+    # Tenths would flatten peaks that a line through few values shows, and look like disagreement.
+    fine = len(column.levels) <= strip.points
+    bins = np.unique(column.codes if fine else dependence_bins(column), return_inverse=True)[1].reshape(-1)
     counts = np.bincount(bins)
     middles, means = (np.bincount(bins, weights=values) / counts for values in (x, effects))
     kept = np.flatnonzero(np.isfinite(middles))

@@ -56,7 +56,7 @@ class InteractionDisplay:
     >>> display = InteractionDisplay.from_estimator(g, toy.X)
     >>> pairs = display.frame().query("first != second and rule == 'all rows'")
     >>> pairs.loc[pairs["value"].idxmax(), ["first", "second"]].tolist()
-    ['X1', 'X2']
+    ['x1', 'x2']
     """
 
     names: tuple[str, ...]

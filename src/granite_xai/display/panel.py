@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 MEANING = {"curve": "{}: one line a row", "line": "{}", "points": "{}: one point a row; line: their mean"}
 AVERAGE = {
-    "pdp": "PDP: average over all rows",
+    "pdp": "PDP: average over the rows",
     "mplot": "M-plot: average over rows with a similar value",
     "ale": "ALE: average changes, added up",
     "local-change": "local changes: one row across its interval",
@@ -41,7 +41,7 @@ def draw_panel(ax: Axes, panel: Any, names: Sequence[str]) -> None:
         )
     ax.set_title(panel_title(panel.area), fontsize=8.5, loc="left")
     if panel.disagreement == panel.disagreement:
-        text = f"disagreement {percent(panel.disagreement)}"
+        text = f"disagreement per row {percent(panel.disagreement)}"
         ax.text(0.98, 0.985, text, transform=ax.transAxes, ha="right", va="top", fontsize=SMALL, color=BLACK)
 
 

@@ -48,8 +48,8 @@ class PartitionDisplay:
     >>> display.frame()[["node", "parent", "condition", "n_samples"]].fillna(-1).astype({"parent": int})
        node  parent condition  n_samples
     0     0      -1  all rows         60
-    1     1       0    X2 ≤ 0         33
-    2     2       0    X2 > 0         27
+    1     1       0    x2 ≤ 0         28
+    2     2       0    x2 > 0         32
     """
 
     boxes: tuple[Box, ...] = field(repr=False)

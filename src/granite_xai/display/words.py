@@ -66,8 +66,8 @@ def told_apart(names: Sequence[str], width: int = LONGEST) -> list[str]:
 
     Examples
     --------
-    >>> told_apart(["income_before_tax", "income_after_tax", "age"], 9)
-    ['inco…_tax', 'inco…_tax (2)', 'age']
+    >>> told_apart(["income_before_tax", "income_before_fees", "age"], 9)
+    ['inco…_tax', 'inco…fees', 'age']
     """
     ends = [shortened(name, width) for name in names]
     twice = {text for text, count in Counter(ends).items() if count > 1}

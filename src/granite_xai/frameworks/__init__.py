@@ -4,9 +4,9 @@ Each function returns an unfitted `Granite`; further options are those of `Grani
 
 >>> import granite_xai as gx
 >>> toy = gx.datasets.make_toy()
->>> g = gx.frameworks.repid(toy.model, "X1").fit(toy.X)
+>>> g = gx.frameworks.repid(toy.model, "x1").fit(toy.X)
 >>> [str(rule) for rule in g.partition_.rules]
-['X2 ≤ 0', 'X2 > 0']
+['x2 ≤ 0', 'x2 > 0']
 """
 
 from __future__ import annotations

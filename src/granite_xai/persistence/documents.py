@@ -118,7 +118,7 @@ def load(path: str | os.PathLike[str], model: Any = None) -> Saved:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     again = load(save(g, Path(folder) / "g.json"), model=toy.model)
     >>> [str(region.rule) for region in again.partition_]
-    ['X2 ≤ 0', 'X2 > 0']
+    ['x2 ≤ 0', 'x2 > 0']
     """
     data = read_json(path)
     kind = _kind(data)

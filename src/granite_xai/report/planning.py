@@ -24,7 +24,7 @@ def plan(granite: Granite, X: Any, y: Any = None) -> dict[str, Any]:
     >>> import numpy as np
     >>> found = plan(Granite(lambda X: X[:, 0] * X[:, 1]), np.eye(4))
     >>> found["rows"], found["model_rows"], found["bytes"]
-    (4, 20, 128)
+    (4, 36, 256)
     """
     record = Diagnostics()
     ask = granite._ask(X, y, None, record)

@@ -62,7 +62,8 @@ def further(basis: Basis, regions: list[dict[str, Any]], evaluation: dict[str, A
     """What follows from it: what curves explain, what holds on other rows, where care is due."""
     granite, several = basis.granite, len(basis.fitted.partition) > 1
     unit = basis.unit[0].upper() + basis.unit[1:]
-    lines = [f"{unit} explains {percent(granite.global_fidelity_)} of the variance of the predictions"]
+    explained = percent(granite.global_fidelity_) if granite.global_fidelity_ >= 0 else "nothing"
+    lines = [f"{unit} explains {explained} of the variance of the predictions"]
     lines[0] += f"; with one set of them for each region it is {percent(granite.fidelity_)}." if several else "."
     if evaluation is not None and not basis.fitted.silent:
         text = (

@@ -63,8 +63,8 @@ def explain(
     >>> from granite_xai.datasets import make_toy
     >>> toy = make_toy()
     >>> report = explain(toy.model, toy.X)
-    >>> print(str(report).splitlines()[2])
-    On these 2,500 rows ICE and PDP disagree by ...
+    >>> print(str(report).splitlines()[3])
+    On these 1,000 rows ICE and PDP disagree by ...
     >>> len(report.granite.partition_)
     2
     """

@@ -1,0 +1,34 @@
+"""The page on reliability is up to date, and every case has a test or waits for a part of the package."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).parents[2] / "docs" / "make_reliability.py"
+
+
+@pytest.fixture(scope="module")
+def maker():
+    found = importlib.util.spec_from_file_location("make_reliability", SCRIPT)
+    module = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+    return module
+
+
+def test_the_page_is_up_to_date(maker):
+    assert maker.PAGE.read_text(encoding="utf-8") == maker.page(), "run python docs/make_reliability.py"
+
+
+def test_every_case_has_a_test_or_belongs_to_a_part_that_does_not_exist_yet(maker):
+    tests = maker.tests_of()
+    cases = [number for group in maker.CASES.values() for number in group]
+    assert len(cases) == len(set(cases))
+    assert [number for number in cases if number not in tests and number not in maker.WAITING] == []
+    assert set(maker.WAITING) <= set(cases)
+
+
+def test_numbers_in_names_of_tests_are_cases(maker):
+    """A number that no list knows is a slip of the pen; C and I are choices and invariants of the design."""
+    known = {number for group in maker.CASES.values() for number in group}
+    assert {number for number in maker.tests_of() if number[0] not in "CI"} - known == set()

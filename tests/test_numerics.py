@@ -1,0 +1,234 @@
+"""Numbers far from one, ties, sums that cancel, losses that misbehave (N02 to N07, T07, T09, D42)."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import warnings
+
+import numpy as np
+import pytest
+
+import granite_xai as gx
+from granite_xai.engine.membership import Splits
+from granite_xai.errors import InputError
+
+rng = np.random.default_rng(3)
+X = rng.normal(size=(80, 3))
+NOISE = rng.normal(size=80)
+
+
+def function(X):
+    return X[:, 0] * np.sign(X[:, 1]) + 0.3 * X[:, 2]
+
+
+Y = function(X) + 0.1 * NOISE
+
+
+@pytest.fixture(autouse=True)
+def loud():
+    """Whatever NumPy complains about is an error."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", gx.BinWarning)
+        yield
+
+
+def shape(g):
+    return [(str(region.rule), region.n_samples, region.stop_reason) for region in g.partition_]
+
+
+# N02: unit and offset -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("question", ["ice-pdp", "shap-pdp", "mplot-pdp", "sobol", "pfi-risk", "ale"])
+@pytest.mark.parametrize("offset", [1e4, 1e8])
+def test_N02_an_offset_of_1e8_standard_deviations_changes_no_rule(question, offset):
+    plain = gx.Granite(function, question).fit(X, Y)
+    moved = gx.Granite(lambda X: function(X) / np.std(Y) + offset, question).fit(X, Y / np.std(Y) + offset)
+    assert len(plain.partition_) > 1
+    assert shape(moved) == shape(plain)
+    assert moved.remaining_ == pytest.approx(plain.remaining_, abs=1e-6)
+
+
+@pytest.mark.parametrize("question", ["ice-pdp", "cshap-shap", "sobol", "pfi-risk"])
+@pytest.mark.parametrize("factor", [-1.0, 1e-60, 1e60])
+def test_N02_a_factor_changes_no_rule(question, factor):
+    plain = gx.Granite(function, question).fit(X, Y)
+    scaled = gx.Granite(lambda X: factor * function(X), question).fit(X, factor * Y)
+    assert shape(scaled) == shape(plain)
+    assert scaled.remaining_ == pytest.approx(plain.remaining_, rel=1e-9)
+
+
+# N03: ties ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2], [2, 0, 1], [1, 2, 0]])
+def test_N03_of_equal_columns_the_first_is_split_and_the_tie_is_counted(order):
+    twins = np.c_[X[:, 0], X[:, 1], X[:, 1]][:, order]
+    value, first = order.index(0), min(order.index(1), order.index(2))
+    g = gx.Granite(lambda X: X[:, value] * (np.sign(X[:, first]) + np.sign(X[:, 3 - value - first]))).fit(twins)
+    assert {split for rule in g.partition_.rules for split, _ in rule.conditions} == {f"x{first}"}
+    assert g.diagnostics_["ties"] >= 1
+
+
+def test_N03_of_thresholds_that_are_equally_good_the_smallest_is_taken():
+    grid = np.array(list(itertools.product([-1.0, 1.0], [-1.0, 0.0, 1.0])) * 10)
+    options = {"max_depth": 1, "min_samples_leaf": 5, "split_features": ["x1"]}
+    for sign in (1.0, -1.0):
+        g = gx.Granite(lambda X, sign=sign: sign * X[:, 0] * X[:, 1], **options).fit(grid)
+        assert [region.n_samples for region in g.partition_] == [20, 40]
+        assert g.partition_.rules[0].contains(grid).tolist() == (grid[:, 1] == -1).tolist()
+        assert g.diagnostics_["ties"] == 1
+
+
+def test_N03_without_a_tie_none_is_recorded():
+    assert "ties" not in gx.Granite(function, max_depth=1).fit(X).diagnostics_
+
+
+# N05: sums that cancel ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e4, 1e8, -1e12])
+def test_N05_variances_are_never_negative_and_keep_their_digits(offset):
+    values = NOISE + offset
+    found = Splits.whole(np.ones(80)).variances((values - values.mean())[None])[0, 0]
+    assert found == pytest.approx(np.var(values - values.mean()), rel=1e-12)
+    nearly = Splits.whole(np.ones(80)).variances(np.full((1, 80), offset) + 1e-9 * (offset != 0))[0, 0]
+    assert nearly >= 0.0
+
+
+@pytest.mark.parametrize("question", ["sobol", "variance"])
+def test_N05_variances_of_a_prediction_far_from_zero_keep_their_digits(question):
+    """One pass over values at 1e8 standard deviations would have none left."""
+    near = gx.Granite(function, question).fit(X)
+    far = gx.Granite(lambda X: function(X) + 1e8, question).fit(X)
+    assert far.disagreement_ == pytest.approx(near.disagreement_, rel=1e-5)
+    assert far.fidelity_ == pytest.approx(near.fidelity_, rel=1e-5)
+    assert 0.0 <= far.remaining_ <= 1.0
+
+
+# N06: overflow --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("question", [*gx.questions(), gx.question("ice-pdp", loss="absolute")], ids=str)
+@pytest.mark.parametrize("size", [1e200, 1e300])
+def test_N06_predictions_whose_squares_overflow_are_refused(question, size):
+    with pytest.raises(InputError, match=r"predictions reach \d\.\d+e\+[23]\d\d") as caught:
+        gx.Granite(lambda X: size * function(X), question).fit(X, Y)
+    assert (caught.value.code, caught.value.argument) == ("N06", "model")
+    assert caught.value.hint == "Rescale the predictions."
+
+
+@pytest.mark.parametrize("question", gx.questions())
+@pytest.mark.parametrize("size", [1e-170, 1e-60, 1e39, 1e60, 1e90, 1e140])
+def test_N06_whatever_the_size_figures_are_numbers_or_refused(question, size):
+    g = gx.Granite(lambda X: size * function(X), question)
+    if size > 1e60:
+        with contextlib.suppress(InputError):
+            g.fit(X, size * Y)
+        if not hasattr(g, "partition_"):
+            return
+    g.fit(X, size * Y)
+    evaluation = g.evaluate(X, size * Y)
+    figures = [g.disagreement_, g.remaining_, g.fidelity_, g.global_fidelity_, evaluation.remaining]
+    assert np.isfinite(figures).all()
+    assert np.isfinite(g.predict(X)).all()
+
+
+def test_N06_other_rows_with_huge_predictions_are_refused_too():
+    g = gx.Granite(lambda X: X[:, 0] * np.sign(X[:, 1])).fit(X)
+    huge = X * [1e200, 1.0, 1.0]
+    for ask in (g.evaluate, g.explain):
+        with pytest.raises(InputError, match="N06"):
+            ask(huge)
+
+
+def test_N07_columns_of_denormal_numbers_are_split_or_not_without_a_warning():
+    tiny = X * 1e-310
+    g = gx.Granite(lambda X: np.sign(X[:, 0]) * np.sign(X[:, 1])).fit(tiny)
+    assert np.bincount(g.apply(tiny)).min() >= 20
+    assert g.remaining_ == pytest.approx(0.0, abs=1e-12)
+
+
+# T07 and T09: losses and targets --------------------------------------------------------------------------------------
+
+WRONG = {
+    "a wrong shape": lambda difference: np.zeros(3),
+    "one number": lambda difference: 1.0,
+    "no numbers": lambda difference: difference * np.nan,
+    "negative numbers": lambda difference: -np.abs(difference) - 1.0,
+    "infinite numbers": lambda difference: np.full(difference.shape, np.inf),
+}
+
+
+@pytest.mark.parametrize("loss", WRONG.values(), ids=WRONG)
+def test_T07_a_loss_between_explanations_is_checked(loss):
+    with pytest.raises(InputError, match="the loss returned") as caught:
+        gx.Granite(function, gx.question("ice-pdp", loss=loss)).fit(X)
+    assert (caught.value.code, caught.value.argument) == ("T07", "loss")
+
+
+@pytest.mark.parametrize("question", ["pfi-risk", "sage-risk", "cfi-pfi"])
+@pytest.mark.parametrize("loss", [*WRONG.values(), lambda difference: np.full(difference.shape, "a")])
+def test_T07_a_loss_of_predictions_is_checked(loss, question):
+    with pytest.raises(InputError, match="the loss returned") as caught:
+        gx.Granite(function, gx.question(question, risk_loss=lambda p, y: loss(p - y))).fit(X, Y)
+    assert (caught.value.code, caught.value.argument) == ("T07", "risk_loss")
+
+
+def test_T07_a_loss_that_writes_into_its_input_does_no_harm():
+    def risk(prediction, y):
+        losses = np.abs(prediction - y)
+        prediction[...] = y[...] = 0.0
+        return losses
+
+    def gap(gaps):
+        losses = np.abs(gaps)
+        gaps[...] = 0.0
+        return losses
+
+    for name, option, wild, tame in (
+        ("pfi-risk", "risk_loss", risk, "absolute"),
+        ("ice-pdp", "loss", gap, "absolute"),
+    ):
+        found = gx.Granite(function, gx.question(name, **{option: wild})).fit(X, Y)
+        expected = gx.Granite(function, gx.question(name, **{option: tame})).fit(X, Y)
+        assert shape(found) == shape(expected)
+        assert found.disagreement_ == pytest.approx(expected.disagreement_, rel=1e-9)
+
+
+@pytest.mark.parametrize("question", ["pfi-risk", "sage-risk", "cfi-pfi"])
+def test_T09_a_constant_target_is_a_target(question):
+    g = gx.Granite(function, question).fit(X, np.zeros(80))
+    assert np.isfinite([g.disagreement_, g.remaining_]).all()
+    unused = g.explain(X, np.zeros(80))
+    assert all(np.isfinite(unused.of(name)).all() for name in unused.names)
+
+
+@pytest.mark.parametrize("question", ["pfi-risk", "sage-risk"])
+def test_T09_a_single_class_has_its_risk(question):
+    """The model of one column: effects of the others on its risk are zero, in every region."""
+    from sklearn.linear_model import LogisticRegression
+
+    labels = (X[:, 0] > 0).astype(int)
+    model = LogisticRegression().fit(X * [1.0, 0.0, 0.0], labels)
+    one_class = np.ones(80, dtype=int)
+    g = gx.Granite(model, question).fit(X, one_class)
+    explanation = g.explain(X, one_class)
+    for name in explanation.names:
+        assert np.isfinite(explanation.of(name)).all()
+        np.testing.assert_allclose(np.atleast_2d(explanation.of(name))[..., 1:], 0.0, atol=1e-12)
+
+
+# D42: groups ----------------------------------------------------------------------------------------------------------
+
+
+def test_D42_rules_use_the_members_of_a_group():
+    groups = {"both": [1, 2]}
+    g = gx.Granite(function, influence="joint", groups=groups).fit(X)
+    columns = {name for rule in g.partition_.rules for name, _ in rule.conditions}
+    assert columns
+    assert columns <= {"x0", "x1", "x2"}
+    only = gx.Granite(function, influence="joint", groups=groups, split_features=["x1"]).fit(X)
+    assert {name for rule in only.partition_.rules for name, _ in rule.conditions} == {"x1"}
