@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -58,7 +57,7 @@ class Partitioner(Protocol):
         ...
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Ask:
     """What a fit is about: rows, model, objective, limits."""
 
@@ -77,11 +76,14 @@ class Ask:
     n_jobs: int | None
     seed: int
     diagnostics: Diagnostics
+    _probes: list[Probe] = field(default_factory=list)
 
-    @cached_property
+    @property
     def probed(self) -> Probe:
         """What the first calls of the model say of it; made when it is read, after all that the data alone decide."""
-        return probe(self.predictor, self.table, self.diagnostics)
+        if not self._probes:
+            self._probes.append(probe(self.predictor, self.table, self.diagnostics))
+        return self._probes[0]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
-from granite_xai.report.words import number
+from granite_xai.report.words import number, value
 
 WIDTH, HEIGHT = 340, 210
 LEFT, RIGHT, TOP, BOTTOM = 46, 10, 8, 34
@@ -131,13 +131,13 @@ def _x_ticks(effect: dict[str, Any], left: float, right: float, across: Scale) -
         return [{"at": _short(across(t)), "text": _date(effect, t), "full": ""} for t in places]
     shown = sorted({int(x) for panel in effect["panels"] for x in panel["x"]})
     step = math.ceil(len(shown) / _MOST_LABELS)
-    room = max(2, min(_LABEL, int((WIDTH - LEFT - RIGHT) / 6.4 / max(1, math.ceil(len(shown) / step)))))
+    room = max(2, min(_LABEL, int((WIDTH - LEFT - RIGHT) / 7.2 / max(1, math.ceil(len(shown) / step)))))
     return [{"at": _short(across(i)), "text": cut(labels[i], room), "full": labels[i]} for i in shown[::step]]
 
 
 def _date(effect: dict[str, Any], days: float) -> str:
     if "origin" not in effect:
-        return number(days)
+        return value(days)
     import numpy as np
 
     try:

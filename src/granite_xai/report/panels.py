@@ -38,6 +38,7 @@ def _importance(basis: Basis, comparison: Comparison) -> dict[str, Any]:
             first, second = (np.sqrt(over_rows(np.square(side), node.weights, True)) for side in (first, second))
         gaps = by_set(comparison, node)
         scopes.append({"region": region, "first": listed(first), "second": listed(second), "gap": listed(gaps)})
+    _without_rounding(scopes)
     whole = scopes[0]
     size = [max(abs(a or 0.0), abs(b or 0.0)) for a, b in zip(whole["first"], whole["second"], strict=True)]
     return {
@@ -51,6 +52,17 @@ def _importance(basis: Basis, comparison: Comparison) -> dict[str, Any]:
     }
 
 
+def _without_rounding(scopes: list[dict[str, Any]]) -> None:
+    """Turn numbers that are nothing beside the largest of their kind into 0."""
+    for kinds, share in ((("first", "second"), 1e-12), (("gap",), 1e-20)):
+        cells = [abs(v) for scope in scopes for kind in kinds for v in scope[kind] if v is not None]
+        least = share * max(cells, default=0.0)
+        for scope in scopes:
+            scope.update(
+                {kind: [0.0 if v is not None and abs(v) < least else v for v in scope[kind]] for kind in kinds}
+            )
+
+
 def region_explained(basis: Basis) -> list[float]:
     """Share of the variance inside each region that its own curves explain; 1 where nothing varies."""
     found = []
@@ -60,7 +72,8 @@ def region_explained(basis: Basis) -> list[float]:
         gap = node.predictions - additive_game(node).combine(Additive(1).terms(players, ()))[0]
         mean = np.average(node.predictions, weights=node.weights)
         total = float(node.weights @ np.square(node.predictions - mean))
-        found.append(1.0 if total == 0 else 1.0 - float(node.weights @ np.square(gap)) / total)
+        nothing = total <= 1e-20 * basis.variance * float(node.weights.sum())  # rounding: the region is constant
+        found.append(1.0 if nothing else 1.0 - float(node.weights @ np.square(gap)) / total)
     return found
 
 

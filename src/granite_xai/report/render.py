@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from granite_xai.report import charts
-from granite_xai.report.words import number, percent, plain
+from granite_xai.report.words import number, percent, plain, value
 
 _TEMPLATES = Path(__file__).with_name("templates")
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
@@ -61,7 +61,7 @@ def _environment() -> Any:
         lstrip_blocks=True,
         finalize=_visible,
     )
-    made.filters.update(percent=percent, number=number, cut=_cut, plain=plain, heat=charts.heat)
+    made.filters.update(percent=percent, number=number, value=value, cut=_cut, plain=plain, heat=charts.heat)
     return made
 
 

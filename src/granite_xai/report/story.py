@@ -161,8 +161,9 @@ def _evaluation(granite: Granite, test: Any) -> dict[str, Any]:
     X, y = test if isinstance(test, tuple) and len(test) == 2 else (test, None)
     found = granite.evaluate(X, y)
     floors = granite._fitted.floors
-    if len(floors) == 1 and found.global_disagreement <= float(floors[0]):  # rounding, as on the fitting rows
-        found = replace(found, disagreement=0.0, global_disagreement=0.0, regional=np.zeros_like(found.regional))
+    if len(floors) == 1 and found.disagreement <= float(floors[0]):  # rounding, as on the fitting rows
+        before = found.global_disagreement if found.global_disagreement > float(floors[0]) else 0.0
+        found = replace(found, disagreement=0.0, global_disagreement=before, regional=np.zeros_like(found.regional))
     lines = [
         {"region": k, "rule": rule, "n_samples": count, "disagreement": float(left)}
         for k, (rule, count, left) in enumerate(zip(found.rules, found.counts, found.regional, strict=True))

@@ -116,6 +116,17 @@ def number(value: Any) -> str:
     return f"{value:.4g}"
 
 
+def value(amount: float) -> str:
+    """Write a value of a column: no separators, which would turn the year 2011 into 2,011.
+
+    Examples
+    --------
+    >>> value(2011.0), value(0.125), value(1e-9)
+    ('2011', '0.125', '1e-09')
+    """
+    return f"{amount:.6g}"
+
+
 def plain(text: object) -> str:
     r"""Text in which nothing acts on a terminal or hides there.
 
