@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import threadpoolctl
 
+import granite_xai as gx
 from granite_xai.errors import InputError, ResourceError
 from granite_xai.resources import (
     Resources,
@@ -87,7 +88,7 @@ def test_M13_a_plan_over_the_limit_is_refused_with_rows_seconds_and_remedies():
         "1,000",
         "max_samples=",
         "features=",
-        "max_grid=64",
+        "fewer distinct values",
         "max_evaluations=7200000",
     ):
         assert part in text
@@ -211,3 +212,13 @@ def test_progress_appears_on_stderr_after_a_second(capsys):
 def test_R15_progress_needs_no_terminal(monkeypatch, stream):
     monkeypatch.setattr("sys.stderr", stream)
     assert list(progress([1, 2], Resources(), "search")) == [1, 2]
+
+
+@pytest.mark.parametrize("asked", [{"device": "cuda"}, {"dtype": "float32"}, {"max_grid": 64}])
+def test_R08_what_this_version_cannot_do_is_refused_and_not_ignored(asked):
+    calls = []
+    model = gx.Granite(lambda X: calls.append(1) or X[:, 0], resources=gx.Resources(**asked))
+    with pytest.raises(gx.ResourceError, match="R08") as caught:
+        model.fit(np.zeros((5, 2)))
+    assert caught.value.argument == next(iter(asked))
+    assert not calls

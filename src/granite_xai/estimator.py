@@ -21,7 +21,7 @@ from granite_xai.observation import evaluate_rows, explain_rows
 from granite_xai.operators.influence import Individual, Influence, Interactions, Joint
 from granite_xai.options import choose, unknown, whole_number
 from granite_xai.partition.tree import Tree
-from granite_xai.resources import Resources, resolve_jobs
+from granite_xai.resources import Resources, require_supported, resolve_jobs
 from granite_xai.targets import read_target, read_weights
 from granite_xai.typing import FloatArray, IntArray
 
@@ -296,7 +296,9 @@ class Granite(BaseEstimator):
 
     def _resources(self) -> Resources:
         if self.resources is None or isinstance(self.resources, Resources):
-            return self.resources or Resources()
+            limits = self.resources or Resources()
+            require_supported(limits)
+            return limits
         text = f"resources is a {type(self.resources).__name__}, not a gx.Resources."
         raise InputError(text, code="P01", argument="resources", hint="Pass gx.Resources(memory_limit=…) or None.")
 

@@ -24,7 +24,7 @@ from granite_xai.recombined.evaluations import Evaluations
 from granite_xai.recombined.routes import find_route
 from granite_xai.reference import fit_reference
 from granite_xai.requests import coordinates_of, evaluate, request
-from granite_xai.resources import Resources, one_blas_thread
+from granite_xai.resources import Resources, one_blas_thread, require_supported
 from granite_xai.targets import read_rows, read_target
 from granite_xai.typing import FloatArray, IntArray, Terms
 
@@ -152,6 +152,7 @@ class Explainer:
         Explanation
         """
         limits = Resources() if resources is None else resources
+        require_supported(limits)
         everyone = read_table(X, missing="allow" if accepts_missing(model) else "error")
         predictor = as_predictor(model, output=output, response=response, batch_size=limits.batch_size)
         target = read_target(y, everyone, predictor, self.behavior)

@@ -74,9 +74,9 @@ class _Averaged:
         evaluations = self.evaluations
         if coalition == evaluations.everything:
             return evaluations.predictions[None]
-        if not coalition:
-            means = self.splits.means(evaluations.predictions[None])
-            return self.splits.pick(means[:, :1], means[:, 1:])
+        if not coalition:  # the same sums as for a constant column, whose effect is then exactly 0
+            everyone = Matrix(evaluations.predictions[None], np.zeros(evaluations.n_rows, dtype=np.intp))
+            return self.splits.pick(*self.tables(frozenset(), everyone))
         store, shown = evaluations.places[coalition]
         matrix = evaluations.matrices[store]
         return self._shown(coalition, matrix) if shown else self._hidden(coalition, matrix)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from granite_xai.resources.limits import Resources, require_evaluations, require_memory
+from granite_xai.resources.limits import Resources, require_evaluations, require_memory, require_supported
 from granite_xai.resources.meter import progress
 from granite_xai.resources.threads import in_threads, map_blocks, one_blas_thread, resolve_jobs
 
@@ -14,5 +14,6 @@ __all__ = [
     "progress",
     "require_evaluations",
     "require_memory",
+    "require_supported",
     "resolve_jobs",
 ]

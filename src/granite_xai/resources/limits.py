@@ -60,6 +60,28 @@ class Resources:
             choose("progress", self.progress, {"auto": "auto"})
 
 
+def require_supported(resources: Resources) -> None:
+    """Refuse the limits that this version cannot keep, rather than ignore them.
+
+    Examples
+    --------
+    >>> require_supported(Resources())
+    """
+    unsupported = {
+        "device": resources.device != "cpu",
+        "dtype": resources.dtype != "float64",
+        "max_grid": resources.max_grid is not None,
+    }
+    for name, asked in unsupported.items():
+        if asked:
+            raise ResourceError(
+                f"Resources({name}={getattr(resources, name)!r}) is not available in this version.",
+                code="R08",
+                argument=name,
+                hint="Leave it at its default: everything is computed on the CPU, in float64, at every observed value.",
+            )
+
+
 def require_evaluations(resources: Resources, rows: int, seconds: float | None = None) -> None:
     """Refuse a plan that sends more rows to the model than allowed, with the numbers and the remedies (M13).
 
@@ -84,7 +106,7 @@ def require_evaluations(resources: Resources, rows: int, seconds: float | None =
     if rows <= resources.max_evaluations:
         return
     hint = (
-        "fewer rows (max_samples=), fewer columns (features=), columns snapped to a grid (Resources(max_grid=64)), "
+        "fewer rows (max_samples=), fewer columns (features=), columns with fewer distinct values (rounded), "
         f"or a higher limit (Resources(max_evaluations={rows}))"
     )
     time = "" if seconds is None else f", about {_duration(seconds)} of the model's time"
@@ -102,7 +124,7 @@ def require_memory(resources: Resources, needed: int, what: str) -> None:
     if needed <= resources.memory_limit:
         return
     hint = (
-        "fewer rows (max_samples=), fewer columns (features=), columns snapped to a grid (Resources(max_grid=64)), "
+        "fewer rows (max_samples=), fewer columns (features=), columns with fewer distinct values (rounded), "
         f"or a higher limit (Resources(memory_limit={needed}))"
     )
     message = f"{what} need {_size(needed)}; memory_limit allows {_size(resources.memory_limit)}."
