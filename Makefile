@@ -12,7 +12,7 @@ demo: .venv/.package
 	$(VENV) -m granite_xai.cli demo --report report.html
 
 # Two workers on two cores: a model that starts threads of its own in each would only make them wait.
-test test-all: export OMP_NUM_THREADS = 1
+test test-all docs: export OMP_NUM_THREADS = 1
 
 test: lint
 	$(VENV) -m pytest -n 2 -m "not slow and not browser"
@@ -32,7 +32,7 @@ bench: .venv/.test
 	$(VENV) benchmarks/run.py
 
 docs: .venv/.docs
-	$(VENV) -m sphinx docs docs/_build/html
+	$(VENV) -m sphinx -W --keep-going docs docs/_build/html
 
 # One stamp per group: a second run needs no network, a changed pyproject.toml installs again.
 .venv/.test .venv/.full .venv/.docs: .venv/.%: .venv/.package pyproject.toml

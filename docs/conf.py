@@ -2,11 +2,48 @@
 
 from importlib import metadata
 
+from sphinx_gallery.sorting import ExplicitOrder
+
 project = "granite-xai"
 author = copyright = "The granite-xai developers"
-release = metadata.version("granite-xai")
-extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc"]
+release = version = metadata.version("granite-xai")
+extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc", "sphinx_gallery.gen_gallery"]
 exclude_patterns = ["_build"]
+templates_path = ["_templates"]
+
 html_theme = "pydata_sphinx_theme"
+html_title = f"granite-xai {release}"
+html_static_path = ["_static"]
+html_css_files = ["manual.css"]
+html_show_sourcelink = False
+html_theme_options = {"show_toc_level": 2, "navigation_with_keys": False, "show_prev_next": False}
+html_sidebars = {"algebra": [], "differences": [], "reliability": []}
+
 autodoc_typehints = "none"  # the docstrings say it in words
-numpydoc_show_class_members = False
+autosummary_generate = True
+numpydoc_show_class_members = False  # the template of a class lists them
+default_role = "autolink"  # `Granite` is a link, `x` is not
+
+# In the order in which a new reader asks.
+_EXAMPLES = [
+    "plot_quickstart.py",
+    "plot_bike.py",
+    "plot_which_question.py",
+    "plot_reading_the_report.py",
+    "plot_dependencies.py",
+    "plot_interactions_of_order_two.py",
+    "plot_groups.py",
+    "plot_classification.py",
+    "plot_own_objective.py",
+]
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "within_subsection_order": ExplicitOrder(_EXAMPLES),
+    "capture_repr": ("_repr_html_",),  # frames and reports; a display has shown its figure
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "write_computation_times": False,
+    "show_signature": False,
+    "reset_modules": ("matplotlib",),
+}

@@ -383,7 +383,7 @@ class Counting:
         return product(X)
 
 
-REMEDIES = ("max_samples=", "features=", "max_grid=")
+REMEDIES = ("max_samples=", "features=", "fewer distinct values")
 
 
 @pytest.mark.parametrize("question", ["ice-pdp", "shap-pdp", "cfi-pfi", "sobol"])

@@ -123,10 +123,13 @@ def test_D10_D13_D14_D17_D18_D19_rules_read_like_a_persons(library, name):
 
 
 def test_the_result_is_the_same_in_every_library():
-    """One model, one table, six containers: the same regions to the last bit."""
+    """One model, one table, six containers: the same regions; sums over levels may come in another order."""
     holds = RULES["weathersit"][0]
     fits = [Granite(switched("weathersit", holds)).fit(convert(rides())) for convert in LIBRARIES.values()]
-    assert len({(*texts(fit), fit.disagreement_, fit.remaining_) for fit in fits}) == 1
+    for fit in fits[1:]:
+        assert texts(fit) == texts(fits[0])
+        assert fit.disagreement_ == pytest.approx(fits[0].disagreement_, rel=1e-14)
+        assert fit.remaining_ == pytest.approx(fits[0].remaining_, abs=1e-14)
 
 
 def test_D14_declared_levels_that_no_row_has_are_known_and_not_offered():

@@ -35,7 +35,8 @@ def value_game(masking: Any, behavior: Any, model: Any, X: Any, y: Any = None, r
     for T in subsets(range(d))[1:]:
         explainer = Explainer(masking, behavior, "pure", Joint({"T": sorted(T)}, features=["T"]))
         explanation = explainer.explain(model, X, y, rows=rows)
-        base = explanation.parts[0].base
+        part = explanation.parts[0]
+        base = part.base[0] if part.rows is None else part.base
         nu[T] = explanation.values[..., 0] + base
     return {frozenset(): base + 0.0 * nu[T], **nu}
 
