@@ -2,7 +2,7 @@
 Groups of columns
 =================
 
-Six of the ten diabetes measurements come from one blood sample. Nobody wants six stories about it: name the columns
+Six of the ten diabetes columns are measurements of blood. Nobody wants six stories about it: name the columns
 as a group and it acts as one. One-hot columns are another use.
 """
 

@@ -6,11 +6,14 @@ Questions with a name are pairs from an algebra of explanations. Any other pair 
 gap, and several at once with weights.
 """
 
+import warnings
+
 import numpy as np
 from sklearn.ensemble import RandomForestRegressor
 
 import granite_xai as gx
 
+warnings.simplefilter("ignore", gx.BinWarning)  # explained in the example on dependent columns
 X, y = gx.datasets.load_diabetes()
 X = X[["sex", "bmi", "bp", "s5"]]
 model = RandomForestRegressor(50, min_samples_leaf=5, random_state=0).fit(X, y)
@@ -44,7 +47,6 @@ print(gx.Granite(model, tolerant, max_depth=2).fit(X).partition_)
 objective = gx.Objective({"ice-pdp": 2, "pfi-risk": 1})
 g = gx.Granite(model, objective, max_depth=2).fit(X, y)
 print(g.partition_)
-print({name: round(value, 1) for name, value in g.disagreements_.items()})
 
 # %%
 # And you may skip the search: how good are rules that you already use?

@@ -24,7 +24,7 @@ asked = {
     "ice-pdp": "Is one effect curve per column enough?",
     "sobol": "Is one importance per column enough?",
     "mplot-pdp": "Does the effect curve stay on the data?",
-    "cfi-pfi": "Does the model need the column, or would the others do?",
+    "cfi-pfi": "Is the column needed, or would others do?",
 }
 lines = []
 for name, meaning in asked.items():

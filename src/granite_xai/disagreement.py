@@ -169,7 +169,9 @@ class Comparison:
         total = np.zeros(splits.inside.shape if behavior.per_row else splits.mass.shape)
         for gap in gaps:
             values = [games[masking].combine(terms) for masking, terms in gap.items()]
-            total += self.loss(values[0] if len(values) == 1 else values[0] + values[1])
+            gaps_here = values[0] if len(values) == 1 else values[0] + values[1]
+            # A ufunc may write over the gap, which nobody reads again.
+            total += self.loss(gaps_here, out=gaps_here) if isinstance(self.loss, np.ufunc) else self.loss(gaps_here)
         return total
 
     def regional(self, evaluations: Evaluations, splits: Splits) -> FloatArray:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import granite_xai as gx
-from granite_xai.engine import sides
+from granite_xai.engine import masked, sides
 from granite_xai.kernels import available
 from strategies import quiet
 
@@ -81,3 +81,20 @@ def test_trees_are_the_same_with_and_without_the_compiler(monkeypatch, name):
     assert compiled.partition_.rules == plain.partition_.rules
     shares = [[region.disagreement for region in fitted.partition_] for fitted in (compiled, plain)]
     np.testing.assert_allclose(*shares, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("question", ["mplot-pdp", "cfi-pfi", "csobol-sobol", "cice-mplot"])
+def test_bins_one_by_one_give_the_same_tree_as_all_bins_at_once(question, monkeypatch):
+    """The table of shares is made for all bins at once while it is small; the other way gives the same numbers."""
+    generator = np.random.default_rng(3)
+    X = np.round(generator.normal(size=(120, 3)), 1)
+    y = X[:, 0] * np.sign(X[:, 1]) + 0.3 * X[:, 2]
+    fits = []
+    for most in (2**22, 0):
+        monkeypatch.setattr(masked, "MOST_SHARES", most)
+        with quiet():
+            fits.append(gx.Granite(lambda X: X[:, 0] * np.sign(X[:, 1]) + 0.3 * X[:, 2] ** 2, question).fit(X, y))
+    assert [str(rule) for rule in fits[0].partition_.rules] == [str(rule) for rule in fits[1].partition_.rules]
+    assert len(fits[0].partition_) > 1
+    assert fits[0].disagreement_ == pytest.approx(fits[1].disagreement_, rel=1e-12)
+    assert fits[0].remaining_ == pytest.approx(fits[1].remaining_, abs=1e-12)

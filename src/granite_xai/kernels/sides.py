@@ -24,6 +24,12 @@ def add_own_side(
     inside : (K, n) bool
     """
     for k in range(out.shape[0]):
+        if inner.shape[1] == 1:  # one bin: no look-up, and the loop below is vectorised
+            within = coefficient * inner[k, 0]
+            beyond = coefficient * outer[k, 0]
+            for n in range(out.shape[1]):
+                out[k, n] += within * sums[k, n] if inside[k, n] else beyond * (total[n] - sums[k, n])
+            continue
         for n in range(out.shape[1]):
             b = bins[n]
             if inside[k, n]:
