@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from granite_xai.explainer import Explainer
-from granite_xai.operators.behavior import Behavior, Local, Risk, Sensitivity
+from granite_xai.operators.behavior import Local, Risk, Sensitivity
+from granite_xai.operators.influence import Joint
 from granite_xai.operators.interaction import Additive, Whole
 
 _JANSEN = Sensitivity(total="jansen")
 _LOCAL = Local()
 _RISK = Risk()
 
-# name: masking, behavior, interaction
-_EXPLANATIONS: dict[str, tuple[str, Behavior, Any]] = {
+# name: masking, behavior, interaction, and influence where it is not individual
+_EXPLANATIONS: dict[str, tuple[Any, ...]] = {
     "ice": ("marginal", _LOCAL, "full"),
     "pdp": ("marginal", _LOCAL, "pure"),
     "shap": ("marginal", _LOCAL, "partial"),
@@ -30,6 +32,7 @@ _EXPLANATIONS: dict[str, tuple[str, Behavior, Any]] = {
     "variance-full": ("marginal", Sensitivity(), "full"),
     "variance-pure": ("marginal", Sensitivity(), "pure"),
     "pfi": ("marginal", _RISK, "full"),
+    "grouped-pfi": ("marginal", _RISK, "full", Joint(())),
     "pure-risk": ("marginal", _RISK, "pure"),
     "sage": ("marginal", _RISK, "partial"),
     "cfi": ("conditional", _RISK, "full"),
@@ -41,9 +44,11 @@ _EXPLANATIONS: dict[str, tuple[str, Behavior, Any]] = {
 def explanations() -> dict[str, Explainer]:
     """The explanations with a familiar name.
 
+    ``grouped-pfi`` has no groups yet: ``explanations()["grouped-pfi"].with_influence(Joint({name: columns}))``.
+
     Examples
     --------
     >>> explanations()["pdp"].interaction.key
     'pure'
     """
-    return {name: Explainer(*axes, name=name) for name, axes in _EXPLANATIONS.items()}
+    return {name: replace(Explainer(*axes), name=name) for name, axes in _EXPLANATIONS.items()}

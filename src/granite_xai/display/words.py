@@ -32,6 +32,7 @@ FAMILIAR = {
     "variance-full": "full variance",
     "variance-pure": "pure variance",
     "pfi": "PFI",
+    "grouped-pfi": "grouped PFI",
     "pure-risk": "pure risk",
     "sage": "SAGE",
     "cfi": "CFI",

@@ -79,6 +79,7 @@ class Joint:
     Parameters
     ----------
     groups : mapping of name to columns
+        ``()``: none yet, so that every column is a player of its own.
     features : sequence of group names or columns, optional
         The players compared; None: all, so that grouping the columns of one category leaves the others as they are. A
         group's name wins over a column's.
@@ -99,7 +100,7 @@ class Joint:
             raise _group_error(f"groups={self.groups!r} is not a mapping.", "Pass groups={name: [columns]}.")
         items = self.groups.items() if named else self.groups
         groups = tuple((str(name), _as_tuple(columns) or ()) for name, columns in items)
-        if not groups:
+        if named and not groups:
             raise _group_error("groups is empty.", "Pass groups={name: [columns]}.")
         object.__setattr__(self, "groups", groups)
         object.__setattr__(self, "features", _as_tuple(self.features))
@@ -107,7 +108,7 @@ class Joint:
     def layout(self, table: Resolver) -> Layout:
         """Groups and ungrouped columns as players; all of them (or ``features``) as sets."""
         players = self._groups(table)
-        grouped = frozenset().union(*players.values())
+        grouped: Coalition = frozenset().union(*players.values())
         singles = {name: frozenset({i}) for i, name in enumerate(table.names) if i not in grouped}
         everyone = {**players, **{name: single for name, single in singles.items() if name not in players}}
         chosen = list(everyone) if self.features is None else [self._named(table, everyone, f) for f in self.features]

@@ -26,6 +26,10 @@ EXPLANATIONS: dict[str, tuple[str, str]] = {
     "variance-full": ("full variance importance", "variance that is lost when a column is averaged out"),
     "variance-pure": ("pure variance importance", "variance that a column explains alone"),
     "pfi": ("PFI", "permutation importance: what the model's error gains when a column is shuffled"),
+    "grouped-pfi": (
+        "grouped PFI",
+        "what the error gains when the columns of a group are shuffled together",
+    ),
     "pure-risk": ("pure risk importance", "error that a column saves alone"),
     "sage": ("SAGE", "saved error shared out fairly among the columns"),
     "cfi": ("CFI", "what the error gains when a column is shuffled among similar rows"),
