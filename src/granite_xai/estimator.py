@@ -46,7 +46,8 @@ class Granite(BaseEstimator):
     groups : mapping of name to columns, optional
         The groups for ``influence="joint"``; other columns are players of their own.
     features : sequence, optional
-        The sets compared: columns, group names, or tuples of columns for interactions. None: all.
+        The sets compared: columns, group names, or tuples of columns for interactions. None: all. The question ``coe``
+        compares the whole prediction, whatever the features.
     split_features : sequence of columns, optional
         Columns that rules may use. None: all.
     max_depth : int
