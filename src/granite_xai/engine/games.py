@@ -80,9 +80,9 @@ class RegionalGame:
         if behavior.average == "loss":
             losses = self.masked.mean_loss(coalition, behavior.function)
         elif residual_loss is not None:
-            residuals = np.tile(self.evaluations.pivot - self._y, (len(self.splits.inside), 1))
+            residuals = np.broadcast_to(self.evaluations.pivot - self._y, self.splits.inside.shape).copy()
             self.masked.add(residuals, 1.0, coalition)
-            losses = residual_loss(residuals)
+            losses = residual_loss(residuals, out=residuals)
         else:
             predictions = self.masked(coalition) + self.evaluations.pivot
             losses = behavior.function(predictions, np.broadcast_to(self._y, predictions.shape))

@@ -171,11 +171,15 @@ class _Averaged:
         if bins is None:
             by_code = np.bincount(matrix.codes, weights=splits.weights, minlength=len(matrix.values))
             return splits.own_sums(matrix.values, matrix.codes), by_code @ matrix.values, splits.scales, None
+        # Bin after bin into neighbouring columns, then back to the order of the rows in one pass.
         sums, total = np.empty(splits.inside.shape), np.empty(len(matrix.codes))
+        end = 0
         for rows, inner, every, lines in self._shares(matrix, bins):
+            start, end = end, end + len(rows)
             block = lines[:, rows]
-            sums[:, rows], total[rows] = inner @ block, every @ block
-        return sums, total, self._scales(bins), bins.numbers
+            np.matmul(inner, block, out=sums[:, start:end])
+            total[start:end] = every @ block
+        return sums.take(bins.places, axis=1), total[bins.places], self._scales(bins), bins.numbers
 
     def _shares(self, matrix: Matrix, bins: Bins) -> Iterator[tuple[IntArray, FloatArray, FloatArray, FloatArray]]:
         """For each bin: its rows, the weight of each value among its inner rows and among all, and these values' lines.

@@ -174,7 +174,13 @@ class Splits:
         n_classes = inner.shape[1]
         places = ((bins * n_classes + classes) * count + codes).ravel()
         counts = np.bincount(places, weights=weights, minlength=n_bins * n_classes * count)
-        return inner @ counts.reshape(n_bins, n_classes, count)
+        shares = counts.reshape(n_bins, n_classes, count)
+        if n_bins == 1:
+            return inner @ shares
+        # Each split reads the classes of its own cut only: one small product a cut instead of a large one with zeros.
+        ends = np.cumsum([cut.inner.shape[1] for cut in self.cuts])
+        parts = np.split(shares, ends[:-1], axis=1)
+        return np.concatenate([cut.inner @ part for cut, part in zip(self.cuts, parts, strict=True)], axis=1)
 
     @cached_property
     def _flat(self) -> tuple[IntArray, FloatArray, FloatArray]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from granite_xai.errors import InputError
 from granite_xai.options import unknown
-from granite_xai.typing import Elementwise, FloatArray, PairLoss
+from granite_xai.typing import FloatArray, PairLoss
 
 
 def _log_loss(prediction: FloatArray, y: FloatArray) -> FloatArray:
@@ -31,7 +31,7 @@ RISK_LOSSES: dict[str, PairLoss] = {
     "log": _log_loss,
     "brier": _squared,
 }
-RESIDUAL_LOSSES: dict[str, Elementwise] = {"squared": np.square, "absolute": np.abs, "brier": np.square}
+RESIDUAL_LOSSES: dict[str, np.ufunc] = {"squared": np.square, "absolute": np.abs, "brier": np.square}
 """The losses that depend on prediction minus y alone."""
 PROBABILITY_LOSSES = frozenset({"log", "brier"})
 

@@ -77,6 +77,11 @@ class Bins:
         groups = Groups.of(self.numbers)
         return np.split(groups.order, groups.starts[1:])
 
+    @cached_property
+    def places(self) -> IntArray:
+        """Where each row stands when bin follows bin."""
+        return np.argsort(np.concatenate(self.blocks))
+
     def restrict(self, rows: IntArray) -> Bins:
         """Only these rows."""
         return Bins.of(self.numbers[rows])
