@@ -85,11 +85,12 @@ def test_openml_gives_bitwise_the_published_numbers(openml, monkeypatch):
     pd.testing.assert_series_equal(y, published_y)
 
 
-def test_the_five_rows_are_rows_of_the_published_table(data_folder):
-    """The fixture was written by hand; it must not drift from the real file."""
-    real = pd.read_csv(data_folder / "bike-sharing" / "hour.csv").set_index("instant")
-    five = pd.read_csv(FIVE_ROWS / "bike-sharing" / "hour.csv").set_index("instant")
-    pd.testing.assert_frame_equal(real.loc[five.index], five)
+def test_the_made_up_rows_have_the_columns_of_the_published_table(data_folder):
+    """The fixture is invented; its form must not drift from the real file."""
+    real = pd.read_csv(data_folder / "bike-sharing" / "hour.csv")
+    five = pd.read_csv(FIVE_ROWS / "bike-sharing" / "hour.csv")
+    assert list(five) == list(real)
+    assert five.dtypes.astype(str).to_dict() == real.dtypes.astype(str).to_dict()
 
 
 def test_openml_with_an_unknown_weather_is_refused(openml):
