@@ -68,6 +68,9 @@ SETTING = """
             g.fit(X)
     except KeyboardInterrupt:
         answer = {"kept": getattr(g, "partition_", None) is before, "fitted": hasattr(g, "diagnostics_")}
+        end = time.monotonic() + 1  # a block that has begun may end on its own
+        while threading.active_count() > 1 and time.monotonic() < end:
+            time.sleep(0.05)
         print(json.dumps({**answer, "threads": threading.active_count()}), flush=True)
 """
 
@@ -101,8 +104,9 @@ def eventually(condition, seconds=10.0):
         ("model", "fitted"),
         ("model", "not fitted"),
         ("search", "fitted"),
-        ("threads", "not fitted"),
-        ("processes", "fitted"),
+        # Several threads or processes, a signal and a clock: not for a loaded machine.
+        pytest.param("threads", "not fitted", marks=pytest.mark.slow),
+        pytest.param("processes", "fitted", marks=pytest.mark.slow),
     ],
 )
 def test_R01_an_interrupt_leaves_the_old_fit_or_none_and_nothing_else(where, previous, tmp_path):
