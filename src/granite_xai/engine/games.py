@@ -80,16 +80,12 @@ class RegionalGame:
         if behavior.average == "loss":
             losses = self.masked.mean_loss(coalition, behavior.function)
         elif residual_loss is not None:
-            residuals = np.broadcast_to(self.evaluations.pivot - self._y, self.splits.inside.shape).copy()
+            residuals = np.broadcast_to(
+                self.evaluations.pivot - self.evaluations.target, self.splits.inside.shape
+            ).copy()
             self.masked.add(residuals, 1.0, coalition)
             losses = residual_loss(residuals, out=residuals)
         else:
             predictions = self.masked(coalition) + self.evaluations.pivot
-            losses = behavior.function(predictions, np.broadcast_to(self._y, predictions.shape))
+            losses = behavior.function(predictions, np.broadcast_to(self.evaluations.target, predictions.shape))
         return -losses if behavior.pointwise else -self.splits.means(losses)
-
-    @property
-    def _y(self) -> FloatArray:
-        if self.evaluations.y is None:  # checked before any model call (T01)
-            raise ValueError("the evaluations hold no y")
-        return self.evaluations.y

@@ -18,7 +18,7 @@ from typing import Protocol
 
 import numpy as np
 
-from granite_xai.engine.centres import central_rows
+from granite_xai.engine.baselines import FixedBaseline, RegionBaseline
 from granite_xai.engine.membership import Splits
 from granite_xai.engine.sides import add_looked_up, add_own_side, side_spread
 from granite_xai.operators.masking import Baseline, Masking
@@ -61,7 +61,9 @@ def masked_model(masking: Masking, evaluations: Evaluations, splits: Splits) -> 
     """The masked model of a node for one masking operator."""
     if not isinstance(masking, Baseline):
         return _Averaged(masking, evaluations, splits)
-    return _RegionBaseline(evaluations, splits) if masking.row == "region" else _Fixed(masking, evaluations, splits)
+    return (
+        RegionBaseline(evaluations, splits) if masking.row == "region" else FixedBaseline(masking, evaluations, splits)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,7 @@ class _Averaged:
 
     def mean_loss(self, coalition: Coalition, loss: PairLoss) -> FloatArray:
         evaluations = self.evaluations
-        y = _target(evaluations)
+        y = evaluations.target
         if coalition == evaluations.everything:
             return loss(evaluations.predictions + evaluations.pivot, y)[None]
         if not coalition:
@@ -230,85 +232,6 @@ class _Averaged:
 Sums = tuple[FloatArray, FloatArray, tuple[FloatArray, FloatArray], "IntArray | None"]
 
 
-@dataclass(frozen=True, slots=True)
-class _Fixed:
-    """Masking by one row that is the same in every region: nothing depends on the split."""
-
-    masking: Masking
-    evaluations: Evaluations
-    splits: Splits
-
-    def __call__(self, coalition: Coalition) -> FloatArray:
-        if coalition == self.evaluations.everything:
-            return self.evaluations.predictions[None]
-        return self.evaluations.fixed[self.masking, coalition][None]
-
-    def add(self, out: FloatArray, coefficient: float, coalition: Coalition) -> None:
-        out += coefficient * self(coalition)
-
-    def mean_loss(self, coalition: Coalition, loss: PairLoss) -> FloatArray:
-        return loss(self(coalition)[0] + self.evaluations.pivot, _target(self.evaluations))[None]
-
-    def total_variance(self, hidden: Coalition) -> FloatArray:
-        return np.zeros((1, 2))  # one reference row: nothing is redrawn
-
-    def variances(self, coalition: Coalition) -> FloatArray:
-        return self.splits.variances(self(coalition))
-
-    def attribution(self, term: Attribution) -> FloatArray:
-        raise KeyError(term)  # a fixed baseline combines its coalitions directly
-
-
-@dataclass(frozen=True, slots=True)
-class _RegionBaseline:
-    """Masking by a central row of the region itself."""
-
-    evaluations: Evaluations
-    splits: Splits
-
-    def __call__(self, coalition: Coalition) -> FloatArray:
-        evaluations = self.evaluations
-        if coalition == evaluations.everything:
-            return evaluations.predictions[None]
-        inner, outer = self._central_rows()
-        return self.splits.pick(self._against(coalition, inner), self._against(coalition, outer))
-
-    def add(self, out: FloatArray, coefficient: float, coalition: Coalition) -> None:
-        out += coefficient * self(coalition)
-
-    def _against(self, coalition: Coalition, baseline: IntArray) -> FloatArray:
-        """``F(x_T, b)`` for the baseline row of each split."""
-        evaluations = self.evaluations
-        if not coalition:
-            return evaluations.predictions[baseline][:, None]
-        store, shown = evaluations.places[coalition]
-        matrix = evaluations.matrices[store]
-        if shown:
-            return matrix.values[:, baseline].T[:, matrix.codes]
-        return matrix.values[matrix.codes[baseline]]
-
-    def mean_loss(self, coalition: Coalition, loss: PairLoss) -> FloatArray:
-        predictions = self(coalition) + self.evaluations.pivot
-        return loss(predictions, np.broadcast_to(_target(self.evaluations), predictions.shape))
-
-    def total_variance(self, hidden: Coalition) -> FloatArray:
-        return np.zeros((1, 2))
-
-    def variances(self, coalition: Coalition) -> FloatArray:
-        return self.splits.variances(self(coalition))
-
-    def attribution(self, term: Attribution) -> FloatArray:
-        phi = self.evaluations.attributions[term]
-        inner, outer = self._central_rows()
-        return self.splits.pick(phi[:, inner].T, phi[:, outer].T)
-
-    def _central_rows(self) -> tuple[IntArray, IntArray]:
-        coordinates = self.evaluations.coordinates
-        if coordinates is None:
-            raise ValueError("the evaluations hold no coordinates")
-        return central_rows(coordinates, self.splits.inner), central_rows(coordinates, self.splits.outer)
-
-
 def bin_means(values: FloatArray, bins: Bins, splits: Splits) -> FloatArray:
     """Mean of one value a row over the rows of the same bin and region, at every row, shape (K, n)."""
     groups = Groups.of(bins.numbers)
@@ -341,9 +264,3 @@ def _variance(table: FloatArray, shares: FloatArray) -> FloatArray:
     means = np.einsum("ku,ku->k", shares, table)
     variances: FloatArray = np.einsum("ku,ku->k", shares, np.square(table - means[:, None]))
     return variances
-
-
-def _target(evaluations: Evaluations) -> FloatArray:
-    if evaluations.y is None:  # checked before any model call (T01)
-        raise ValueError("the evaluations hold no y")
-    return evaluations.y

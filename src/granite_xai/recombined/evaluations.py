@@ -151,6 +151,13 @@ class Evaluations:
         """Rows of the node."""
         return len(self.predictions)
 
+    @property
+    def target(self) -> FloatArray:
+        """The y of the rows, for behaviors that need it."""
+        if self.y is None:  # checked before any model call (T01)
+            raise ValueError("the evaluations hold no y")
+        return self.y
+
     def matrix(self, columns: Coalition) -> Matrix:
         """``E_S``; where its complement was evaluated instead, the transpose, one line a row."""
         store, shown = self.places[columns]
