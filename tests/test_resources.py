@@ -214,11 +214,34 @@ def test_R15_progress_needs_no_terminal(monkeypatch, stream):
     assert list(progress([1, 2], Resources(), "search")) == [1, 2]
 
 
-@pytest.mark.parametrize("asked", [{"device": "cuda"}, {"dtype": "float32"}, {"max_grid": 64}])
-def test_R08_what_this_version_cannot_do_is_refused_and_not_ignored(asked):
+@pytest.mark.parametrize(
+    ("absent", "said"),
+    [("torch", "torch is not installed"), ("array_api_compat", "array-api-compat is not installed")],
+)
+def test_R08_a_device_without_its_packages_is_refused_before_the_model_is_asked(monkeypatch, absent, said):
+    find = importlib.util.find_spec
+    there = importlib.machinery.ModuleSpec("there", None)
+    monkeypatch.setattr(
+        "importlib.util.find_spec",
+        lambda name, *rest: None if name == absent else there if name == "torch" else find(name, *rest),
+    )
     calls = []
-    model = gx.Granite(lambda X: calls.append(1) or X[:, 0], resources=gx.Resources(**asked))
-    with pytest.raises(gx.ResourceError, match="R08") as caught:
+    model = gx.Granite(lambda X: calls.append(1) or X[:, 0], resources=gx.Resources(device="cuda"))
+    with pytest.raises(gx.ResourceError, match=f"R08.*{said}") as caught:
         model.fit(np.zeros((5, 2)))
-    assert caught.value.argument == next(iter(asked))
+    assert caught.value.argument == "device"
+    assert not calls
+
+
+@pytest.mark.parametrize(
+    ("built", "said"), [(False, "this torch was built without CUDA"), (True, "torch finds no CUDA device")]
+)
+def test_R08_torch_without_a_device_is_refused_before_the_model_is_asked(monkeypatch, built, said):
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("array_api_compat")
+    monkeypatch.setattr(torch.backends.cuda, "is_built", lambda: built)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    calls = []
+    with pytest.raises(gx.ResourceError, match=f"R08.*{said}"):
+        gx.Granite(lambda X: calls.append(1) or X[:, 0], resources=gx.Resources(device="cuda")).fit(np.zeros((5, 2)))
     assert not calls

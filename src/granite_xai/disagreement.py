@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ from granite_xai.errors import InputError
 from granite_xai.explainer import Explainer
 from granite_xai.operators.behavior import Behavior
 from granite_xai.operators.influence import Influence
-from granite_xai.operators.interaction import add_terms
+from granite_xai.operators.interaction import add_terms, union
 from granite_xai.operators.masking import Masking
 from granite_xai.options import choose, unknown
 from granite_xai.recombined.evaluations import Evaluations
@@ -159,20 +159,29 @@ class Comparison:
     def losses(self, evaluations: Evaluations, splits: Splits) -> FloatArray:
         """``sum over S of loss(phi1(S) - phi2(S))``: (K, n) for behaviors with one value a row, otherwise (K, 2)."""
         behavior = self.first.behavior
-        games = {
+        total = np.zeros(splits.inside.shape if behavior.per_row else splits.mass.shape)
+        for gap in self.gap_values(evaluations, splits):
+            # A ufunc may write over the gap, which nobody reads again.
+            total += self.loss(gap, out=gap) if isinstance(self.loss, np.ufunc) else self.loss(gap)
+        return total
+
+    def gap_values(self, evaluations: Evaluations, splits: Splits) -> Iterator[FloatArray]:
+        """``phi1(S) - phi2(S)`` of each set in turn, (K, n) or (K, 2); arrays that may be written."""
+        shared = self._games(evaluations, splits)
+        for masking, game in shared.items():
+            game.share(_read_twice([gap[masking] for gap in self.gaps if masking in gap]))
+        for members, gap in zip(self.first.layout.sets, self.gaps, strict=True):
+            own = evaluations.own(union(members))
+            games = shared if own is evaluations else self._games(own, splits)
+            values = [games[masking].combine(terms) for masking, terms in gap.items()]
+            yield values[0] if len(values) == 1 else values[0] + values[1]
+
+    def _games(self, evaluations: Evaluations, splits: Splits) -> dict[Masking, RegionalGame]:
+        behavior = self.first.behavior
+        return {
             masking: RegionalGame(behavior, masked_model(masking, evaluations, splits), evaluations, splits)
             for masking in (self.first.masking, self.second.masking)
         }
-        gaps = self.gaps
-        for masking, game in games.items():
-            game.share(_read_twice([gap[masking] for gap in gaps if masking in gap]))
-        total = np.zeros(splits.inside.shape if behavior.per_row else splits.mass.shape)
-        for gap in gaps:
-            values = [games[masking].combine(terms) for masking, terms in gap.items()]
-            gaps_here = values[0] if len(values) == 1 else values[0] + values[1]
-            # A ufunc may write over the gap, which nobody reads again.
-            total += self.loss(gaps_here, out=gaps_here) if isinstance(self.loss, np.ufunc) else self.loss(gaps_here)
-        return total
 
     def regional(self, evaluations: Evaluations, splits: Splits) -> FloatArray:
         """``R`` of both sides of every split, shape (K, 2): the mean loss over the side's rows; 0 on an empty side."""

@@ -17,7 +17,7 @@ from granite_xai.frames import read_table
 from granite_xai.models import accepts_missing, as_predictor
 from granite_xai.operators.behavior import BEHAVIORS, Behavior, Risk
 from granite_xai.operators.influence import Individual, Influence, Interactions, Joint
-from granite_xai.operators.interaction import INTERACTIONS, Additive, Full, Interaction, Partial, Pure, Whole
+from granite_xai.operators.interaction import INTERACTIONS, Additive, Full, Interaction, Partial, Pure, Whole, union
 from granite_xai.operators.masking import MASKINGS, Masking
 from granite_xai.options import choose
 from granite_xai.recombined.evaluations import Evaluations
@@ -160,7 +160,7 @@ class Explainer:
         effect = self.effect(everyone, predictor, limits, random_state)
         reference = fit_reference(effect.readings(), effect.changes(), everyone, np.ones(everyone.n_rows), random_state)
         table = everyone.take(chosen)
-        asked = request(table, [effect])
+        asked = request(table, [effect], max_grid=limits.max_grid)
         evaluations, _ = evaluate(
             predictor,
             table,
@@ -180,8 +180,8 @@ class Explainer:
 def regional_part(region: int, name: str, effect: Effect, evaluations: Evaluations, rows: IntArray) -> Part:
     """The values of an effect when all rows of the evaluations are the region."""
     splits = Splits.whole(evaluations.weights)
-    game = RegionalGame(effect.behavior, masked_model(effect.masking, evaluations, splits), evaluations, splits)
-    values = _effects(game, effect.combined, evaluations)
+    game = _game(effect, evaluations, splits)
+    values = _effects(game, effect, effect.combined, evaluations)
     local = effect.behavior.per_row
     pivot = evaluations.pivot if effect.behavior.key == "local" else 0.0
     base = np.broadcast_to(game(frozenset())[0, : None if local else 1] + pivot, evaluations.n_rows if local else 1)
@@ -195,12 +195,17 @@ def regional_part(region: int, name: str, effect: Effect, evaluations: Evaluatio
     )
 
 
-def _effects(game: RegionalGame, terms: Iterable[Terms], evaluations: Evaluations) -> FloatArray:
+def _game(effect: Effect, evaluations: Evaluations, splits: Splits) -> RegionalGame:
+    return RegionalGame(effect.behavior, masked_model(effect.masking, evaluations, splits), evaluations, splits)
+
+
+def _effects(game: RegionalGame, effect: Effect, terms: Iterable[Terms], evaluations: Evaluations) -> FloatArray:
     """One column (or number) for each set."""
     local = game.behavior.per_row
     columns = []
-    for combination in terms:
-        value = game.combine(combination)
+    for members, combination in zip(effect.layout.sets, terms, strict=True):
+        own = evaluations.own(union(members))
+        value = (game if own is evaluations else _game(effect, own, game.splits)).combine(combination)
         level = evaluations.pivot * sum(combination.values()) if game.behavior.key == "local" else 0.0
         if any(not isinstance(term, frozenset) for term in combination):
             level = 0.0  # attributions and total variances are differences already
@@ -214,5 +219,5 @@ def _errors(game: RegionalGame, effect: Effect, evaluations: Evaluations, values
         return np.zeros_like(values)
     if effect.pairwise:
         return np.stack([evaluations.errors[term] for term in effect.attributions], axis=-1)
-    draws = np.stack([_effects(game, draw, evaluations) for draw in effect.draws])
+    draws = np.stack([_effects(game, effect, draw, evaluations) for draw in effect.draws])
     return np.asarray(draws.std(axis=0, ddof=1) / np.sqrt(len(draws)))

@@ -35,6 +35,7 @@ from granite_xai.recombined.evaluations import Evaluations
 from granite_xai.reference import Reference, fit_reference
 from granite_xai.requests import evaluate, request
 from granite_xai.resources import Resources, one_blas_thread, require_memory
+from granite_xai.snapping import grid_note
 from granite_xai.surrogate import Surrogate, fidelity, fit_surrogate
 from granite_xai.typing import FloatArray, IntArray
 
@@ -138,7 +139,7 @@ def run(ask: Ask, see: Callable[[Evaluations], None] | None = None) -> Fitted:
     order = _order(ask.comparisons)
     additive = {term for term in Additive(order).terms(layout.players, ()) if isinstance(term, frozenset)}
     singles = {frozenset({i}) for i in range(ask.table.n_columns)}
-    asked = request(ask.table, effects, additive | singles)
+    asked = request(ask.table, effects, additive | singles, ask.resources.max_grid)
     record.note("bytes", asked.bytes)
     require_memory(ask.resources, asked.bytes, "the model's evaluations")
     probed = ask.probed
@@ -155,6 +156,11 @@ def run(ask: Ask, see: Callable[[Evaluations], None] | None = None) -> Fitted:
             n_jobs=ask.n_jobs,
             diagnostics=record,
         )
+    if evaluations.snapped:
+        note = grid_note(
+            ask.comparisons, ask.table, ask.predictor, evaluations, reference, ask.resources, ask.seed
+        )
+        record.note("max_grid", note)
     with record.stage("search"), one_blas_thread():
         roots, floors, error = _measure(ask, evaluations, extent)
         scaled = shares(ask.comparisons, ask.question_weights, roots, floors, ask.objective, evaluations)
@@ -181,8 +187,8 @@ def run(ask: Ask, see: Callable[[Evaluations], None] | None = None) -> Fitted:
             remaining=float(sum(region.disagreement for region in partition)),
             centres=_centres(evaluations, rows),
             surrogate=fit_surrogate(ask.table, evaluations, layout.players, order, rows),
-            fidelity=fidelity(evaluations, layout.players, order, rows),
-            global_fidelity=fidelity(evaluations, layout.players, order, everyone),
+            fidelity=fidelity(ask.table, evaluations, layout.players, order, rows),
+            global_fidelity=fidelity(ask.table, evaluations, layout.players, order, everyone),
             missing=ask.missing,
             learned=found.learned,
         )

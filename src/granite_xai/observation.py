@@ -47,7 +47,7 @@ def observe(
     evaluations, _ = evaluate(
         fitted.predictor,
         table,
-        request(table, effects),
+        request(table, effects, max_grid=resources.max_grid),
         reference,
         weights=np.ones(table.n_rows),
         y=y,

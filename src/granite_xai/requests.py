@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from granite_xai.effects import Effect
-from granite_xai.errors import ModelError
+from granite_xai.errors import InputError, ModelError
 from granite_xai.kernels import available
+from granite_xai.operators.interaction import union
 from granite_xai.operators.masking import Baseline, Masking
 from granite_xai.recombined.agnostic import Extent, evaluate_plan
-from granite_xai.recombined.evaluations import Bins, Coordinates, Evaluations, Matrix
+from granite_xai.recombined.evaluations import Bins, Coordinates, Evaluations, Matrix, Snapped
 from granite_xai.recombined.plan import Plan, plan
 from granite_xai.recombined.routes import Route, find_route
 from granite_xai.recombined.shapley import Attributions, Spread
+from granite_xai.recombined.values import Distinct, Grid
 from granite_xai.reference import Reading, Reference, Steps
 from granite_xai.resources import Resources, require_evaluations, require_memory
 from granite_xai.typing import Attribution, Coalition, FloatArray, IntArray, Terms
@@ -87,16 +89,49 @@ class Request:
         }
 
 
-def request(table: Table, effects: Sequence[Effect], also: set[Coalition] = frozenset()) -> Request:  # type: ignore[assignment]
-    """Collect the readings of all effects (and further coalitions under marginal masking) into one plan."""
+def request(
+    table: Table,
+    effects: Sequence[Effect],
+    also: AbstractSet[Coalition] = frozenset(),
+    max_grid: int | None = None,
+) -> Request:
+    """Collect the readings of all effects (and further coalitions under marginal masking) into one plan.
+
+    With ``max_grid``, columns with more values than that are evaluated on a grid of so many (C22).
+    """
+    grid = Grid.of(table, max_grid)
+    for effect in effects:
+        _require_own_values(effect, table, grid)
     readings: set[Reading] = set().union(*(effect.readings() for effect in effects))
     fixed = {reading for reading in readings if _is_fixed(reading[0])}
     everything = frozenset(range(table.n_columns))
     fixed = {(masking, visible) for masking, visible in fixed if visible != everything}
-    kept = plan(table, {visible for _, visible in readings - fixed} | also)
+    kept = plan(table, {visible for _, visible in readings - fixed} | also, grid)
     pairwise = {c for effect in effects for terms in effect.attributions.values() for c in terms}
     streamed = plan(table, {c for c in pairwise if isinstance(c, frozenset) and c not in kept.places})
     return Request(effects, kept, streamed, fixed, readings)
+
+
+def _require_own_values(effect: Effect, table: Table, grid: Grid) -> None:
+    """Refuse a grid where the effect of a set reads more than the set and its complement (C22)."""
+    everything = frozenset(range(table.n_columns))
+    for members, terms in zip(effect.layout.sets, effect.terms, strict=True):
+        own = union(members)
+        others = {term for term in terms if isinstance(term, frozenset)} - {
+            frozenset(),
+            own,
+            everything - own,
+            everything,
+        }
+        if grid.columns.keys() & own and (others or effect.pairwise):
+            raise InputError(
+                "Resources(max_grid=) is defined for pure and full effects of single columns and of groups: "
+                f"the effect of {', '.join(table.names[i] for i in sorted(own))} reads other columns one by one.",
+                code="P03",
+                argument="max_grid",
+                columns=tuple(table.names[i] for i in sorted(own & grid.columns.keys())),
+                hint="For partial effects, interactions and 'coe' leave max_grid at None and lower max_samples instead.",
+            )
 
 
 def _is_fixed(masking: Masking) -> bool:
@@ -143,7 +178,7 @@ def evaluate(
             if keep:
                 matrices[store] = matrix
     fixed = {key: extent.see(_against(predictor, table, reference, key)) - pivot for key in asked.fixed}
-    bins = {key: Bins.of(reference.bins[key](table)) for key in asked.readings if key in reference.bins}
+    numbers = {key: reference.bins[key](table) for key in asked.readings if key in reference.bins}
     return (
         Evaluations(
             predictions=predictions,
@@ -152,8 +187,13 @@ def evaluate(
             y=y,
             places=asked.kept.places,
             matrices=matrices,
-            bins=bins,
+            bins={key: Bins.of(own) for key, own in numbers.items()},
             fixed=fixed,
+            snapped={
+                columns: _snapped(columns, matrices[columns], distinct, numbers, fixed)
+                for columns, distinct in asked.kept.stores.items()
+                if distinct.levels is not None
+            },
             attributions={**attributions.values, **_by_paths(route, asked.by_paths, n_jobs)},
             changes={i: _changes(predictor, table, reference.steps.get(i), i, extent) for i in asked.changes},
             errors={term: spread.errors(terms) for term, terms in asked.draws.items()},
@@ -161,6 +201,22 @@ def evaluate(
             coordinates=(coordinates or coordinates_of(table)) if asked.by_region else None,
         ),
         extent,
+    )
+
+
+def _snapped(
+    columns: Coalition,
+    matrix: Matrix,
+    distinct: Distinct,
+    bins: Mapping[Reading, IntArray],
+    fixed: Mapping[Reading, FloatArray],
+) -> Snapped:
+    """A column on its grid: every row is given what the row that carries its grid value has."""
+    carrier = distinct.representatives[distinct.codes]
+    return Snapped(
+        matrix.values[matrix.codes, np.arange(len(carrier))],
+        {key: Bins.of(own[carrier]) for key, own in bins.items() if key[1] == columns},
+        {key: own[carrier] for key, own in fixed.items() if key[1] == columns},
     )
 
 

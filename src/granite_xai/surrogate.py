@@ -174,17 +174,33 @@ def _curve(column: Column, evaluations: Evaluations, rows: IntArray, shares: Flo
         by_row = evaluations.predictions - mean
     else:
         matrix = evaluations.matrix(frozenset({column.position}))
-        by_row = (matrix.values[:, rows] @ shares)[matrix.codes] - mean
+        by_line = matrix.values[:, rows] @ shares - mean
+        if matrix.levels is not None:  # a grid
+            return Curve(column, _between_lines(column, matrix.levels, by_line))
+        by_row = by_line[matrix.codes]
     effects = np.zeros(len(column.levels) + 1)
     effects[column.codes + 1] = by_row
     return Curve(column, effects)
 
 
-def fidelity(evaluations: Evaluations, players: Players, order: int, regions: Sequence[IntArray]) -> float:
+def _between_lines(column: Column, levels: IntArray | None, by_line: FloatArray) -> FloatArray:
+    """Effects of missing values and of all levels from those on a grid: interpolated, as between fitting values."""
+    if levels is None:
+        raise ValueError(f"column {column.name!r} is not on a grid")
+    places = _scale(sortable(column, column)[0], column)
+    present = levels >= 0
+    missing = np.zeros(1) if present.all() else by_line[:1]
+    return np.append(missing, np.interp(places, places[levels[present]], by_line[present]))
+
+
+def fidelity(
+    table: Table, evaluations: Evaluations, players: Players, order: int, regions: Sequence[IntArray]
+) -> float:
     """``1 - mean (F - G)^2 / Var F`` on the fitting rows; 1 for a constant model.
 
     Parameters
     ----------
+    table : Table
     evaluations : Evaluations
         Of all fitting rows.
     players : coalitions
@@ -196,12 +212,24 @@ def fidelity(evaluations: Evaluations, players: Players, order: int, regions: Se
     variance = float(whole.variances(evaluations.predictions[None])[0, 0])
     if variance == 0.0:
         return 1.0
-    terms = Additive(order).terms(players, ())
     total = 0.0
     for rows in regions:
-        node = evaluations.restrict(rows)
-        splits = Splits.whole(node.weights)
-        game = RegionalGame(Local(), masked_model(Marginal(), node, splits), node, splits)
-        gap = node.predictions - game.combine(terms)[0]
-        total += float(node.weights @ np.square(gap))
+        gap = evaluations.predictions[rows] - _additive(table, evaluations, players, order, rows)
+        total += float(evaluations.weights[rows] @ np.square(gap))
     return 1.0 - total / float(whole.mass[0, 0]) / variance
+
+
+def _additive(
+    table: Table, evaluations: Evaluations, players: Players, order: int, rows: IntArray
+) -> FloatArray:
+    """G at the rows of a region, centred as the predictions are."""
+    node = evaluations.restrict(rows)
+    splits = Splits.whole(node.weights)
+    game = RegionalGame(Local(), masked_model(Marginal(), node, splits), node, splits)
+    result: FloatArray = game.combine(Additive(order).terms(players, ()))[0]
+    for columns in evaluations.snapped.keys() & set(players):  # between the values of a grid G is interpolated
+        column, matrix = table.columns[min(columns)], evaluations.matrix(columns)
+        by_line = matrix.values[:, rows] @ (node.weights / splits.mass[0, 0])
+        curve = _between_lines(column, matrix.levels, by_line)
+        result += curve[column.codes[rows] + 1] - by_line[matrix.codes[rows]]
+    return result

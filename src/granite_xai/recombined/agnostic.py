@@ -10,7 +10,8 @@ import numpy as np
 
 from granite_xai.errors import InputError
 from granite_xai.recombined.evaluations import Matrix
-from granite_xai.recombined.plan import Distinct, Plan
+from granite_xai.recombined.plan import Plan
+from granite_xai.recombined.values import Distinct
 from granite_xai.resources import Resources, progress
 from granite_xai.typing import Coalition, FloatArray
 
@@ -85,4 +86,4 @@ def evaluate_plan(
     for columns, distinct in progress(plan.stores.items(), resources, "evaluations", len(plan.stores)):
         values = extent.see(matrix(columns, distinct))
         values -= pivot
-        yield columns, Matrix(values, distinct.codes)
+        yield columns, Matrix(values, distinct.codes, distinct.levels)

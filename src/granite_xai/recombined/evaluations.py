@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -42,10 +42,13 @@ class Matrix:
         Centred by the pivot of the evaluations.
     codes : (n,) int
         The line that holds each row's own value.
+    levels : (U,) int, optional
+        Where the lines are a grid of one column, the level of each (-1: missing).
     """
 
     values: FloatArray
     codes: IntArray
+    levels: IntArray | None = None
 
     @cached_property
     def carriers(self) -> IntArray:
@@ -57,7 +60,8 @@ class Matrix:
         """Only these rows, and only the values that occur in them."""
         occurs = np.bincount(self.codes[rows], minlength=len(self.values)) > 0
         codes = (np.cumsum(occurs) - 1)[self.codes[rows]]
-        return Matrix(self.values[np.ix_(np.flatnonzero(occurs), rows)], codes)
+        levels = None if self.levels is None else self.levels[occurs]
+        return Matrix(self.values[np.ix_(np.flatnonzero(occurs), rows)], codes, levels)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +112,28 @@ class Coordinates:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Snapped:
+    """What a column on a grid changes in its own gap (C22).
+
+    Parameters
+    ----------
+    predictions : (n,) float
+        ``E_S[code(n), n]``: F at the rows with the column snapped, centred.
+    bins : mapping from (masking, S) to the bin of each row's snapped value
+    fixed : mapping from (masking, S) to ``F(x_S, b)`` at each row's snapped value
+    """
+
+    predictions: FloatArray
+    bins: Mapping[tuple[Masking, Coalition], Bins]
+    fixed: Mapping[tuple[Masking, Coalition], FloatArray]
+
+    def restrict(self, rows: IntArray) -> Snapped:
+        """Only these rows."""
+        bins = {key: bins.restrict(rows) for key, bins in self.bins.items()}
+        return Snapped(self.predictions[rows], bins, {key: values[rows] for key, values in self.fixed.items()})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Evaluations:
     """All that is known of the model on the rows of a node.
 
@@ -129,6 +155,7 @@ class Evaluations:
     everything : all column positions
     coordinates : where each row lies in its columns; only for a baseline chosen in each region
     vectors : what a partitioner wants to be alike in a region, one vector a row; most have none
+    snapped : mapping from a column on a grid to what this changes in its own gap
     """
 
     predictions: FloatArray
@@ -145,6 +172,7 @@ class Evaluations:
     everything: Coalition
     coordinates: Coordinates | None = None
     vectors: tuple[Vectors, ...] = ()
+    snapped: Mapping[Coalition, Snapped] = field(default_factory=dict)
 
     @property
     def n_rows(self) -> int:
@@ -164,6 +192,22 @@ class Evaluations:
         matrix = self.matrices[store]
         return matrix if shown else Matrix(matrix.values[matrix.codes].T, np.arange(self.n_rows))
 
+    def own(self, columns: Coalition) -> Evaluations:
+        """The evaluations as the gap of S reads them: with S snapped in every term where it is on a grid (C22)."""
+        if not self.snapped or columns not in self.matrices:
+            return self
+        # With two columns, the complement of one may be the other one, on its own grid.
+        alone = replace(self, places={columns: (columns, True), self.everything - columns: (columns, False)})
+        snapped = self.snapped.get(columns)
+        if snapped is None:
+            return alone
+        return replace(
+            alone,
+            predictions=snapped.predictions,
+            bins={**self.bins, **snapped.bins},
+            fixed={**self.fixed, **snapped.fixed},
+        )
+
     def restrict(self, rows: IntArray) -> Evaluations:
         """The same evaluations for some of the rows (positions within this node)."""
         return replace(
@@ -179,6 +223,7 @@ class Evaluations:
             errors={key: error[rows] for key, error in self.errors.items()},
             attributions={key: phi[np.ix_(rows, rows)] for key, phi in self.attributions.items()},
             vectors=tuple(vectors.restrict(rows) for vectors in self.vectors),
+            snapped={key: snapped.restrict(rows) for key, snapped in self.snapped.items()},
         )
 
     def divide(self, inside: BoolArray, column: int) -> tuple[Evaluations, Evaluations]:

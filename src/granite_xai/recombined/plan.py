@@ -6,21 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from granite_xai.typing import Coalition, IntArray
+from granite_xai.recombined.values import EVERY_VALUE, Distinct, Grid
+from granite_xai.typing import Coalition
 
 if TYPE_CHECKING:
     from granite_xai.frames import Table
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Distinct:
-    """The distinct values of the columns S: the code of each row, and a row that carries each value."""
-
-    codes: IntArray
-    representatives: IntArray
-
-    def __len__(self) -> int:
-        return len(self.representatives)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,34 +34,49 @@ class Plan:
         return self.n_rows * sum(map(len, self.stores.values()))
 
 
-def plan(table: Table, coalitions: Iterable[Coalition]) -> Plan:
+def plan(table: Table, coalitions: Iterable[Coalition], grid: Grid = EVERY_VALUE) -> Plan:
     """Choose for each coalition the cheaper of ``E_T`` and ``E_{D without T}``, each evaluated once.
 
     Since ``R^{-S}`` is the transpose of ``R^S``, one matrix serves a coalition and its complement. The empty and the
-    full coalition need no matrix: they are read from the predictions.
+    full coalition need no matrix: they are read from the predictions. A column on a grid has a matrix of its own, which
+    serves its complement only in the column's own gap (`Evaluations.own`).
     """
     everything = frozenset(range(table.n_columns))
     stores: dict[Coalition, Distinct] = {}
     places: dict[Coalition, tuple[Coalition, bool]] = {}
-    for coalition in sorted(set(coalitions) - {frozenset(), everything}, key=_size_first):
+    wanted = set(coalitions) - {frozenset(), everything}
+    for position in grid.columns:
+        single = frozenset({position})
+        rest = everything - single
+        if single in wanted or rest in wanted:
+            stores[single], places[single] = grid.distinct(table, position), (single, True)
+            wanted -= {rest} if len(rest) > 1 else set()
+    for coalition in sorted(wanted, key=_size_first):
         if coalition in places:
             continue
         rest = everything - coalition
-        side, distinct = _fewer_values(table, coalition, rest)
+        side, distinct = (
+            _fewer_values(table, coalition, rest) if rest not in stores else (coalition, _own(table, coalition))
+        )
         stores[side] = distinct
         # The complement is served as well, whether or not it was asked for.
-        places[coalition], places[rest] = (side, side == coalition), (side, side == rest)
+        places[coalition] = (side, side == coalition)
+        places.setdefault(rest, (side, side == rest))
     return Plan(stores, places, table.n_rows)
 
 
 def _fewer_values(table: Table, coalition: Coalition, rest: Coalition) -> tuple[Coalition, Distinct]:
     """The side with fewer distinct rows; on a tie the coalition, which is the smaller one."""
-    own = Distinct(*table.distinct(sorted(coalition)))
+    own = _own(table, coalition)
     # A set of columns has at least as many distinct rows as its richest column: mostly no need to count them.
     if len(own) <= max(len(table.columns[i].levels) for i in rest):
         return coalition, own
-    other = Distinct(*table.distinct(sorted(rest)))
+    other = _own(table, rest)
     return (coalition, own) if len(own) <= len(other) else (rest, other)
+
+
+def _own(table: Table, coalition: Coalition) -> Distinct:
+    return Distinct(*table.distinct(sorted(coalition)))
 
 
 def _size_first(coalition: Coalition) -> tuple[int, list[int]]:

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from granite_xai.diagnostics import Diagnostics
     from granite_xai.frames import Table
     from granite_xai.models import Predictor
-    from granite_xai.recombined.plan import Distinct, Plan
+    from granite_xai.recombined.plan import Plan
+    from granite_xai.recombined.values import Distinct
 
 WORTH_COMPILING = 2 * 10**7
 """Leaves times rows times matrices from which the compiled walk is worth loading (about 0.1 s of products)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from dataclasses import dataclass
 from typing import Literal
 
@@ -23,13 +24,16 @@ class Resources:
     max_evaluations : int
         Rows that may be sent to the model.
     max_grid : int, optional
-        Observed values that stand for a column with more distinct values than that; None: exact.
+        Observed values that stand for an ordered column with more distinct values than that, in every term of its own
+        gap; the cost is then linear in the rows. For pure and full effects of single columns. None: exact.
     batch_size : int, optional
         Rows of one call of the model; the last batch is shorter. None: a fixed default.
     dtype : {"float64", "float32"}
-        Numbers the split search computes in.
+        Numbers in which the split search forms its products. Sums are in float64 either way, and what is promising in
+        float32 is scored again in float64 before a split is chosen: the regions are the same.
     device : {"cpu", "cuda"}
-        Where it computes.
+        Where the split search forms them; ``"cuda"`` needs the extra ``gpu``. The regions are the same. What is
+        explained, measured and reported is always computed on the CPU in float64.
     progress : {"auto", True, False}
         Show progress of work longer than a second: in terminals and notebooks, always, never.
 
@@ -61,25 +65,32 @@ class Resources:
 
 
 def require_supported(resources: Resources) -> None:
-    """Refuse the limits that this version cannot keep, rather than ignore them.
+    """Refuse a device that is not there, naming what is missing, before the model is asked (R08).
 
     Examples
     --------
     >>> require_supported(Resources())
     """
-    unsupported = {
-        "device": resources.device != "cpu",
-        "dtype": resources.dtype != "float64",
-        "max_grid": resources.max_grid is not None,
-    }
-    for name, asked in unsupported.items():
-        if asked:
-            raise ResourceError(
-                f"Resources({name}={getattr(resources, name)!r}) is not available in this version.",
-                code="R08",
-                argument=name,
-                hint="Leave it at its default: everything is computed on the CPU, in float64, at every observed value.",
-            )
+    missing = None if resources.device == "cpu" else _missing_for_cuda()
+    if missing:
+        raise ResourceError(
+            f"Resources(device={resources.device!r}): {missing}.",
+            code="R08",
+            argument="device",
+            hint='Install granite-xai[gpu] on a machine with a CUDA device, or leave device="cpu".',
+        )
+
+
+def _missing_for_cuda() -> str | None:
+    """What a search on a CUDA device lacks here; None: nothing."""
+    for package in ("torch", "array_api_compat"):
+        if importlib.util.find_spec(package) is None:
+            return f"{package.replace('_', '-')} is not installed"
+    import torch
+
+    if not torch.backends.cuda.is_built():
+        return "this torch was built without CUDA"
+    return None if torch.cuda.is_available() else "torch finds no CUDA device"
 
 
 def require_evaluations(resources: Resources, rows: int, seconds: float | None = None) -> None:

@@ -1,0 +1,68 @@
+"""How far the gaps of columns on a grid are from the exact ones (C22)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from granite_xai.disagreement import Comparison
+from granite_xai.engine.membership import Splits
+from granite_xai.recombined.evaluations import Evaluations
+from granite_xai.reference import Reference
+from granite_xai.requests import evaluate, request
+from granite_xai.resources import Resources
+from granite_xai.typing import FloatArray
+
+if TYPE_CHECKING:
+    from granite_xai.frames import Table
+    from granite_xai.models import Predictor
+
+ROWS = 200
+"""Rows on which exact gaps are computed as well."""
+
+
+def grid_note(
+    comparisons: Sequence[Comparison],
+    table: Table,
+    predictor: Predictor,
+    evaluations: Evaluations,
+    reference: Reference,
+    resources: Resources,
+    seed: int,
+) -> dict[str, Any]:
+    """What ``diagnostics_`` says of a grid: its columns, and the gaps of a few rows with and without it.
+
+    The rows are a region of their own. ``rms_difference`` is the root mean square of the difference between their gaps
+    on the grid and their exact gaps, ``rms_gap`` that of the exact gaps, in the units of the question.
+    """
+    n = table.n_rows
+    rows = np.sort(np.random.default_rng(seed).choice(n, size=min(ROWS, n), replace=False))
+    effects = [side for comparison in comparisons for side in (comparison.first, comparison.second)]
+    part = table.take(rows)
+    near = evaluations.restrict(rows)
+    exact, _ = evaluate(
+        predictor,
+        part,
+        request(part, effects),
+        reference,
+        weights=near.weights,
+        y=near.y,
+        resources=replace(resources, max_grid=None),
+        coordinates=near.coordinates,
+    )
+    splits = Splits.whole(near.weights)
+    figures = {}
+    for comparison in comparisons:
+        snapped, true = (np.stack(list(comparison.gap_values(each, splits))) for each in (near, exact))
+        if not comparison.first.behavior.per_row:
+            snapped, true = snapped[..., 0], true[..., 0]
+        figures[comparison.question.label] = {"rms_difference": _rms(snapped - true), "rms_gap": _rms(true)}
+    columns = {table.names[min(s)]: len(evaluations.matrices[s].values) for s in evaluations.snapped}
+    return {"columns": columns, "rows": len(rows), "gaps": figures}
+
+
+def _rms(values: FloatArray) -> float:
+    return float(np.sqrt(np.mean(np.square(values))))
