@@ -11,15 +11,17 @@ import numpy as np
 
 from granite_xai.catalog import explanations
 from granite_xai.effects import Effect
+from granite_xai.engine.fused import SingleGap, applies, side_losses
 from granite_xai.engine.games import RegionalGame
 from granite_xai.engine.masked import masked_model
 from granite_xai.engine.membership import Splits
 from granite_xai.errors import InputError
 from granite_xai.explainer import Explainer
+from granite_xai.kernels import available
 from granite_xai.operators.behavior import Behavior
 from granite_xai.operators.influence import Influence
 from granite_xai.operators.interaction import add_terms, union
-from granite_xai.operators.masking import Masking
+from granite_xai.operators.masking import Marginal, Masking
 from granite_xai.options import choose, unknown
 from granite_xai.recombined.evaluations import Evaluations
 from granite_xai.resources import Resources
@@ -156,6 +158,15 @@ class Comparison:
             for one, two in pairs
         ]
 
+    @cached_property
+    def _single_gaps(self) -> list[SingleGap]:
+        """The gaps of local questions under marginal masking, which are found in one pass; none for other questions."""
+        masking = self.first.masking
+        if self.first.behavior.key != "local" or not isinstance(masking, Marginal) or self.second.masking != masking:
+            return []
+        sets = zip(self.first.layout.sets, self.gaps, strict=True)
+        return [SingleGap(union(members), gap[masking]) for members, gap in sets]
+
     def losses(self, evaluations: Evaluations, splits: Splits) -> FloatArray:
         """``sum over S of loss(phi1(S) - phi2(S))``: (K, n) for behaviors with one value a row, otherwise (K, 2)."""
         behavior = self.first.behavior
@@ -185,13 +196,18 @@ class Comparison:
 
     def regional(self, evaluations: Evaluations, splits: Splits) -> FloatArray:
         """``R`` of both sides of every split, shape (K, 2): the mean loss over the side's rows; 0 on an empty side."""
-        losses = self.losses(evaluations, splits)
-        disagreement = splits.means(losses) if self.first.behavior.per_row else losses
+        if applies(self._single_gaps, self.loss, evaluations, splits):
+            disagreement = side_losses(self._single_gaps, self.loss, evaluations, splits)
+        else:
+            losses = self.losses(evaluations, splits)
+            disagreement = splits.means(losses) if self.first.behavior.per_row else losses
         return np.where(splits.mass > 0, disagreement, 0.0)
 
     @property
     def widest(self) -> int:
         """How many values of the game are held at once while one set is compared."""
+        if self._single_gaps and available():  # membership twice, and the sums of the set's values
+            return 4
         gaps = self.gaps
         shared = sum(len(_read_twice([gap[m] for gap in gaps if m in gap])) for m in gaps[0])
         return shared + 6

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from granite_xai.engine.fused import mean_residual_loss
 from granite_xai.engine.masked import MaskedModel, bin_means
 from granite_xai.engine.membership import Splits
 from granite_xai.operators.behavior import RESIDUAL_LOSSES, Behavior, Risk
@@ -80,9 +81,12 @@ class RegionalGame:
         if behavior.average == "loss":
             losses = self.masked.mean_loss(coalition, behavior.function)
         elif residual_loss is not None:
-            residuals = np.broadcast_to(
-                self.evaluations.pivot - self.evaluations.target, self.splits.inside.shape
-            ).copy()
+            own = self.evaluations.pivot - self.evaluations.target
+            squared = residual_loss is np.square
+            means = None if behavior.pointwise else mean_residual_loss(self.masked, coalition, own, squared=squared)
+            if means is not None:
+                return -means
+            residuals = np.broadcast_to(own, self.splits.inside.shape).copy()
             self.masked.add(residuals, 1.0, coalition)
             losses = residual_loss(residuals, out=residuals)
         else:

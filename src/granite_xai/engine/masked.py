@@ -60,19 +60,22 @@ class MaskedModel(Protocol):
 def masked_model(masking: Masking, evaluations: Evaluations, splits: Splits) -> MaskedModel:
     """The masked model of a node for one masking operator."""
     if not isinstance(masking, Baseline):
-        return _Averaged(masking, evaluations, splits)
+        return Averaged(masking, evaluations, splits)
     return (
         RegionBaseline(evaluations, splits) if masking.row == "region" else FixedBaseline(masking, evaluations, splits)
     )
 
 
 @dataclass(frozen=True, slots=True)
-class _Averaged:
+class Averaged:
+    """Hidden columns are averaged over the rows of the region, all of them or those of the row's bin."""
+
     masking: Masking
     evaluations: Evaluations
     splits: Splits
 
     def __call__(self, coalition: Coalition) -> FloatArray:
+        """``F_T`` at every row, shape (K, n) or (1, n)."""
         evaluations = self.evaluations
         if coalition == evaluations.everything:
             return evaluations.predictions[None]
@@ -84,6 +87,7 @@ class _Averaged:
         return self._shown(coalition, matrix) if shown else self._hidden(coalition, matrix)
 
     def mean_loss(self, coalition: Coalition, loss: PairLoss) -> FloatArray:
+        """Mean loss of the single recombined predictions behind ``F_T``, shape (K, n) or (1, n)."""
         evaluations = self.evaluations
         y = evaluations.target
         if coalition == evaluations.everything:
@@ -99,6 +103,7 @@ class _Averaged:
         return self._hidden(coalition, Matrix(losses, matrix.codes))
 
     def total_variance(self, hidden: Coalition) -> FloatArray:
+        """Mean over the rows of each side of the variance when the hidden columns are redrawn, (K, 2)."""
         evaluations, splits = self.evaluations, self.splits
         coalition = evaluations.everything - hidden
         matrix = evaluations.matrix(hidden) if coalition else _all_rows(evaluations)
@@ -110,6 +115,7 @@ class _Averaged:
         return spread / splits.divisors
 
     def variances(self, coalition: Coalition) -> FloatArray:
+        """Variance of ``F_T`` on each side, (K, 2)."""
         evaluations, splits = self.evaluations, self.splits
         store, shown = evaluations.places.get(coalition, (coalition, False))
         if not shown:
@@ -123,6 +129,7 @@ class _Averaged:
         return np.stack(found, axis=1)
 
     def attribution(self, term: Attribution) -> FloatArray:
+        """Mean of the pairwise attributions of each row against the rows of its side, (K, n)."""
         phi = self.evaluations.attributions[term]
         return self._shown(frozenset(), Matrix(phi, np.arange(len(phi))))
 
@@ -142,7 +149,7 @@ class _Averaged:
 
     def tables(self, coalition: Coalition, matrix: Matrix) -> tuple[FloatArray, FloatArray]:
         """``F_S`` at every distinct value of S, for the inner and the outer side, each (K, U)."""
-        splits, bins = self.splits, self._bins(coalition)
+        splits, bins = self.splits, self.bins(coalition)
         if bins is None:
             sums = splits.sums(matrix.values)
             rest = (matrix.values @ splits.weights) - sums
@@ -153,7 +160,7 @@ class _Averaged:
         together = np.where(by_value[:, None] == bins.numbers, matrix.values, 0.0)
         sums = splits.sums(together)
         rest = (together @ splits.weights) - sums
-        inner, outer = self._scales(bins)
+        inner, outer = self.scales(bins)
         return sums * inner[:, by_value], rest * outer[:, by_value]
 
     def _shown(self, coalition: Coalition, matrix: Matrix) -> FloatArray:
@@ -169,21 +176,23 @@ class _Averaged:
 
     def _sums(self, coalition: Coalition, matrix: Matrix) -> Sums:
         """Sums over the inner rows of each row's bin (K, n) and over all rows of it (n,), with what they divide by."""
-        splits, bins = self.splits, self._bins(coalition)
+        splits, bins = self.splits, self.bins(coalition)
         if bins is None:
             by_code = np.bincount(matrix.codes, weights=splits.weights, minlength=len(matrix.values))
             return splits.own_sums(matrix.values, matrix.codes), by_code @ matrix.values, splits.scales, None
         # Bin after bin into neighbouring columns, then back to the order of the rows in one pass.
         sums, total = np.empty(splits.inside.shape), np.empty(len(matrix.codes))
         end = 0
-        for rows, inner, every, lines in self._shares(matrix, bins):
+        for rows, inner, every, lines in self.shares_by_bin(matrix, bins):
             start, end = end, end + len(rows)
             block = lines[:, rows]
             np.matmul(inner, block, out=sums[:, start:end])
             total[start:end] = every @ block
-        return sums.take(bins.places, axis=1), total[bins.places], self._scales(bins), bins.numbers
+        return sums.take(bins.places, axis=1), total[bins.places], self.scales(bins), bins.numbers
 
-    def _shares(self, matrix: Matrix, bins: Bins) -> Iterator[tuple[IntArray, FloatArray, FloatArray, FloatArray]]:
+    def shares_by_bin(
+        self, matrix: Matrix, bins: Bins
+    ) -> Iterator[tuple[IntArray, FloatArray, FloatArray, FloatArray]]:
         """For each bin: its rows, the weight of each value among its inner rows and among all, and these values' lines.
 
         All bins at once while that table is small; with very many bins one by one, each with its own values only.
@@ -202,7 +211,7 @@ class _Averaged:
             everyone: FloatArray = np.bincount(codes, weights=part.weights).astype(np.float64)
             yield rows, part.shares(codes, len(present)), everyone, matrix.values[present]
 
-    def _scales(self, bins: Bins) -> tuple[FloatArray, FloatArray]:
+    def scales(self, bins: Bins) -> tuple[FloatArray, FloatArray]:
         """One over the mass of each side in each bin, (K, B); 1 where a side has no row there: it is never read."""
         splits, n_bins = self.splits, len(bins.blocks)
         inner = splits.shares(bins.numbers, n_bins)
@@ -211,13 +220,13 @@ class _Averaged:
         outer = np.where(outer < 0.5 * splits.weights.min(), 0.0, outer)
         return 1.0 / np.where(inner > 0, inner, 1.0), 1.0 / np.where(outer > 0, outer, 1.0)
 
-    def _bins(self, coalition: Coalition) -> Bins | None:
+    def bins(self, coalition: Coalition) -> Bins | None:
         """Bins of the visible columns; None when all rows share one."""
         return self.evaluations.bins.get((self.masking, coalition))
 
     def _pairwise(self, coalition: Coalition, matrix: Matrix, loss: PairLoss, y: FloatArray) -> FloatArray:
         """Mean over references m of ``L(E_S[code(n), m], y_n)``: every pair of rows of a bin."""
-        splits, pivot, bins = self.splits, self.evaluations.pivot, self._bins(coalition)
+        splits, pivot, bins = self.splits, self.evaluations.pivot, self.bins(coalition)
         result = np.zeros(splits.inside.shape)
         for rows in [slice(None)] if bins is None else bins.blocks:
             hybrids = matrix.values[:, rows][matrix.codes[rows]] + pivot

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from granite_xai.engine.sides import columns_by_bin, lines_by_bin, pays, side_sums
+from granite_xai.engine.sides import (
+    BLOCK,
+    Steps,
+    classes_added_up,
+    lines_by_class,
+    pays,
+    side_sums,
+    steps_of,
+)
 from granite_xai.typing import BoolArray, FloatArray, IntArray
+
+SMALLEST = 64
+"""Lines that are added up together at least: fewer would not fill the processor's vectors."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,8 +130,18 @@ class Splits:
     @cached_property
     def mass(self) -> FloatArray:
         """Weight of both sides, (K, 2)."""
+        if self.cuts:
+            inner = self.shares(np.zeros(len(self.weights), dtype=np.intp), 1)
+            outer = self.weights.sum() - inner
+            # What is left after subtracting may be round-off: less than the lightest row is nothing.
+            return np.concatenate([inner, np.where(outer < 0.5 * self.weights.min(), 0.0, outer)], axis=1)
         ones = np.ones((1, len(self.weights)))
         return side_sums(np.broadcast_to(ones, self.inside.shape), self.weights, self.inside)
+
+    @cached_property
+    def inside_by_row(self) -> BoolArray:
+        """Membership with splits next to each other, (n, K)."""
+        return np.ascontiguousarray(self.inside.T)
 
     @cached_property
     def columns(self) -> IntArray:
@@ -199,12 +220,67 @@ class Splits:
         """Weighted sums of the columns of (U, n) values over the inner rows, (K, U)."""
         if not self.cuts or not pays(values):
             return self.inner @ values.T
-        parts = (columns_by_bin(values, self.weights, cut.classes, cut.inner.shape[1]) for cut in self.cuts)
-        return np.concatenate([cut.inner @ part for cut, part in zip(self.cuts, parts, strict=True)])
+        return self._by_split(self._columns_by_class(values))
 
     def own_sums(self, values: FloatArray, codes: IntArray) -> FloatArray:
         """Weighted sums over the inner rows m of each row's own line, ``values[codes[m]]``, (K, n)."""
-        if not self.cuts or not pays(values) or 4 * len(values) < len(codes):
+        if not self._has_many(values, codes):
             return self.shares(codes, len(values)) @ values
-        parts = (lines_by_bin(values, codes, self.weights, cut.classes, cut.inner.shape[1]) for cut in self.cuts)
+        result = np.empty(self.inside.shape)
+        for part in blocks(values.shape[1], len(values)):
+            result[:, part] = self._by_split(self._lines_by_class(values[:, part], codes))
+        return result
+
+    def sums_by_value(self, values: FloatArray) -> FloatArray:
+        """As `sums`, with splits next to each other, (U, K)."""
+        if not self.cuts or not pays(values):
+            return values @ self.inner.T
+        return classes_added_up(self._columns_by_class(values), self._steps)
+
+    def own_sums_by_row(self, values: FloatArray, codes: IntArray) -> Iterator[tuple[slice, FloatArray]]:
+        """As `own_sums`, for some rows at a time: the rows, and their sums with splits next to each other, (c, K)."""
+        n, count = values.shape[1], len(self.inside)
+        if self._has_many(values, codes):
+            for part in blocks(n, max(len(values), count)):
+                yield part, classes_added_up(self._lines_by_class(values[:, part], codes), self._steps)
+            return
+        shares = np.ascontiguousarray(self.shares(codes, len(values)).T)
+        for part in blocks(n, count):
+            yield part, values[:, part].T @ shares
+
+    def _has_many(self, values: FloatArray, codes: IntArray) -> bool:
+        """Whether lines are added up by the classes of the cuts; with few values a product with shares costs less."""
+        return bool(self.cuts) and pays(values) and 4 * len(values) >= len(codes)
+
+    def _columns_by_class(self, values: FloatArray) -> FloatArray:
+        """Weighted sums of the columns of (U, n) values over the rows of each class, (classes, U)."""
+        result = np.empty((self._flat[1].shape[1], len(values)))
+        every_row = np.arange(values.shape[1])
+        for part in blocks(len(values), values.shape[1]):  # turned, so that many values are added up together
+            result[:, part] = self._lines_by_class(values[part].T, every_row)
+        return result
+
+    def _lines_by_class(self, values: FloatArray, lines: IntArray) -> FloatArray:
+        classes, inner, _ = self._flat
+        return lines_by_class(values, lines, self.weights, classes, inner.shape[1])
+
+    @cached_property
+    def _steps(self) -> Steps:
+        return steps_of(self._flat[1] > 0)
+
+    def _by_split(self, by_class: FloatArray) -> FloatArray:
+        """Sums over the inner rows from sums over the classes, (K, c); each split reads the classes of its own cut."""
+        ends = np.cumsum([cut.inner.shape[1] for cut in self.cuts])
+        parts = np.split(by_class, ends[:-1])
         return np.concatenate([cut.inner @ part for cut, part in zip(self.cuts, parts, strict=True)])
+
+
+def blocks(count: int, width: int) -> Iterator[slice]:
+    """Slices of ``count`` things, each ``width`` cells wide, that fit into a block.
+
+    >>> list(blocks(3, 2**17))
+    [slice(0, 3, None)]
+    """
+    step = max(BLOCK // max(width, 1), SMALLEST)
+    for start in range(0, count, step):
+        yield slice(start, min(start + step, count))

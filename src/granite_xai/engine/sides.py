@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from granite_xai.kernels import available, compiled, sides
@@ -9,6 +11,8 @@ from granite_xai.typing import BoolArray, FloatArray, IntArray
 
 WORTHWHILE = 2**15
 """Cells of a block from which the compiled pass is used; smaller ones are not worth building it for."""
+BLOCK = 2**18
+"""Cells that are worked on at once: few enough for the cache."""
 
 
 def add_own_side(
@@ -117,23 +121,109 @@ def side_spread(
     return side_sums(np.maximum(squares, 0.0, out=squares), weights, inside)
 
 
-def columns_by_bin(values: FloatArray, weights: FloatArray, bins: IntArray, count: int) -> FloatArray:
-    """Weighted sums of the columns of (U, n) values over the rows of each bin, (count, U); compiled.
+def lines_by_class(
+    values: FloatArray, lines: IntArray, weights: FloatArray, classes: IntArray, count: int
+) -> FloatArray:
+    """Weighted sums of the rows' own lines ``values[lines[m]]`` over the rows m of each class, (count, c); compiled.
 
     See `pays`: without the compiler, or for few cells, a product with the membership of the rows is faster.
+
+    Parameters
+    ----------
+    values : (U, c) float
+    lines : (n,) int
+    weights : (n,) float
+    classes : (cuts, n) int
+        Several ways to class the rows, numbered through.
+    count : int
+        Classes of all cuts.
     """
-    result = np.zeros((len(values), count))
-    compiled(sides.add_columns_by_bin)(values, weights, bins, result)
-    return result.T
-
-
-def lines_by_bin(values: FloatArray, codes: IntArray, weights: FloatArray, bins: IntArray, count: int) -> FloatArray:
-    """Weighted sums of the rows' own lines ``values[codes[m]]`` over the rows m of each bin, (count, n); compiled."""
     result = np.zeros((count, values.shape[1]))
-    compiled(sides.add_lines_by_bin)(values, codes, weights, bins, result)
+    compiled(sides.add_lines_by_class)(np.ascontiguousarray(values), lines, weights, classes, result)
     return result
 
 
-def pays(cells: FloatArray) -> bool:
+Steps = tuple[BoolArray, IntArray, IntArray]
+"""How splits follow each other: which begin again, and up to where the list of classes that they add goes."""
+
+
+def steps_of(inner: BoolArray) -> Steps:
+    """A split that holds the one before it adds the classes that are new; any other one begins again.
+
+    >>> steps_of(np.array([[True, False, False], [True, False, True], [False, True, False]]))
+    (array([ True, False,  True]), array([1, 2, 3]), array([0, 2, 1]))
+    """
+    before = np.vstack([np.zeros_like(inner[:1]), inner[:-1]])
+    fresh = np.any(before & ~inner, axis=1)
+    fresh[:1] = True
+    new = inner & ~(before & ~fresh[:, None])
+    return fresh, np.cumsum(new.sum(axis=1)), np.nonzero(new)[1]
+
+
+def classes_added_up(by_class: FloatArray, steps: Steps) -> FloatArray:
+    """Sums of each split from sums of the classes that it sends inside, (c, K); compiled."""
+    result = np.empty((by_class.shape[1], len(steps[0])))
+    compiled(sides.add_classes_up)(by_class, *steps, result)
+    return result
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Means:
+    """Means over each row's own side, as sums over the inner rows, sums over all rows, and what they are multiplied by.
+
+    Parameters
+    ----------
+    sums : (c, K) float
+        Splits next to each other.
+    total : (c,) float
+    scales : (2, K) float
+        For the inner and the outer side.
+    """
+
+    sums: FloatArray
+    total: FloatArray
+    scales: FloatArray
+
+    @classmethod
+    def none(cls, count: int, rows: int = 1) -> Means:
+        """Zero for every split and row."""
+        return cls(np.zeros((rows, count)), np.zeros(rows), np.zeros((2, count)))
+
+
+def add_losses(
+    result: FloatArray,
+    own: FloatArray,
+    at: FloatArray,
+    hidden: Means,
+    shown: Means,
+    codes: IntArray,
+    inside: BoolArray,
+    weights: FloatArray,
+    *,
+    squared: bool,
+) -> None:
+    """Add the weighted losses of some rows to both sides of every split, (2, K), in one compiled pass.
+
+    The loss is that of a number of the row (c,), plus one of its side (2, K), plus its hidden means, plus the shown
+    means of its value; squared or absolute.
+    """
+    compiled(sides.add_losses)(
+        own,
+        at,
+        hidden.scales,
+        hidden.sums,
+        hidden.total,
+        shown.scales,
+        shown.sums,
+        shown.total,
+        codes,
+        inside,
+        weights,
+        squared,
+        result,
+    )
+
+
+def pays(cells: FloatArray | BoolArray) -> bool:
     """Whether a compiled pass over these cells is worth its start."""
     return cells.size >= WORTHWHILE and available()

@@ -1,7 +1,7 @@
 """Candidates: the ways to cut a node in two along one column, in the order that breaks ties.
 
-A candidate is a table over the levels of its column: which levels, and whether missing values, go left. Cuts, groups
-of levels and missing values are then one thing, and the split is read off at the end.
+A candidate says which levels of its column, and whether missing values, go left. Cuts, groups of levels and missing
+values are then one thing, and the split is read off at the end.
 """
 
 from __future__ import annotations
@@ -25,23 +25,60 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Candidate:
-    """One way to cut a node.
+class Family:
+    """All candidates of one column: levels that every one of them sends the same way are one class.
 
     Parameters
     ----------
     column : int
         Position of the column.
-    left : (levels + 1,) bool
-        Whether missing values (entry 0) and each level of the table (entries 1, 2, …) go left.
+    classes : (levels + 1,) int
+        Class of missing values (entry 0) and of each level of the table (entries 1, 2, …).
+    inner : (K, classes) bool
+        Which classes go left.
     """
 
     column: int
-    left: BoolArray
+    classes: IntArray
+    inner: BoolArray
+
+    def enough(self, counts: IntArray, least: int) -> Family:
+        """Only the candidates that leave so many rows on both sides, given the rows at each entry."""
+        by_class = np.bincount(self.classes, weights=counts, minlength=self.inner.shape[1])
+        n_left = self.inner @ by_class
+        kept = np.minimum(n_left, by_class.sum() - n_left) >= max(least, 1)
+        return Family(self.column, self.classes, self.inner[kept])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidate:
+    """One way to cut a node.
+
+    Parameters
+    ----------
+    family : Family
+        The candidates of the same column.
+    number : int
+        Which of them.
+    """
+
+    family: Family
+    number: int
+
+    @property
+    def column(self) -> int:
+        """Position of the column."""
+        return self.family.column
+
+    @property
+    def left(self) -> BoolArray:
+        """Whether missing values (entry 0) and each level of the table (entries 1, 2, …) go left."""
+        return self.inside(np.arange(-1, len(self.family.classes) - 1))
 
     def inside(self, codes: IntArray) -> BoolArray:
         """Which rows go left, from their codes."""
-        return self.left[codes + 1]
+        goes: BoolArray = self.family.inner[self.number][self.family.classes[codes + 1]]
+        return goes
 
 
 def candidates(
@@ -78,35 +115,37 @@ def candidates(
     for position in columns:
         column = table.columns[position]
         counts = np.bincount(column.codes[rows] + 1, minlength=len(column.levels) + 1)
-        left = _column_candidates(column, rows, counts, evaluations, max_candidates, rule)
-        n_left = left @ counts
-        enough = np.minimum(n_left, len(rows) - n_left) >= max(min_samples_leaf, 1)
-        found += [Candidate(position, table) for table in left[enough]]
+        family = _family(column, rows, counts, evaluations, max_candidates, rule).enough(counts, min_samples_leaf)
+        found += [Candidate(family, number) for number in range(len(family.inner))]
     return found
 
 
-def _column_candidates(
+def _family(
     column: Column, rows: IntArray, counts: IntArray, evaluations: Evaluations, max_candidates: int, rule: CutRule
-) -> BoolArray:
-    """Tables of one column, one a line: missing values on the left first, then on the right (C14)."""
+) -> Family:
+    """The candidates of one column: missing values on the left first, then on the right (C14)."""
     n_levels = len(counts) - 1
     if column.kind in ("nominal", "boolean"):
         present = np.flatnonzero(counts[1:])
         groups = list(_groupings(column, rows, present, evaluations, max_candidates))
-        cuts = np.array(groups, dtype=np.bool_).reshape(-1, n_levels)
+        inner = np.array(groups, dtype=np.bool_).reshape(-1, n_levels)
+        classes = np.arange(n_levels)
     else:
-        cuts = np.arange(n_levels) <= rule(counts[1:])[:, None]
+        codes = rule(counts[1:])
+        inner = np.tri(len(codes), len(codes) + 1, dtype=np.bool_)
+        classes = np.searchsorted(codes, np.arange(n_levels))
+    # Missing values are the last class.
+    classes = np.append(inner.shape[1], classes)
     if not counts[0]:
-        return _with_missing(cuts, left=False)
-    only_missing = np.arange(n_levels + 1)[None] == 0
-    return np.concatenate([only_missing, _with_missing(cuts, left=True), _with_missing(cuts, left=False)])
+        return Family(column.position, classes, _with_missing(inner, left=False))
+    only_missing = np.arange(inner.shape[1] + 1)[None] == inner.shape[1]
+    both = [_with_missing(inner, left=side) for side in (True, False)]
+    return Family(column.position, classes, np.concatenate([only_missing, *both]))
 
 
-def _with_missing(cuts: BoolArray, *, left: bool) -> BoolArray:
-    """The tables of some cuts with an entry for missing values in front."""
-    tables = np.empty((len(cuts), cuts.shape[1] + 1), dtype=np.bool_)
-    tables[:, 0], tables[:, 1:] = left, cuts
-    return tables
+def _with_missing(inner: BoolArray, *, left: bool) -> BoolArray:
+    """Some cuts with the class of missing values behind the others."""
+    return np.concatenate([inner, np.full((len(inner), 1), left)], axis=1)
 
 
 def cut_codes(counts: IntArray, max_candidates: int) -> IntArray:
@@ -183,10 +222,11 @@ def _lighter(group: tuple[int, ...], present: IntArray) -> tuple[int, ...]:
 
 def cuts_of(chosen: Sequence[Candidate], table: Table, rows: IntArray) -> list[Cut]:
     """The candidates of a node as cuts of its rows, one for each column; candidates of a column are neighbours."""
-    return [
-        Cut.of(column, np.stack([candidate.left for candidate in group]), table.columns[column].codes[rows] + 1)
-        for column, group in groupby(chosen, key=attrgetter("column"))
-    ]
+    cuts = []
+    for family, group in groupby(chosen, key=attrgetter("family")):
+        inner = family.inner[[candidate.number for candidate in group]]
+        cuts.append(Cut.of(family.column, inner, family.classes[table.columns[family.column].codes[rows] + 1]))
+    return cuts
 
 
 def best_of(scores: FloatArray, tolerance: float = 1e-10) -> int:
