@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import importlib.machinery
+import importlib.util
 import io
 import pickle
 import threading
 import time
+from unittest import mock
 
 import joblib
 import numpy as np
 import pytest
 import threadpoolctl
+from hypothesis import given, strategies as st
 
 import granite_xai as gx
 from granite_xai.errors import InputError, ResourceError
@@ -19,8 +23,8 @@ from granite_xai.resources import (
     map_blocks,
     one_blas_thread,
     progress,
+    require_budget,
     require_evaluations,
-    require_memory,
     resolve_jobs,
 )
 
@@ -88,7 +92,7 @@ def test_M13_a_plan_over_the_limit_is_refused_with_rows_seconds_and_remedies():
         "1,000",
         "max_samples=",
         "features=",
-        "fewer distinct values",
+        "max_grid=64",
         "max_evaluations=7200000",
     ):
         assert part in text
@@ -106,11 +110,57 @@ def test_M13_seconds_are_told_in_readable_units(seconds, text):
         require_evaluations(Resources(max_evaluations=1), 2, seconds)
 
 
-def test_D33_memory_over_the_limit_is_refused_with_numbers():
-    with pytest.raises(ResourceError, match=r"evaluations need 3\.0 MiB; memory_limit allows 1,000 bytes") as caught:
-        require_memory(Resources(memory_limit=1000), 3 * 2**20, "evaluations")
+class Disk:
+    """A disk with so much room."""
+
+    def __init__(self, free):
+        self.free = free
+
+    def __call__(self, folder):
+        return self
+
+
+@pytest.fixture
+def disk(monkeypatch):
+    def of(free):
+        monkeypatch.setattr("shutil.disk_usage", Disk(free))
+
+    return of
+
+
+def test_D33_what_must_be_in_memory_and_does_not_fit_is_refused_with_numbers():
+    with pytest.raises(ResourceError, match=r"the table, .* need 6\.4 MiB; memory_limit allows 1,000 bytes") as caught:
+        require_budget(Resources(memory_limit=1000), 3 * 2**20)
     assert caught.value.code == "D33"
-    require_memory(Resources(memory_limit=1000), 1000, "evaluations")
+    with pytest.raises(ResourceError, match=r"blocks of the search, .* need 40\.0 MiB; memory_limit allows 32\.0 MiB"):
+        require_budget(Resources(memory_limit=2**25), 0, candidate=10 * 2**20)
+
+
+def test_D33_evaluations_are_refused_when_neither_memory_nor_the_disk_has_room(disk):
+    disk(2**20)
+    limits = Resources(memory_limit=2**26)
+    require_budget(limits, 0, 33 * 2**20)
+    with pytest.raises(ResourceError, match=r"need 34\.0 MiB; .* leaves 32\.0 MiB .* temporary files has 1\.0 MiB"):
+        require_budget(limits, 0, 34 * 2**20)
+
+
+@given(
+    limit=st.integers(1, 2**30),
+    fixed=st.integers(0, 2**28),
+    evaluations=st.integers(0, 2**31),
+    candidate=st.integers(0, 2**26),
+    free=st.integers(0, 2**28),
+)
+def test_D33_the_limit_that_a_refusal_names_is_enough(limit, fixed, evaluations, candidate, free):
+    with mock.patch("shutil.disk_usage", Disk(free)):
+        try:
+            found = require_budget(Resources(memory_limit=limit), fixed, evaluations, candidate)
+        except ResourceError as error:
+            named = int(error.hint.rpartition("memory_limit=")[2].rstrip(")"))
+            found = require_budget(Resources(memory_limit=named), fixed, evaluations, candidate)
+    assert evaluations <= found.evaluations + free
+    assert candidate <= found.search
+    assert found.evaluations + found.search + found.block + found.fixed <= found.limit
 
 
 @pytest.mark.parametrize("n_jobs", [0, 1.5, "2", True, False, np.float64(2)])
@@ -234,12 +284,12 @@ def test_R08_a_device_without_its_packages_is_refused_before_the_model_is_asked(
 
 
 @pytest.mark.parametrize(
-    ("built", "said"), [(False, "this torch was built without CUDA"), (True, "torch finds no CUDA device")]
+    ("built", "said"), [(None, "this torch was built without CUDA"), ("13.0", "torch finds no CUDA device")]
 )
 def test_R08_torch_without_a_device_is_refused_before_the_model_is_asked(monkeypatch, built, said):
     torch = pytest.importorskip("torch")
     pytest.importorskip("array_api_compat")
-    monkeypatch.setattr(torch.backends.cuda, "is_built", lambda: built)
+    monkeypatch.setattr(torch.version, "cuda", built)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     calls = []
     with pytest.raises(gx.ResourceError, match=f"R08.*{said}"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,9 +15,10 @@ from granite_xai.partition.candidates import CUTS, Candidate, best_of, candidate
 from granite_xai.partition.nodes import Leaf, Node, Split
 from granite_xai.partition.problem import Found, Problem
 from granite_xai.partition.regions import Partition
+from granite_xai.partition.shortlist import Shortlist
 from granite_xai.partition.splitting import conditions
 from granite_xai.recombined.evaluations import Evaluations
-from granite_xai.resources import map_blocks
+from granite_xai.resources import map_blocks, resolve_jobs
 from granite_xai.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -26,7 +27,9 @@ if TYPE_CHECKING:
 
 TOLERANCE = 1e-10
 BLOCK = 2**18
-"""Candidates times rows scored together: few enough for the cache, whatever the number of jobs."""
+"""Candidates times rows scored together: few enough for the cache."""
+SHARE = 16
+"""One block of candidates takes at most one part in so many of the memory limit."""
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -117,7 +120,7 @@ class Tree:
 
     def grown(self, problem: Problem) -> Node:
         """Grow and prune the tree of a problem."""
-        growth = _Growth(self, problem, self.columns(problem.table))
+        growth = _Growth(self, problem, self.columns(problem.table), Shortlist.of(problem, self.beam))
         rows = np.arange(problem.table.n_rows, dtype=np.intp)
         return growth.grow(growth.root(rows, problem.evaluations)).node
 
@@ -159,6 +162,7 @@ class _Growth:
     settings: Tree
     problem: Problem
     columns: list[int]
+    shortlist: Shortlist
 
     def root(self, rows: IntArray, evaluations: Evaluations) -> _Open:
         """All rows, with their share."""
@@ -217,7 +221,8 @@ class _Growth:
 
     def _followed(self, node: _Open, options: list[Candidate], evaluations: Evaluations) -> list[_Choice]:
         """The best candidate of each of the best columns (C15, C21)."""
-        disagreements, mass = self.scored(node, options, evaluations)
+        score = partial(self.scored, node, evaluations=evaluations)
+        options, disagreements, mass = self.shortlist(options, node.rows, evaluations, score)
         both = self.problem.shares.of(disagreements, mass)
         scores = both[:, 0] + both[:, 1]
         ties = int(np.count_nonzero(scores <= scores.min() + TOLERANCE))
@@ -235,27 +240,29 @@ class _Growth:
 
     def scored(self, node: _Open, options: list[Candidate], evaluations: Evaluations) -> tuple[FloatArray, FloatArray]:
         """Disagreements (K, 2, Q) and mass (K, 2) of both sides of every candidate."""
-        n = len(node.rows)
-        # Half of the limit for the arrays of one block; the evaluations have the other half.
-        affordable = self.problem.resources.memory_limit // 2 // (8 * n * self.problem.shares.widest)
-        step = int(np.clip(affordable, 1, max(BLOCK // n, 1)))
+        n, limit = len(node.rows), self.problem.resources.memory_limit
+        # A quarter of the limit for the arrays of all blocks in work; blocks are the same for any number of jobs.
+        one = 8 * n * self.problem.shares.widest
+        # The cuts of one column share their sums: they stay together where they can.
+        step = int(np.clip(limit // SHARE // one, 1, max(BLOCK // n, self.settings.max_candidates)))
         blocks = [options[start : start + step] for start in range(0, len(options), step)]
+        jobs = min(resolve_jobs(self.problem.n_jobs), max(1, limit // 4 // (one * step)))
 
         score = partial(_score, self.problem.shares, self.problem.table, node.rows, evaluations)
-        found = map_blocks(score, blocks, self.problem.n_jobs)
+        found = map_blocks(score, blocks, jobs)
         return np.concatenate([part for part, _ in found]), np.concatenate([mass for _, mass in found])
 
     def _split(self, node: _Open, choice: _Choice, evaluations: Evaluations) -> _Grown:
         column = self.problem.table.columns[choice.candidate.column]
         inside = choice.candidate.inside(column.codes[node.rows])
-        divided = cache(lambda: evaluations.divide(inside, column.position))
         sides = ((inside, 0), (~inside, 1))
         grown = [
             self.grow(
                 self._open(
                     node.rows[side],
                     float(choice.mass[k]),
-                    partial(_side, divided, k),
+                    # Cut out when this side is grown, and dropped with it: never both sides at once.
+                    partial(evaluations.divide, inside, column.position, k == 0),
                     node.depth + 1,
                     choice.disagreements[k],
                     choice.gain,
@@ -298,10 +305,6 @@ class _Growth:
             names = self.problem.table.names
             numbers = {names[i]: sum(option.column == i for option in options) for i in self.columns}
             self.problem.diagnostics.note("candidates", numbers)
-
-
-def _side(divided: Callable[[], tuple[Evaluations, Evaluations]], number: int) -> Evaluations:
-    return divided()[number]
 
 
 def _score(

@@ -11,6 +11,7 @@ from granite_xai.options import choose, whole_number
 
 _DTYPES = {"float64": "float64", "float32": "float32"}
 _DEVICES = {"cpu": "cpu", "cuda": "cuda"}
+_FEWER = "fewer rows (max_samples=), fewer columns (features=), a grid (Resources(max_grid=64))"
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,7 @@ class Resources:
     Parameters
     ----------
     memory_limit : int
-        Bytes that our own arrays may take.
+        Bytes that our own arrays may take in memory; evaluations beyond it go to temporary files.
     max_evaluations : int
         Rows that may be sent to the model.
     max_grid : int, optional
@@ -88,9 +89,9 @@ def _missing_for_cuda() -> str | None:
             return f"{package.replace('_', '-')} is not installed"
     import torch
 
-    if not torch.backends.cuda.is_built():
-        return "this torch was built without CUDA"
-    return None if torch.cuda.is_available() else "torch finds no CUDA device"
+    if torch.cuda.is_available():
+        return None
+    return "this torch was built without CUDA" if torch.version.cuda is None else "torch finds no CUDA device"
 
 
 def require_evaluations(resources: Resources, rows: int, seconds: float | None = None) -> None:
@@ -116,33 +117,51 @@ def require_evaluations(resources: Resources, rows: int, seconds: float | None =
     """
     if rows <= resources.max_evaluations:
         return
-    hint = (
-        "fewer rows (max_samples=), fewer columns (features=), columns with fewer distinct values (rounded), "
-        f"or a higher limit (Resources(max_evaluations={rows}))"
-    )
+    hint = f"{_FEWER}, or a higher limit (Resources(max_evaluations={rows}))"
     time = "" if seconds is None else f", about {_duration(seconds)} of the model's time"
     message = f"the plan sends {rows:,} rows to the model{time}; max_evaluations allows {resources.max_evaluations:,}."
     raise ResourceError(f"{message} Remedies: {hint}.", code="M13", argument="resources", hint=hint)
 
 
-def require_memory(resources: Resources, needed: int, what: str) -> None:
-    """Refuse work that cannot fit into the memory limit, with the numbers and the remedies (D33).
+def too_little(message: str, limit: int) -> ResourceError:
+    """The refusal of work for which there is no memory, with the remedies (D33).
 
     Examples
     --------
-    >>> require_memory(Resources(), 10_000, "evaluations")
+    >>> too_little("the table needs 2.0 MiB; memory_limit allows 1.0 MiB.", 2**21).code
+    'D33'
     """
-    if needed <= resources.memory_limit:
-        return
-    hint = (
-        "fewer rows (max_samples=), fewer columns (features=), columns with fewer distinct values (rounded), "
-        f"or a higher limit (Resources(memory_limit={needed}))"
+    hint = f"{_FEWER}, or a higher limit (Resources(memory_limit={limit}))"
+    return ResourceError(f"{message} Remedies: {hint}.", code="D33", argument="resources", hint=hint)
+
+
+def no_room(needed: int, folder: str, error: OSError) -> ResourceError:
+    """The error of a disk that is full although there seemed to be room (D33).
+
+    Examples
+    --------
+    >>> no_room(2**21, "temp", OSError(28, "No space left on device")).code
+    'D33'
+    """
+    hint = f"{_FEWER}, more room in {folder!r} (another folder: TMPDIR), or a higher limit (Resources(memory_limit=))"
+    reason = error.strerror or str(error)
+    return ResourceError(
+        f"evaluations that memory_limit keeps out of memory need {size(needed)} more in {folder!r}: {reason}. "
+        f"Remedies: {hint}.",
+        code="D33",
+        argument="resources",
+        hint=hint,
     )
-    message = f"{what} need {_size(needed)}; memory_limit allows {_size(resources.memory_limit)}."
-    raise ResourceError(f"{message} Remedies: {hint}.", code="D33", argument="resources", hint=hint)
 
 
-def _size(count: int) -> str:
+def size(count: int) -> str:
+    """Bytes as a person reads them.
+
+    Examples
+    --------
+    >>> size(3 * 2**20), size(1000)
+    ('3.0 MiB', '1,000 bytes')
+    """
     return f"{count / 2**20:,.1f} MiB" if count >= 2**20 else f"{count:,} bytes"
 
 
