@@ -1,0 +1,67 @@
+"""The evaluations: trees against the model's own predict, and a whole fit against its model calls alone."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator
+from typing import Any
+
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.neural_network import MLPRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import granite_xai as gx
+from cases import bike, fitted, timed
+from granite_xai.frames import read_table
+from granite_xai.models import as_predictor
+from granite_xai.recombined.agnostic import evaluate_matrix
+from granite_xai.recombined.ensembles import read_ensemble
+from granite_xai.recombined.plan import plan
+
+REPEATS = 3
+
+
+def rows(quick: bool, jobs: int) -> Iterator[dict[str, Any]]:
+    """Nothing where the data are not at hand."""
+    n = 200 if quick else 1000
+    try:
+        yield from _ensemble(n, jobs)
+        yield _black_box(n, jobs)
+    except gx.InputError as error:
+        print(f"bike sharing is left out: {error}\n")
+
+
+def _ensemble(n: int, jobs: int) -> Iterator[dict[str, Any]]:
+    """All matrices of the individual questions, by the model, by sparse products and by the compiled walk."""
+    (case,) = bike(n=n)
+    table, predictor = read_table(case.X, missing="error"), as_predictor(case.model)
+    planned = plan(table, {frozenset({i}) for i in range(table.n_columns)})
+    trees = read_ensemble(predictor).on(table)
+
+    def by_model() -> None:
+        for columns, distinct in planned.stores.items():
+            evaluate_matrix(predictor, table, columns, distinct)
+
+    def by_trees(fast: bool) -> None:
+        for columns, distinct in planned.stores.items():
+            trees.matrix_of(columns, distinct.representatives, fast=fast, n_jobs=jobs)
+
+    ways = {"model": by_model, "trees (numpy)": lambda: by_trees(False), "trees (numba)": lambda: by_trees(True)}
+    seconds = {name: min(timed(way)[0] for _ in range(REPEATS)) for name, way in ways.items()}
+    for name, spent in seconds.items():
+        ratio = seconds["model"] / spent
+        yield {"work": f"evaluations by {name}", "N": n, "rows": planned.rows, "seconds": spent, "ratio": ratio}
+
+
+def _black_box(n: int, jobs: int) -> dict[str, Any]:
+    """A model that can only be asked: the whole fit over the time spent in the model."""
+    network = make_pipeline(
+        StandardScaler(), MLPRegressor(hidden_layer_sizes=(50, 50), max_iter=1000, early_stopping=True, random_state=0)
+    )
+    (case,) = bike(n=n, model=TransformedTargetRegressor(network, transformer=StandardScaler()))
+    fits = [fitted(case, jobs).diagnostics_ for _ in range(REPEATS)]
+    ratio = statistics.median(spent["seconds"]["total"] / spent["model"]["seconds"] for spent in fits)
+    spent = fits[-1]
+    total, rows = spent["seconds"]["total"], spent["model"]["rows"]
+    return {"work": "whole fit over its model calls", "N": n, "rows": rows, "seconds": total, "ratio": ratio}
