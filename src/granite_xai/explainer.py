@@ -157,9 +157,9 @@ class Explainer:
         predictor = as_predictor(model, output=output, response=response, batch_size=limits.batch_size)
         target = read_target(y, everyone, predictor, self.behavior)
         chosen = read_rows(rows, everyone.n_rows)
-        effect = self.effect(everyone, predictor, limits, random_state)
-        reference = fit_reference(effect.readings(), effect.changes(), everyone, np.ones(everyone.n_rows), random_state)
         table = everyone.take(chosen)
+        effect = self.effect(table, predictor, limits, random_state)  # what it costs is decided by the region's rows
+        reference = fit_reference(effect.readings(), effect.changes(), everyone, np.ones(everyone.n_rows), random_state)
         asked = request(table, [effect], max_grid=limits.max_grid)
         evaluations, _ = evaluate(
             predictor,

@@ -233,3 +233,14 @@ def test_pointwise_risk_leads_each_row_from_its_own_loss_without_columns_to_its_
         assert handed.baseline_value == pytest.approx(-((model(X).mean() - Y[row]) ** 2))
         total = handed.baseline_value + sum(handed[(i,)] for i in range(4))
         assert total == pytest.approx(-((model(X)[row] - Y[row]) ** 2))
+
+
+def test_a_region_of_a_few_rows_costs_what_these_rows_cost() -> None:
+    """Effects are exact where the region's own rows can be paid for, however many rows the table has."""
+    X = np.random.default_rng(4).normal(size=(300, 5))
+    model = lambda X: X[:, 0] * X[:, 1] * X[:, 2] + X[:, 3] * X[:, 4]  # noqa: E731
+    rows, limits = np.arange(20), gx.Resources(max_evaluations=2**5 * 20**2)
+    shap = gx.Explainer(interaction="partial")
+    found = shap.explain(model, X, rows=rows, resources=limits)
+    assert np.all(found.frame()["standard_error"] == 0.0)
+    np.testing.assert_allclose(found.values, shap.explain(model, X[rows]).values, atol=1e-12)
