@@ -11,7 +11,7 @@ import numpy as np
 
 from granite_xai.catalog import explanations
 from granite_xai.effects import Effect
-from granite_xai.engine.fused import SingleGap, applies, side_losses
+from granite_xai.engine.fused import LOSSES, SingleGap, applies, side_losses
 from granite_xai.engine.games import RegionalGame
 from granite_xai.engine.masked import masked_model
 from granite_xai.engine.membership import Splits
@@ -165,7 +165,9 @@ class Comparison:
         if self.first.behavior.key != "local" or not isinstance(masking, Marginal) or self.second.masking != masking:
             return []
         sets = zip(self.first.layout.sets, self.gaps, strict=True)
-        return [SingleGap(union(members), gap[masking]) for members, gap in sets]
+        found = [SingleGap(union(members), gap[masking]) for members, gap in sets]
+        everything = union(self.first.layout.players)
+        return found if all(gap.is_single(everything) for gap in found) else []
 
     def losses(self, evaluations: Evaluations, splits: Splits) -> FloatArray:
         """``sum over S of loss(phi1(S) - phi2(S))``: (K, n) for behaviors with one value a row, otherwise (K, 2)."""
@@ -203,11 +205,15 @@ class Comparison:
             disagreement = splits.means(losses) if self.first.behavior.per_row else losses
         return np.where(splits.mass > 0, disagreement, 0.0)
 
+    def split_bytes(self, n_rows: int, n_values: int) -> int:
+        """Bytes that scoring takes for each split of so many rows, where sets have at most so many values."""
+        if self._single_gaps and self.loss in LOSSES and available():
+            return 2 * n_rows + 16 * n_values  # membership twice, and the sums of the values twice
+        return 8 * n_rows * self.widest
+
     @property
     def widest(self) -> int:
         """How many values of the game are held at once while one set is compared."""
-        if self._single_gaps and available():  # membership twice, and the sums of the set's values
-            return 4
         gaps = self.gaps
         shared = sum(len(_read_twice([gap[m] for gap in gaps if m in gap])) for m in gaps[0])
         return shared + 6

@@ -21,6 +21,7 @@ from granite_xai.observation import evaluate_rows, explain_rows
 from granite_xai.operators.influence import Individual, Influence, Interactions, Joint
 from granite_xai.options import choose, unknown, whole_number
 from granite_xai.partition.tree import Tree
+from granite_xai.recombined.footprint import require_room
 from granite_xai.resources import Resources, require_supported, resolve_jobs
 from granite_xai.targets import read_target, read_weights
 from granite_xai.typing import FloatArray, IntArray
@@ -73,7 +74,9 @@ class Granite(BaseEstimator):
     max_samples : int, optional
         Use this many rows, drawn with ``random_state``; every fitted figure is about them. None: all rows.
     n_jobs : int, optional
-        Threads for the search, as in scikit-learn. Results are the same for any number.
+        Threads for the search, as in scikit-learn; None: what ``joblib.parallel_config`` says, otherwise one. Inside
+        ``joblib.parallel_config(backend="loky")`` or ``backend="dask"`` (with a ``distributed.Client``) these are
+        processes or the workers of a cluster. Results are the same for any number and backend.
     random_state : int, RandomState or None
         Seed of everything that is drawn.
     resources : Resources, optional
@@ -219,6 +222,7 @@ class Granite(BaseEstimator):
         )
         target = read_target(y, everyone, predictor, *(question.first.behavior for question, _ in questions))
         table = everyone.take(rows)  # always a copy: what is written into X later must not change the fit
+        require_room(table, resources)
         for grower in (tree, partitioner):
             if isinstance(grower, Tree):
                 grower.columns(table)

@@ -10,7 +10,7 @@ import numpy as np
 
 from granite_xai.disagreement import Comparison
 from granite_xai.engine.centres import central_rows
-from granite_xai.engine.membership import Splits
+from granite_xai.engine.membership import CUT_BYTES, Splits
 from granite_xai.errors import BinWarning
 from granite_xai.explainer import regional_part
 from granite_xai.noise import (
@@ -34,7 +34,7 @@ from granite_xai.recombined.agnostic import Extent, too_large
 from granite_xai.recombined.evaluations import Evaluations
 from granite_xai.reference import Reference, fit_reference
 from granite_xai.requests import evaluate, request
-from granite_xai.resources import Resources, one_blas_thread, require_memory
+from granite_xai.resources import Resources, one_blas_thread
 from granite_xai.snapping import grid_note
 from granite_xai.surrogate import Surrogate, fidelity, fit_surrogate
 from granite_xai.typing import FloatArray, IntArray
@@ -141,7 +141,9 @@ def run(ask: Ask, see: Callable[[Evaluations], None] | None = None) -> Fitted:
     singles = {frozenset({i}) for i in range(ask.table.n_columns)}
     asked = request(ask.table, effects, additive | singles, ask.resources.max_grid)
     record.note("bytes", asked.bytes)
-    require_memory(ask.resources, asked.bytes, "the model's evaluations")
+    candidate = candidate_bytes(ask)
+    budget = asked.budget(ask.table, ask.resources, candidate)
+    record.note("plan", asked.stages(ask.table, budget, candidate))
     probed = ask.probed
     with record.stage("evaluations"):
         evaluations, extent = evaluate(
@@ -157,14 +159,13 @@ def run(ask: Ask, see: Callable[[Evaluations], None] | None = None) -> Fitted:
             diagnostics=record,
         )
     if evaluations.snapped:
-        note = grid_note(
-            ask.comparisons, ask.table, ask.predictor, evaluations, reference, ask.resources, ask.seed
-        )
+        note = grid_note(ask.comparisons, ask.table, ask.predictor, evaluations, reference, ask.resources, ask.seed)
         record.note("max_grid", note)
     with record.stage("search"), one_blas_thread():
         roots, floors, error = _measure(ask, evaluations, extent)
         scaled = shares(ask.comparisons, ask.question_weights, roots, floors, ask.objective, evaluations)
         found = _search(ask, evaluations, scaled, error)
+    record.note("memory", {"held": evaluations.space.most_held, "spilled": evaluations.space.most_spilled})
     if see is not None:
         see(evaluations)
     partition = found.partition
@@ -192,6 +193,12 @@ def run(ask: Ask, see: Callable[[Evaluations], None] | None = None) -> Fitted:
             missing=ask.missing,
             learned=found.learned,
         )
+
+
+def candidate_bytes(ask: Ask) -> int:
+    """Memory of the search for one candidate: what is least, since candidates are scored in blocks."""
+    n = ask.table.n_rows
+    return CUT_BYTES * n + max(comparison.split_bytes(n, n) for comparison in ask.comparisons)
 
 
 def _order(comparisons: Sequence[Comparison]) -> int:

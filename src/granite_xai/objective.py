@@ -82,9 +82,8 @@ class Measure(Protocol):
         """``R`` of both sides of every split, shape (K, 2)."""
         ...
 
-    @property
-    def widest(self) -> int:
-        """Arrays of one value a split and row that are held at once."""
+    def split_bytes(self, n_rows: int, n_values: int) -> int:
+        """Bytes that scoring takes for each split of so many rows, where sets have at most so many values."""
         ...
 
 
@@ -126,10 +125,10 @@ class Shares:
         """Whether every question is at its noise floor here."""
         return bool(np.all((disagreements <= self.floors) | (self.factors == 0.0)))
 
-    @property
-    def widest(self) -> int:
-        """Arrays of one value a split and row that scoring holds at once."""
-        return max(comparison.widest for comparison in self.comparisons)
+    def split_bytes(self, evaluations: Evaluations) -> int:
+        """Bytes that scoring takes for each split of the rows of a node."""
+        n_values = max((len(matrix.values) for matrix in evaluations.matrices.values()), default=0)
+        return max(comparison.split_bytes(evaluations.n_rows, n_values) for comparison in self.comparisons)
 
 
 def shares(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,15 +13,16 @@ from granite_xai.effects import Effect
 from granite_xai.errors import InputError, ModelError
 from granite_xai.kernels import available
 from granite_xai.operators.interaction import union
-from granite_xai.operators.masking import Baseline, Masking
+from granite_xai.operators.masking import Baseline, Conditional, Masking
 from granite_xai.recombined.agnostic import Extent, evaluate_plan
 from granite_xai.recombined.evaluations import Bins, Coordinates, Evaluations, Matrix, Snapped
+from granite_xai.recombined.footprint import footprint
 from granite_xai.recombined.plan import Plan, plan
 from granite_xai.recombined.routes import Route, find_route
 from granite_xai.recombined.shapley import Attributions, Spread
 from granite_xai.recombined.values import Distinct, Grid
 from granite_xai.reference import Reading, Reference, Steps
-from granite_xai.resources import Resources, require_evaluations, require_memory
+from granite_xai.resources import Budget, Resources, Workspace, require_budget, require_evaluations
 from granite_xai.typing import Attribution, Coalition, FloatArray, IntArray, Terms
 
 if TYPE_CHECKING:
@@ -62,6 +63,25 @@ class Request:
     def bytes(self) -> int:
         """Memory of the matrices that are kept."""
         return 8 * (self.kept.rows + len(self.attributions) * self.kept.n_rows**2)
+
+    def budget(self, table: Table, resources: Resources, candidate: int = 0) -> Budget:
+        """How the memory limit is divided for this request; refused when it does not fit (D33)."""
+        binned = sum(isinstance(masking, Conditional) for masking, _ in self.readings)
+        vectors = 8 + len(self.kept.stores) + 3 * binned + 2 * len(self.fixed) + 2 * len(self.changes)
+        vectors += len(self.streamed.stores) * (3 if self.draws else 1)
+        members = sum(len(visible) for plan in (self.kept, self.streamed) for visible in plan.places)
+        passing = 8 * table.n_rows * max(map(len, self.streamed.stores.values()), default=0)
+        return require_budget(resources, footprint(table, members, vectors), self.bytes + passing, candidate)
+
+    def stages(self, table: Table, budget: Budget, candidate: int) -> dict[str, Any]:
+        """Rows and bytes by stage, for ``diagnostics_``."""
+        attributions = 8 * len(self.attributions) * self.kept.n_rows**2
+        return budget.plan(
+            rows=self.rows(table),
+            matrices=self.bytes - attributions,
+            attributions=attributions,
+            candidate=candidate,
+        )
 
     @property
     def by_region(self) -> bool:
@@ -130,7 +150,7 @@ def _require_own_values(effect: Effect, table: Table, grid: Grid) -> None:
                 code="P03",
                 argument="max_grid",
                 columns=tuple(table.names[i] for i in sorted(own & grid.columns.keys())),
-                hint="For partial effects, interactions and 'coe' leave max_grid at None and lower max_samples instead.",
+                hint="For partial effects, interactions and 'coe' leave max_grid at None and lower max_samples.",
             )
 
 
@@ -159,24 +179,25 @@ def evaluate(
         diagnostics.note("evaluations", route.note(count))
     rows = asked.rows(table, recombined=route.trees is None)
     require_evaluations(resources, rows, None if seconds_per_row is None else rows * seconds_per_row)
-    require_memory(resources, asked.bytes, "the model's evaluations")
+    space = asked.budget(table, resources).workspace()
     everything = frozenset(range(table.n_columns))
     extent = Extent()
-    predictions = extent.see(route.predictions())
+    predictions = extent.see(route.predictions(route.fast(count), space))
     pivot = float(np.average(predictions, weights=weights))
     predictions = predictions - pivot
     summed = {term: terms for term, terms in asked.attributions.items() if term.kind != "paths"}
-    attributions = Attributions(summed, predictions, everything)
+    attributions = Attributions(summed, predictions, everything, space)
     spread = Spread(predictions, weights, everything)
     sums: list[Attributions | Spread] = [attributions, *([spread] if asked.draws else [])]
     matrices: dict[Coalition, Matrix] = {}
-    source = partial(route.matrix, fast=route.fast(count), n_jobs=n_jobs)
+    source = partial(route.matrix, fast=route.fast(count), space=space, n_jobs=n_jobs)
     for planned, keep in ((asked.kept, True), (asked.streamed, False)):
         for store, matrix in evaluate_plan(source, planned, resources, extent, pivot):
             for each in sums:
                 each.add(store, matrix)
             if keep:
                 matrices[store] = matrix
+            del matrix  # one that is not kept ends before the next is made
     fixed = {key: extent.see(_against(predictor, table, reference, key)) - pivot for key in asked.fixed}
     numbers = {key: reference.bins[key](table) for key in asked.readings if key in reference.bins}
     return (
@@ -194,10 +215,11 @@ def evaluate(
                 for columns, distinct in asked.kept.stores.items()
                 if distinct.levels is not None
             },
-            attributions={**attributions.values, **_by_paths(route, asked.by_paths, n_jobs)},
+            attributions={**attributions.values, **_by_paths(route, asked.by_paths, space, n_jobs)},
             changes={i: _changes(predictor, table, reference.steps.get(i), i, extent) for i in asked.changes},
             errors={term: spread.errors(terms) for term, terms in asked.draws.items()},
             everything=everything,
+            space=space,
             coordinates=(coordinates or coordinates_of(table)) if asked.by_region else None,
         ),
         extent,
@@ -220,7 +242,9 @@ def _snapped(
     )
 
 
-def _by_paths(route: Route, wanted: Sequence[Attribution], n_jobs: int | None) -> dict[Attribution, FloatArray]:
+def _by_paths(
+    route: Route, wanted: Sequence[Attribution], space: Workspace, n_jobs: int | None
+) -> dict[Attribution, FloatArray]:
     """Attributions from the paths of the trees, all sets of the same players in one walk."""
     found: dict[Attribution, FloatArray] = {}
     for players in dict.fromkeys(term.players for term in wanted):
@@ -233,7 +257,7 @@ def _by_paths(route: Route, wanted: Sequence[Attribution], n_jobs: int | None) -
                 hint="Fit again: the model or the kind of table has changed.",
             )
         places = [players.index(term.members[0]) for term in terms]
-        values = route.trees.attributions(players, places, fast=available(), n_jobs=n_jobs)
+        values = route.trees.attributions(players, places, fast=available(), n_jobs=n_jobs, space=space)
         found.update(zip(terms, values, strict=True))
     return found
 

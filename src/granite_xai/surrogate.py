@@ -173,11 +173,16 @@ def _curve(column: Column, evaluations: Evaluations, rows: IntArray, shares: Flo
     if len(evaluations.everything) == 1:  # the only column: its curve is the model
         by_row = evaluations.predictions - mean
     else:
-        matrix = evaluations.matrix(frozenset({column.position}))
-        by_line = matrix.values[:, rows] @ shares - mean
-        if matrix.levels is not None:  # a grid
-            return Curve(column, _between_lines(column, matrix.levels, by_line))
-        by_row = by_line[matrix.codes]
+        own = frozenset({column.position})
+        store, shown = evaluations.places[own]
+        matrix, weights = evaluations.matrices[store], np.zeros(evaluations.n_rows)
+        weights[rows] = shares  # the others count nothing: no part of the matrix has to be cut out
+        if not shown:
+            by_row = np.bincount(matrix.codes, weights=weights, minlength=len(matrix.values)) @ matrix.values - mean
+        elif matrix.levels is not None:  # a grid
+            return Curve(column, _between_lines(column, matrix.levels, matrix.values @ weights - mean))
+        else:
+            by_row = (matrix.values @ weights - mean)[matrix.codes]
     effects = np.zeros(len(column.levels) + 1)
     effects[column.codes + 1] = by_row
     return Curve(column, effects)
@@ -219,17 +224,16 @@ def fidelity(
     return 1.0 - total / float(whole.mass[0, 0]) / variance
 
 
-def _additive(
-    table: Table, evaluations: Evaluations, players: Players, order: int, rows: IntArray
-) -> FloatArray:
+def _additive(table: Table, evaluations: Evaluations, players: Players, order: int, rows: IntArray) -> FloatArray:
     """G at the rows of a region, centred as the predictions are."""
-    node = evaluations.restrict(rows)
-    splits = Splits.whole(node.weights)
-    game = RegionalGame(Local(), masked_model(Marginal(), node, splits), node, splits)
-    result: FloatArray = game.combine(Additive(order).terms(players, ()))[0]
+    inside = np.zeros((1, evaluations.n_rows), dtype=np.bool_)
+    inside[0, rows] = True
+    splits = Splits.of(inside, evaluations.weights)
+    game = RegionalGame(Local(), masked_model(Marginal(), evaluations, splits), evaluations, splits)
+    result: FloatArray = game.combine(Additive(order).terms(players, ()))[0, rows]
     for columns in evaluations.snapped.keys() & set(players):  # between the values of a grid G is interpolated
         column, matrix = table.columns[min(columns)], evaluations.matrix(columns)
-        by_line = matrix.values[:, rows] @ (node.weights / splits.mass[0, 0])
+        by_line = matrix.values @ (splits.inner[0] / splits.mass[0, 0])
         curve = _between_lines(column, matrix.levels, by_line)
         result += curve[column.codes[rows] + 1] - by_line[matrix.codes[rows]]
     return result

@@ -45,7 +45,11 @@ def read_target(y: Any, table: Table, predictor: Predictor, *behaviors: Behavior
     values = _one_column(y)
     _check_length(values, table)
     _check_missing(values, table)
-    return _as_labels(values, predictor) if predictor.classes is not None else _as_numbers(values)
+    if predictor.classes is not None:
+        return _as_labels(values, predictor)
+    if predictor.is_probability:
+        return _as_indicator(values)
+    return _as_numbers(values, "Pass a numeric target.")
 
 
 def _check_loss(risk: Risk, predictor: Predictor) -> None:
@@ -138,7 +142,18 @@ def _as_labels(values: Any, predictor: Predictor) -> FloatArray:
     return np.array([label == predictor.explained_class for label in values.tolist()], dtype=np.float64)
 
 
-def _as_numbers(values: Any) -> FloatArray:
+def _as_indicator(values: Any) -> FloatArray:
+    """A target between 0 and 1 for a probability whose classes have no names: labels cannot be told apart there."""
+    hint = "The classes of the model are not known: pass y as 1 where the explained one holds, 0 elsewhere."
+    numbers = _as_numbers(values, hint)
+    outside = numbers[(numbers < 0) | (numbers > 1)]
+    if len(outside):
+        message = f"y holds {outside[0]:g}, which is neither 0 nor 1 nor between."
+        raise InputError(message, code="T05", argument="y", hint=hint)
+    return numbers
+
+
+def _as_numbers(values: Any, hint: str) -> FloatArray:
     """Numbers as float64; text that looks like a number, dates and complex numbers are none."""
     if values.dtype.kind in "biuf":
         return np.array(values, dtype=np.float64)  # a copy: y is the caller's
@@ -150,7 +165,7 @@ def _as_numbers(values: Any) -> FloatArray:
         f"y holds values such as {str(wrong)!r} ({type(wrong).__name__}); the loss needs real numbers.",
         code="T05",
         argument="y",
-        hint="Pass a numeric target.",
+        hint=hint,
     )
 
 

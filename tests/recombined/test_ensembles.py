@@ -233,7 +233,7 @@ def test_M27_rows_on_a_threshold_and_next_to_it_go_the_models_way(name):
             row[trees.feature[node]] = value
             rows.append(row)
     data = np.array(rows)
-    found = ensemble.on(read_table(data, missing="allow")).predictions
+    found = ensemble.on(read_table(data, missing="allow")).predictions()
     tolerance = 1e-6 if name == "xgboost" else 1e-12
     np.testing.assert_allclose(found, predictor(data), rtol=tolerance, atol=tolerance)
 

@@ -95,9 +95,14 @@ def _plan(granite: gx.Granite, case: Case, options: argparse.Namespace) -> None:
     say(
         f"{found['rows']:,} rows and {found['columns']:,} columns: {found['evaluations']:,} evaluations "
         f"({found['evaluated_by']}), {found['model_rows']:,} rows sent to the model, "
-        f"{found['bytes'] / 2**20:,.1f} MiB, about {seconds:.1g} s.\n"
+        f"{found['bytes'] / 2**20:,.1f} MiB{_spilled(found)}, about {seconds:.1g} s.\n"
         + ("Within the limits." if found["within_limits"] else "Beyond the limits: use fewer rows (--max-samples).")
     )
+
+
+def _spilled(found: dict[str, Any]) -> str:
+    spilled = found["spilled_bytes"]
+    return f" ({spilled / 2**20:,.1f} MiB of them in temporary files)" if spilled else ""
 
 
 def compare(options: argparse.Namespace) -> None:

@@ -33,11 +33,9 @@ class SingleGap:
     columns: Coalition
     terms: Terms
 
-    def reads(self, evaluations: Evaluations) -> bool:
-        """Whether the gap reads nothing but the set's own matrix."""
-        everything = evaluations.everything
-        known = {frozenset(), self.columns, everything - self.columns, everything}
-        return self.columns in evaluations.own(self.columns).places and self.terms.keys() <= known
+    def is_single(self, everything: Coalition) -> bool:
+        """Whether the gap reads nothing but the set and its complement."""
+        return self.terms.keys() <= {frozenset(), self.columns, everything - self.columns, everything}
 
 
 def side_losses(gaps: Sequence[SingleGap], loss: Elementwise, evaluations: Evaluations, splits: Splits) -> FloatArray:
@@ -50,8 +48,8 @@ def side_losses(gaps: Sequence[SingleGap], loss: Elementwise, evaluations: Evalu
 
 def applies(gaps: Sequence[SingleGap], loss: Elementwise, evaluations: Evaluations, splits: Splits) -> bool:
     """Whether the pass knows the loss and the gaps, and is worth its start."""
-    known = isinstance(loss, np.ufunc) and loss in LOSSES and pays(splits.inside)
-    return known and bool(gaps) and all(gap.reads(evaluations) for gap in gaps)
+    known = bool(gaps) and loss in LOSSES and pays(splits.inside)
+    return known and all(gap.columns in evaluations.own(gap.columns).places for gap in gaps)
 
 
 def _add_losses(total: FloatArray, gap: SingleGap, squared: bool, evaluations: Evaluations, splits: Splits) -> None:

@@ -108,9 +108,11 @@ class Averaged:
         coalition = evaluations.everything - hidden
         matrix = evaluations.matrix(hidden) if coalition else _all_rows(evaluations)
         # Centred by the row's own prediction: a column that is constant in the region has variance exactly 0.
-        deviations = matrix.values - evaluations.predictions
+        deviations = evaluations.space.empty(matrix.values.shape)
+        np.subtract(matrix.values, evaluations.predictions, out=deviations)
         sums, total, scales, bins = self._sums(coalition, Matrix(deviations, matrix.codes))
-        squares, total_squares, _, _ = self._sums(coalition, Matrix(np.square(deviations), matrix.codes))
+        np.square(deviations, out=deviations)
+        squares, total_squares, _, _ = self._sums(coalition, Matrix(deviations, matrix.codes))
         spread = side_spread((sums, total), (squares, total_squares), scales, bins, splits.inside, splits.weights)
         return spread / splits.divisors
 

@@ -11,14 +11,16 @@ import numpy as np
 from granite_xai.engine.sides import (
     BLOCK,
     Steps,
+    add_by_class,
     classes_added_up,
-    lines_by_class,
     pays,
     side_sums,
     steps_of,
 )
 from granite_xai.typing import BoolArray, FloatArray, IntArray
 
+CUT_BYTES = 32
+"""Bytes a row that each cut takes beside its splits: classes, their numbers through all cuts, places of shares."""
 SMALLEST = 64
 """Lines that are added up together at least: fewer would not fill the processor's vectors."""
 
@@ -191,21 +193,31 @@ class Splits:
             for k, line in enumerate(self.inner):
                 table[k] = np.bincount(cells, weights=line, minlength=n_bins * count)
             return table.reshape(-1, n_bins, count).swapaxes(0, 1)
-        classes, inner, weights = self._flat
-        n_classes = inner.shape[1]
-        places = ((bins * n_classes + classes) * count + codes).ravel()
-        counts = np.bincount(places, weights=weights, minlength=n_bins * n_classes * count)
-        shares = counts.reshape(n_bins, n_classes, count)
-        if n_bins == 1:
-            return inner @ shares
+        if len(cells) * len(self.cuts) > BLOCK:
+            parts = [self._counted(cut.classes, cut.inner.shape[1], codes, count, bins, n_bins) for cut in self.cuts]
+        else:
+            classes, inner = self._flat
+            shares = self._counted(classes, inner.shape[1], codes, count, bins, n_bins)
+            if n_bins == 1:
+                return inner @ shares
+            parts = np.split(shares, np.cumsum([cut.inner.shape[1] for cut in self.cuts])[:-1], axis=1)
         # Each split reads the classes of its own cut only: one small product a cut instead of a large one with zeros.
-        ends = np.cumsum([cut.inner.shape[1] for cut in self.cuts])
-        parts = np.split(shares, ends[:-1], axis=1)
         return np.concatenate([cut.inner @ part for cut, part in zip(self.cuts, parts, strict=True)], axis=1)
 
+    def _counted(
+        self, classes: IntArray, n_classes: int, codes: IntArray, count: int, bins: IntArray, n_bins: int
+    ) -> FloatArray:
+        """Weight of the rows of each bin and class that carry each code, (bins, classes, count)."""
+        places = ((bins * n_classes + classes) * count + codes).ravel()
+        weights = self.weights if classes.ndim == 1 else np.tile(self.weights, len(classes))
+        counts = np.bincount(places, weights=weights, minlength=n_bins * n_classes * count).astype(
+            np.float64, copy=False
+        )
+        return counts.reshape(n_bins, n_classes, count)
+
     @cached_property
-    def _flat(self) -> tuple[IntArray, FloatArray, FloatArray]:
-        """All cuts as one: the class of each row in each cut, which splits send it inside, and the rows' weights."""
+    def _flat(self) -> tuple[IntArray, FloatArray]:
+        """All cuts as one: the class of each row in each cut, numbered through, and which splits send it inside."""
         sizes = [cut.inner.shape[1] for cut in self.cuts]
         starts = np.cumsum([0, *sizes])
         inner = np.zeros((len(self.inside), starts[-1]))
@@ -214,7 +226,7 @@ class Splits:
             inner[row : row + len(cut.inner), start : start + size] = cut.inner
             row += len(cut.inner)
         classes = np.stack([cut.classes for cut in self.cuts]) + starts[:-1, None]
-        return classes, inner, np.tile(self.weights, len(self.cuts))
+        return classes, inner
 
     def sums(self, values: FloatArray) -> FloatArray:
         """Weighted sums of the columns of (U, n) values over the inner rows, (K, U)."""
@@ -254,15 +266,23 @@ class Splits:
 
     def _columns_by_class(self, values: FloatArray) -> FloatArray:
         """Weighted sums of the columns of (U, n) values over the rows of each class, (classes, U)."""
-        result = np.empty((self._flat[1].shape[1], len(values)))
-        every_row = np.arange(values.shape[1])
-        for part in blocks(len(values), values.shape[1]):  # turned, so that many values are added up together
-            result[:, part] = self._lines_by_class(values[part].T, every_row)
+        classes, inner = self._flat
+        height, width = min(len(values), BLOCK // SMALLEST), values.shape[1]
+        result = np.zeros((inner.shape[1], len(values)))
+        for lines in blocks(len(values), width):  # turned, so that many values are added up together
+            part = np.zeros((inner.shape[1], lines.stop - lines.start))
+            for rows in blocks(width, height):
+                every_row = np.arange(rows.stop - rows.start)
+                add_by_class(part, values[lines, rows].T, every_row, self.weights[rows], classes[:, rows])
+            result[:, lines] = part
         return result
 
     def _lines_by_class(self, values: FloatArray, lines: IntArray) -> FloatArray:
-        classes, inner, _ = self._flat
-        return lines_by_class(values, lines, self.weights, classes, inner.shape[1])
+        """Weighted sums of the rows' own lines of (U, c) values over the rows of each class, (classes, c)."""
+        classes, inner = self._flat
+        result = np.zeros((inner.shape[1], values.shape[1]))
+        add_by_class(result, values, lines, self.weights, classes)
+        return result
 
     @cached_property
     def _steps(self) -> Steps:

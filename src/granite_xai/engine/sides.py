@@ -121,26 +121,26 @@ def side_spread(
     return side_sums(np.maximum(squares, 0.0, out=squares), weights, inside)
 
 
-def lines_by_class(
-    values: FloatArray, lines: IntArray, weights: FloatArray, classes: IntArray, count: int
-) -> FloatArray:
-    """Weighted sums of the rows' own lines ``values[lines[m]]`` over the rows m of each class, (count, c); compiled.
+def add_by_class(
+    result: FloatArray, values: FloatArray, lines: IntArray, weights: FloatArray, classes: IntArray
+) -> None:
+    """Add weighted lines ``values[lines[m]]`` to the classes of their rows m, (classes, c); compiled.
 
     See `pays`: without the compiler, or for few cells, a product with the membership of the rows is faster.
 
     Parameters
     ----------
+    result : (classes, c) float
+        Written.
     values : (U, c) float
     lines : (n,) int
     weights : (n,) float
     classes : (cuts, n) int
         Several ways to class the rows, numbered through.
-    count : int
-        Classes of all cuts.
     """
-    result = np.zeros((count, values.shape[1]))
-    compiled(sides.add_lines_by_class)(np.ascontiguousarray(values), lines, weights, classes, result)
-    return result
+    # One memory layout, whatever part of an array is given: otherwise each would be compiled by itself.
+    values, classes = np.ascontiguousarray(values), np.ascontiguousarray(classes)
+    compiled(sides.add_lines_by_class)(values, lines, weights, classes, result)
 
 
 Steps = tuple[BoolArray, IntArray, IntArray]

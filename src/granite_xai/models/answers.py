@@ -98,13 +98,18 @@ def _is_number(value: Any) -> bool:
 
 
 def _wrong_dtype(array: NDArray[Any]) -> ModelError:
-    example = repr(array.flat[0]) if array.size else "nothing"
+    example = _shown(array.flat[0]) if array.size else "nothing"
     if array.dtype.kind == "c":
         hint = "Pass a function that returns real numbers."
     else:
         hint = "Use predict_proba or decision_function (response='probability' or 'raw'), or a function of numbers."
     message = f"the model returned values of type {array.dtype} (first: {example:.60}), not real numbers."
     return ModelError(message, code="M05", argument="model", hint=hint)
+
+
+def _shown(value: Any) -> str:
+    """A value as its author wrote it: 'a', not np.str_('a')."""
+    return repr(value.item()) if isinstance(value, np.str_ | np.bytes_ | np.complexfloating) else repr(value)
 
 
 def _one_column(array: NDArray[Any], count: int, choice: Choice, returned: Any) -> NDArray[Any]:
@@ -135,8 +140,11 @@ def _column(outputs: int, choice: Choice) -> int:
         hint = "Pass a function that returns the output to explain."
         raise ModelError(message, code="M03", argument="model", hint=hint)
     column = choice.default if choice.column is None and outputs == 2 else choice.column
-    if column is None or column >= outputs:
+    if column is None:
         refuse_outputs(choice.classes or tuple(range(outputs)), outputs)
+    if column >= outputs:
+        message = f"output={column} is not known: the model has {outputs} outputs, numbered 0 to {outputs - 1}."
+        raise ModelError(message, code="M02", argument="output", hint="Pass the position of one of them.")
     return column
 
 

@@ -24,7 +24,8 @@ __all__ = ["Condition", "Interval", "Levels", "Rule", "as_table", "find_column",
 class Rule:
     """The rows that satisfy one condition on each of some columns.
 
-    Membership, text and JSON derive from the same conditions; no rule is ever merged as text.
+    Membership, text and JSON derive from the same conditions; no rule is ever merged as text. Dates with a time zone
+    are compared, and written, in UTC.
 
     Parameters
     ----------

@@ -32,10 +32,9 @@ class Scatter:
     array([0.8888...])
     """
 
-    @property
-    def widest(self) -> int:
-        """Arrays of one value a split and row that are held at once."""
-        return 4
+    def split_bytes(self, n_rows: int, n_values: int) -> int:
+        """Bytes that scoring takes for each split of so many rows."""
+        return 8 * n_rows * 4
 
     def regional(self, evaluations: Evaluations, splits: Splits) -> FloatArray:
         """Scatter of both sides of every split, shape (K, 2)."""

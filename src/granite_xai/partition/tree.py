@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from granite_xai.engine.membership import Splits
+from granite_xai.engine.membership import CUT_BYTES, Splits
 from granite_xai.options import real_number, unknown, whole_number
 from granite_xai.partition.candidates import CUTS, Candidate, best_of, candidates, cuts_of
 from granite_xai.partition.nodes import Leaf, Node, Split
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 TOLERANCE = 1e-10
 BLOCK = 2**18
 """Candidates times rows scored together: few enough for the cache."""
-SHARE = 16
+SHARE = 8
 """One block of candidates takes at most one part in so many of the memory limit."""
 
 
@@ -240,13 +240,12 @@ class _Growth:
 
     def scored(self, node: _Open, options: list[Candidate], evaluations: Evaluations) -> tuple[FloatArray, FloatArray]:
         """Disagreements (K, 2, Q) and mass (K, 2) of both sides of every candidate."""
-        n, limit = len(node.rows), self.problem.resources.memory_limit
+        limit = self.problem.resources.memory_limit
+        one = self.problem.shares.split_bytes(evaluations)
         # A quarter of the limit for the arrays of all blocks in work; blocks are the same for any number of jobs.
-        one = 8 * n * self.problem.shares.widest
-        # The cuts of one column share their sums: they stay together where they can.
-        step = int(np.clip(limit // SHARE // one, 1, max(BLOCK // n, self.settings.max_candidates)))
-        blocks = [options[start : start + step] for start in range(0, len(options), step)]
-        jobs = min(resolve_jobs(self.problem.n_jobs), max(1, limit // 4 // (one * step)))
+        blocks = list(_blocks(options, len(node.rows), one, limit // SHARE, self.settings.max_candidates))
+        largest = max(_block_bytes(block, len(node.rows), one) for block in blocks)
+        jobs = min(resolve_jobs(self.problem.n_jobs), max(1, limit // 4 // largest))
 
         score = partial(_score, self.problem.shares, self.problem.table, node.rows, evaluations)
         found = map_blocks(score, blocks, jobs)
@@ -305,6 +304,32 @@ class _Growth:
             names = self.problem.table.names
             numbers = {names[i]: sum(option.column == i for option in options) for i in self.columns}
             self.problem.diagnostics.note("candidates", numbers)
+
+
+def _blocks(
+    options: list[Candidate], n_rows: int, split_bytes: int, affordable: int, together: int
+) -> Iterator[list[Candidate]]:
+    """Neighbouring candidates that are scored together: as many as fit the cache, or the cuts of one column.
+
+    The cuts of a column share their sums, so they stay together where they can.
+    """
+    most = max(BLOCK // n_rows, together)
+    block: list[Candidate] = []
+    room = affordable
+    for option in options:
+        needed = split_bytes + CUT_BYTES * n_rows * (not block or block[-1].column != option.column)
+        if block and (len(block) == most or needed > room):
+            yield block
+            block, room, needed = [], affordable, split_bytes + CUT_BYTES * n_rows
+        block.append(option)
+        room -= needed
+    yield block
+
+
+def _block_bytes(block: list[Candidate], n_rows: int, split_bytes: int) -> int:
+    """What the arrays of a block take."""
+    columns = {option.column for option in block}
+    return CUT_BYTES * n_rows * len(columns) + split_bytes * len(block)
 
 
 def _score(

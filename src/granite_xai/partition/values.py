@@ -39,10 +39,9 @@ class AroundDependence:
     columns: tuple[int, ...]
     recalculate: bool
 
-    @property
-    def widest(self) -> int:
-        """Arrays of one value a split and row that are held at once."""
-        return len(self.columns) + 4
+    def split_bytes(self, n_rows: int, n_values: int) -> int:
+        """Bytes that scoring takes for each split of so many rows."""
+        return 8 * n_rows * (len(self.columns) + 4)
 
     def regional(self, evaluations: Evaluations, splits: Splits) -> FloatArray:
         """Mean over the rows of both sides of every split, shape (K, 2)."""

@@ -41,7 +41,7 @@ def audit(predictor: Predictor, table: Table, ensemble: Ensemble, seed: int = 0)
     generator = np.random.default_rng(seed)
     rows = audit_rows(table, ensemble, generator)
     kinds = dict(zip(table.names, table.kinds, strict=True))
-    found = ensemble.on(read_table(rows, kinds=kinds, missing="allow")).predictions
+    found = ensemble.on(read_table(rows, kinds=kinds, missing="allow")).predictions()
     expected = predictor(rows)
     precision = 2.0**-23 if predictor.native_float32 else 2.0**-52
     return Audit(len(expected), float(np.max(np.abs(found - expected))), precision * _amplified(ensemble, expected))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -21,6 +20,7 @@ from granite_xai.recombined.sources import Asked, Source, asked_of, source_of
 from granite_xai.recombined.tree_pairs import pairs_by_numba, pairs_by_numpy
 from granite_xai.recombined.tree_products import sums_by_numba, sums_by_numpy
 from granite_xai.recombined.treelite_reader import load
+from granite_xai.resources import Workspace
 from granite_xai.typing import Coalition, FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -78,32 +78,57 @@ class TreesOnTable:
     cells: tuple[Cells, ...]
     matrix: FloatArray
 
-    def matrix_of(self, columns: Coalition, donors: IntArray, *, fast: bool, n_jobs: int | None = None) -> FloatArray:
+    def matrix_of(
+        self,
+        columns: Coalition,
+        donors: IntArray,
+        *,
+        fast: bool,
+        n_jobs: int | None = None,
+        space: Workspace | None = None,
+    ) -> FloatArray:
         """``E_S[u, n]``: the value of the donor row u on S, row n elsewhere, shape (U, n)."""
+        space = Workspace() if space is None else space
         chosen = np.zeros(self.ensemble.n_features, dtype=bool)
         chosen[sorted(columns)] = True
-        sums = [
-            sums_by_numba(cells, chosen, donors, n_jobs) if fast else sums_by_numpy(cells, chosen, donors)
-            for cells in self.cells
-        ]
-        return self.ensemble.link(sums)
+        sums = []
+        for cells in self.cells:
+            sums.append(space.empty((len(donors), len(self.matrix))))
+            if fast:
+                sums_by_numba(cells, chosen, donors, sums[-1], space, n_jobs)
+            else:
+                sums_by_numpy(cells, chosen, donors, sums[-1], space)
+        if self.ensemble.link is identity:
+            return sums[0]
+        for part in space.slices(len(donors), 32 * len(sums) * len(self.matrix)):
+            sums[0][part] = self.ensemble.link([total[part] for total in sums])
+        return sums[0]
 
     def attributions(
-        self, players: Sequence[Coalition], wanted: Sequence[int], *, fast: bool, n_jobs: int | None = None
+        self,
+        players: Sequence[Coalition],
+        wanted: Sequence[int],
+        *,
+        fast: bool,
+        n_jobs: int | None = None,
+        space: Workspace | None = None,
     ) -> FloatArray:
         """``Phi_i[n, m]`` of the wanted players, shape (wanted, n, n); only where the explained number is a sum."""
         if not self.ensemble.is_sum:
             raise ValueError("attributions of single trees add up only without a link")
         (cells,) = self.cells
-        values = pairs_by_numba(cells, players, wanted, n_jobs) if fast else pairs_by_numpy(cells, players, wanted)
-        return -values if self.ensemble.link is opposite else values
+        space = Workspace() if space is None else space
+        values = space.empty((len(wanted), len(self.matrix), len(self.matrix)))
+        if fast:
+            pairs_by_numba(cells, players, wanted, values, n_jobs)
+        else:
+            pairs_by_numpy(cells, players, wanted, values, space)
+        return np.negative(values, out=values) if self.ensemble.link is opposite else values
 
-    @cached_property
-    def predictions(self) -> FloatArray:
+    def predictions(self, *, fast: bool = False, space: Workspace | None = None) -> FloatArray:
         """F of the table's own rows."""
-        none = np.zeros(self.ensemble.n_features, dtype=bool)
-        first = np.zeros(1, dtype=np.intp)
-        return self.ensemble.link([sums_by_numpy(cells, none, first)[0] for cells in self.cells])
+        one = self.matrix_of(frozenset(), np.zeros(1, dtype=np.intp), fast=fast, space=space)
+        return one.reshape(-1)
 
 
 def read_ensemble(predictor: Predictor) -> Ensemble:

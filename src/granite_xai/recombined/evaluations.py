@@ -10,7 +10,11 @@ import numpy as np
 
 from granite_xai.operators.masking import Masking
 from granite_xai.recombined.vectors import Vectors
+from granite_xai.resources import Workspace
 from granite_xai.typing import Attribution, BoolArray, Coalition, FloatArray, IntArray
+
+LONG = 512
+"""Cells of a line from which it is worth a call of its own."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,12 +60,28 @@ class Matrix:
         groups = Groups.of(self.codes)
         return groups.order[groups.starts]
 
-    def restrict(self, rows: IntArray) -> Matrix:
+    def restrict(self, rows: IntArray, space: Workspace) -> Matrix:
         """Only these rows, and only the values that occur in them."""
         occurs = np.bincount(self.codes[rows], minlength=len(self.values)) > 0
         codes = (np.cumsum(occurs) - 1)[self.codes[rows]]
         levels = None if self.levels is None else self.levels[occurs]
-        return Matrix(self.values[np.ix_(np.flatnonzero(occurs), rows)], codes, levels)
+        return Matrix(cut_out(self.values, np.flatnonzero(occurs), rows, space), codes, levels)
+
+
+def cut_out(values: FloatArray, lines: IntArray, columns: IntArray, space: Workspace) -> FloatArray:
+    """Some lines and columns of a matrix: short lines together, a block at a time, long ones one by one.
+
+    >>> cut_out(np.arange(6.0).reshape(2, 3), np.array([1]), np.array([0, 2]), Workspace())
+    array([[3., 5.]])
+    """
+    result = space.empty((len(lines), len(columns)))
+    if len(columns) < LONG:
+        for part in space.slices(len(lines), 8 * len(columns)):
+            result[part] = values[np.ix_(lines[part], columns)]
+        return result
+    for own, line in zip(result, lines, strict=True):
+        values[line].take(columns, out=own, mode="clip")  # by default the result is buffered
+    return result
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,6 +174,7 @@ class Evaluations:
     changes : mapping from a column to the change of the prediction across each row's interval, and the interval
     everything : all column positions
     coordinates : where each row lies in its columns; only for a baseline chosen in each region
+    space : where matrices and attributions, and those of a node's children, are held
     vectors : what a partitioner wants to be alike in a region, one vector a row; most have none
     snapped : mapping from a column on a grid to what this changes in its own gap
     """
@@ -170,6 +191,7 @@ class Evaluations:
     errors: Mapping[Attribution, FloatArray]
     changes: Mapping[int, tuple[FloatArray, IntArray]]
     everything: Coalition
+    space: Workspace = field(default_factory=Workspace)
     coordinates: Coordinates | None = None
     vectors: tuple[Vectors, ...] = ()
     snapped: Mapping[Coalition, Snapped] = field(default_factory=dict)
@@ -190,7 +212,12 @@ class Evaluations:
         """``E_S``; where its complement was evaluated instead, the transpose, one line a row."""
         store, shown = self.places[columns]
         matrix = self.matrices[store]
-        return matrix if shown else Matrix(matrix.values[matrix.codes].T, np.arange(self.n_rows))
+        if shown:
+            return matrix
+        values = self.space.empty((self.n_rows, self.n_rows))
+        for part in self.space.slices(self.n_rows, 8 * (self.n_rows + len(matrix.values))):
+            values[part] = matrix.values[:, part].T.take(matrix.codes, axis=1)
+        return Matrix(values, np.arange(self.n_rows))
 
     def own(self, columns: Coalition) -> Evaluations:
         """The evaluations as the gap of S reads them: with S snapped in every term where it is on a grid (C22)."""
@@ -215,24 +242,21 @@ class Evaluations:
             predictions=self.predictions[rows],
             weights=self.weights[rows],
             y=None if self.y is None else self.y[rows],
-            matrices={key: matrix.restrict(rows) for key, matrix in self.matrices.items()},
+            matrices={key: matrix.restrict(rows, self.space) for key, matrix in self.matrices.items()},
             bins={key: bins.restrict(rows) for key, bins in self.bins.items()},
             fixed={key: values[rows] for key, values in self.fixed.items()},
             changes={key: (change[rows], interval[rows]) for key, (change, interval) in self.changes.items()},
             coordinates=None if self.coordinates is None else self.coordinates.restrict(rows),
             errors={key: error[rows] for key, error in self.errors.items()},
-            attributions={key: phi[np.ix_(rows, rows)] for key, phi in self.attributions.items()},
+            attributions={key: cut_out(phi, rows, rows, self.space) for key, phi in self.attributions.items()},
             vectors=tuple(vectors.restrict(rows) for vectors in self.vectors),
             snapped={key: snapped.restrict(rows) for key, snapped in self.snapped.items()},
         )
 
-    def divide(self, inside: BoolArray, column: int) -> tuple[Evaluations, Evaluations]:
-        """Both sides of a cut along a column; only curves on a grid of this column know which column it is."""
+    def divide(self, inside: BoolArray, column: int, inner: bool) -> Evaluations:
+        """One side of a cut along a column; only curves on a grid of this column know which column it is."""
+        rows = np.flatnonzero(inside if inner else ~inside)
         cuts = [vectors.inner_entries(inside, column) for vectors in self.vectors]
-        sides = []
-        for side, inner in ((inside, True), (~inside, False)):
-            rows = np.flatnonzero(side)
-            entries = [cut if cut is None or inner else ~cut for cut in cuts]
-            parts = (vectors.part(rows, chosen) for vectors, chosen in zip(self.vectors, entries, strict=True))
-            sides.append(replace(self.restrict(rows), vectors=tuple(parts)))
-        return sides[0], sides[1]
+        entries = [cut if cut is None or inner else ~cut for cut in cuts]
+        parts = (vectors.part(rows, chosen) for vectors, chosen in zip(self.vectors, entries, strict=True))
+        return replace(self.restrict(rows), vectors=tuple(parts))

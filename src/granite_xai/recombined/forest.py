@@ -21,8 +21,8 @@ from granite_xai.typing import BoolArray, FloatArray, IntArray
 NodeArrays = tuple[NDArray[np.generic], ...]
 MOST_WORDS = 2**24
 """Words of leaves that are kept for a table (128 MiB)."""
-BLOCK_CELLS = 2**25
-"""Cells of nodes or leaves times rows that are held at a time."""
+BLOCK_CELLS = 2**20
+"""Cells of nodes times rows that are compared at a time: few enough for the cache."""
 Bits = TypeVar("Bits", np.uint8, np.bool_)
 
 
@@ -124,12 +124,17 @@ class Cells:
         )
 
     @cached_property
+    def n_words(self) -> int:
+        """Words of leaves that the masks hold."""
+        return int(self.forest.n_trees * (self.rows.max(axis=0, initial=0) + 1).sum())
+
+    @cached_property
     def masks(self) -> NodeArrays | None:
         """The leaves that each cell leaves possible, as words of bits; None where a tree has too many leaves."""
         forest = self.forest
         sizes = np.add.reduceat(forest.feature < 0, forest.starts[:-1]) if forest.n_trees else np.zeros(1)
         begins = np.concatenate([[0], np.cumsum(self.rows.max(axis=0, initial=0) + 1)]).astype(np.intp)
-        if sizes.max() > MOST_LEAVES or forest.n_trees * begins[-1] > MOST_WORDS:
+        if sizes.max() > MOST_LEAVES or self.n_words > MOST_WORDS:
             return None
         masks = np.zeros((forest.n_trees, int(begins[-1])), dtype=np.uint64)
         values = np.zeros((forest.n_trees, MOST_LEAVES))
@@ -149,18 +154,28 @@ class Cells:
     @cached_property
     def packed(self) -> NDArray[np.uint8]:
         """Whether each row of the table goes left at each node, eight rows to a byte."""
-        nodes = len(self.forest.feature)
-        result = np.zeros((nodes, -(-len(self.rows) // 8)), dtype=np.uint8)
+        return self._packed(self.rows)
+
+    def _packed(self, rows: NDArray[np.int32]) -> NDArray[np.uint8]:
+        result = np.zeros((len(self.forest.feature), -(-len(rows) // 8)), dtype=np.uint8)
         inner = np.flatnonzero(self.forest.feature >= 0)
-        for part in np.array_split(inner, max(1, len(inner) * len(self.rows) // BLOCK_CELLS)):
-            result[part] = np.packbits(self.goes_left(part, self.rows), axis=1, bitorder="little")
+        for part in np.array_split(inner, 1 + len(inner) * len(rows) // BLOCK_CELLS):
+            result[part] = np.packbits(self.goes_left(part, rows), axis=1, bitorder="little")
         return result
 
-    def rows_reached(self, free: BoolArray, part: slice) -> BoolArray:
-        """Which leaves a part of the table's rows (from a multiple of 8) meets, free columns left aside."""
-        bytes_of = slice(part.start // 8, -(-part.stop // 8))
-        met = self._propagate(self.packed[:, bytes_of], np.uint8(255), free)
+    def rows_reached(self, free: BoolArray, part: slice, keep: bool = True) -> BoolArray:
+        """Which leaves a part of the table's rows (from a multiple of 8) meets, free columns left aside.
+
+        What every row does at every node is kept for the next question, unless it takes too much memory.
+        """
+        met = self.bits_reached(free, part, keep)
         return np.unpackbits(met, axis=1, count=part.stop - part.start, bitorder="little").view(bool)
+
+    def bits_reached(self, free: BoolArray, part: slice, keep: bool = True) -> NDArray[np.uint8]:
+        """The same, eight rows to a byte."""
+        bytes_of = slice(part.start // 8, -(-part.stop // 8))
+        went = self.packed[:, bytes_of] if keep else self._packed(self.rows[part])
+        return self._propagate(went, np.uint8(255), free)
 
     def values_reached(self, donors: IntArray, free: BoolArray) -> BoolArray:
         """Which leaves the rows that carry some values meet, free columns left aside, shape (leaves, U)."""

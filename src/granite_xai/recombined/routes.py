@@ -12,6 +12,7 @@ from granite_xai.recombined.agnostic import evaluate_matrix
 from granite_xai.recombined.audit import audit
 from granite_xai.recombined.ensembles import Ensemble, TreesOnTable, read_ensemble
 from granite_xai.recombined.refusal import RefusalError
+from granite_xai.resources import Workspace
 from granite_xai.typing import Coalition, FloatArray
 
 if TYPE_CHECKING:
@@ -86,16 +87,18 @@ class Route:
             "largest_difference": self.difference,
         }
 
-    def predictions(self) -> FloatArray:
+    def predictions(self, fast: bool, space: Workspace) -> FloatArray:
         """F of the table's rows; the model is asked as well, as a further check of its answers."""
         answers = self.predictor.on_rows(self.table)
-        return answers if self.trees is None else self.trees.predictions
+        return answers if self.trees is None else self.trees.predictions(fast=fast, space=space)
 
-    def matrix(self, columns: Coalition, distinct: Distinct, fast: bool, n_jobs: int | None = None) -> FloatArray:
+    def matrix(
+        self, columns: Coalition, distinct: Distinct, *, fast: bool, space: Workspace, n_jobs: int | None = None
+    ) -> FloatArray:
         """``E_S[u, n] = F(value u on S, row n elsewhere)``, shape (U, n)."""
         if self.trees is None:
-            return evaluate_matrix(self.predictor, self.table, columns, distinct)
-        return self.trees.matrix_of(columns, distinct.representatives, fast=fast, n_jobs=n_jobs)
+            return evaluate_matrix(self.predictor, self.table, columns, distinct, space)
+        return self.trees.matrix_of(columns, distinct.representatives, fast=fast, n_jobs=n_jobs, space=space)
 
 
 def find_route(predictor: Predictor, table: Table, diagnostics: Diagnostics | None = None) -> Route:
@@ -143,8 +146,8 @@ def _ensemble(predictor: Predictor) -> Ensemble:
         try:
             known = read_ensemble(predictor)
         except RefusalError as refusal:
-            known = refusal
+            known = (refusal.reason, refusal.code)  # an error that is kept keeps every array of its callers
         predictor.known["ensemble"] = known
-    if isinstance(known, RefusalError):
-        raise known
+    if isinstance(known, tuple):
+        raise RefusalError(*known)
     return known

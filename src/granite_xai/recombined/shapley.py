@@ -8,11 +8,12 @@ region is known:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 
 from granite_xai.recombined.evaluations import Matrix
+from granite_xai.resources import Workspace
 from granite_xai.typing import Attribution, Coalition, FloatArray, Terms
 
 
@@ -25,11 +26,16 @@ class Attributions:
     predictions : (n,) float
         Centred predictions of the rows.
     everything : all column positions
+    space : Workspace
+        Where the sums are held.
     """
 
-    def __init__(self, wanted: Mapping[Attribution, Terms], predictions: FloatArray, everything: Coalition) -> None:
+    def __init__(
+        self, wanted: Mapping[Attribution, Terms], predictions: FloatArray, everything: Coalition, space: Workspace
+    ) -> None:
         self._wanted = wanted
         self._everything = everything
+        self._space = space
         self.values = {term: self._ends(terms, predictions) for term, terms in wanted.items()}
 
     @property
@@ -40,17 +46,30 @@ class Attributions:
     def _ends(self, terms: Terms, predictions: FloatArray) -> FloatArray:
         """The full coalition reads the row's own prediction, the empty one the reference's."""
         own, reference = terms.get(self._everything, 0.0), terms.get(frozenset(), 0.0)
-        return own * predictions[:, None] + reference * predictions[None, :]
+        result = self._space.empty((len(predictions), len(predictions)))
+        for part in self._space.slices(len(predictions), 16 * len(predictions)):
+            result[part] = own * predictions[part, None] + reference * predictions[None, :]
+        return result
 
     def add(self, store: Coalition, matrix: Matrix) -> None:
         """Add ``R^S`` and its transpose ``R^{-S}`` to every attribution that reads them."""
-        hybrids: FloatArray = matrix.values[matrix.codes]
-        for term, terms in self._wanted.items():
-            shown, hidden = terms.get(store, 0.0), terms.get(self._everything - store, 0.0)
-            if shown:
-                self.values[term] += shown * hybrids
-            if hidden:
-                self.values[term] += hidden * hybrids.T
+        self._add(store, matrix.values.shape, lambda part: matrix.values[matrix.codes[part]])
+        self._add(
+            self._everything - store,
+            matrix.values.shape,
+            lambda part: matrix.values[:, part].T.take(matrix.codes, axis=1),
+        )
+
+    def _add(self, coalition: Coalition, shape: tuple[int, ...], lines_of: Callable[[slice], FloatArray]) -> None:
+        """Add ``R^T`` to every attribution that reads it, some lines at a time."""
+        readers = [
+            (self.values[term], terms[coalition]) for term, terms in self._wanted.items() if terms.get(coalition)
+        ]
+        count, n = shape
+        for part in self._space.slices(n if readers else 0, 8 * (2 * n + count)):
+            lines = lines_of(part)
+            for values, coefficient in readers:
+                values[part] += coefficient * lines
 
 
 class Spread:

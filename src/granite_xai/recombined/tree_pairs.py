@@ -11,6 +11,7 @@ from granite_xai.kernels import compiled
 from granite_xai.kernels.pairs import add_pairs
 from granite_xai.recombined.blocks import in_blocks
 from granite_xai.recombined.forest import Cells
+from granite_xai.resources import Workspace
 from granite_xai.typing import BoolArray, Coalition, FloatArray, IntArray
 
 ROWS = 16
@@ -30,7 +31,9 @@ def shares(n_players: int) -> FloatArray:
     return np.array([[factorial(a) * factorial(b) / factorial(a + b + 1) for b in counts] for a in counts])
 
 
-def pairs_by_numpy(cells: Cells, players: Sequence[Coalition], wanted: Sequence[int]) -> FloatArray:
+def pairs_by_numpy(
+    cells: Cells, players: Sequence[Coalition], wanted: Sequence[int], out: FloatArray, space: Workspace
+) -> None:
     """``Phi_i[n, m]``: a leaf that needs the players A from n and B from m credits A and debits B.
 
     The leaf contributes where every player of its path is met by n or by m:
@@ -41,33 +44,34 @@ def pairs_by_numpy(cells: Cells, players: Sequence[Coalition], wanted: Sequence[
     ----------
     cells : Cells
     players : the columns of each player
-    wanted : players whose attributions are returned
-
-    Returns
-    -------
-    (wanted, n, n) float
+    wanted : players whose attributions are asked for
+    out : (wanted, n, n) float
+        Written.
+    space : Workspace
+        Says how large the blocks on the way are; the sums do not depend on it.
     """
     n = len(cells.rows)
-    result = np.zeros((len(wanted), n, n))
+    out[...] = 0.0
     values = cells.forest.value[cells.forest.leaves]
-    whole = slice(0, n)
-    met = [cells.rows_reached(~_columns(player, cells.rows.shape[1]), whole) for player in players]
+    bits = [cells.bits_reached(~_columns(player, cells.rows.shape[1]), slice(0, n)) for player in players]
     place = {player: line for line, player in enumerate(wanted)}
     weights = shares(len(players))
     for leaf, value in enumerate(values):
-        path = [i for i in range(len(players)) if not met[i][leaf].all()]
+        met = [np.unpackbits(each[leaf], count=n, bitorder="little").view(bool) for each in bits]
+        path = [i for i in range(len(players)) if not met[i].all()]
         if not any(i in place for i in path):
             continue
-        patterns, codes = np.unique(np.stack([met[i][leaf] for i in path]), axis=1, return_inverse=True)
+        patterns, codes = np.unique(np.stack([met[i] for i in path]), axis=1, return_inverse=True)
         own, other = patterns[:, :, None], patterns[:, None, :]
         from_n, from_m = np.sum(own & ~other, axis=0), np.sum(other & ~own, axis=0)
         both = np.all(own | other, axis=0) * value
         gain, loss = both * weights[from_n - 1, from_m], both * weights[from_n, from_m - 1]
-        cell = np.ix_(codes.reshape(-1), codes.reshape(-1))
+        codes = codes.reshape(-1)
         for k, i in enumerate(path):
             if i in place:
-                result[place[i]] += (gain * (own & ~other)[k] - loss * (other & ~own)[k])[cell]
-    return result
+                change = gain * (own & ~other)[k] - loss * (other & ~own)[k]
+                for part in space.slices(n, 8 * n):
+                    out[place[i], part] += change[np.ix_(codes[part], codes)]
 
 
 def _columns(player: Coalition, n_columns: int) -> BoolArray:
@@ -75,8 +79,8 @@ def _columns(player: Coalition, n_columns: int) -> BoolArray:
 
 
 def pairs_by_numba(
-    cells: Cells, players: Sequence[Coalition], wanted: Sequence[int], n_jobs: int | None = None
-) -> FloatArray:
+    cells: Cells, players: Sequence[Coalition], wanted: Sequence[int], out: FloatArray, n_jobs: int | None = None
+) -> None:
     """The same attributions by the compiled walk, in blocks of rows; each pair is walked once."""
     n, d = cells.rows.shape
     walk = compiled(add_pairs)
@@ -85,11 +89,10 @@ def pairs_by_numba(
     player: IntArray = np.zeros(d, dtype=np.intp)
     for i, columns in enumerate(players):
         player[sorted(columns)] = i
-    result = np.zeros((len(wanted), n, n))
+    out[...] = 0.0
 
     def block(start: int) -> None:
         rows = (start, min(start + ROWS, n))
-        walk(*cells.arrays, cells.rows, player, place, shares(len(players)), *rows, result)
+        walk(*cells.arrays, cells.rows, player, place, shares(len(players)), *rows, out)
 
     in_blocks(block, range(0, n, ROWS), n_jobs)
-    return result

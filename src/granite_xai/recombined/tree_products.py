@@ -10,14 +10,15 @@ from granite_xai.kernels import compiled
 from granite_xai.kernels.masks import add_masked
 from granite_xai.kernels.walk import ANCHOR, add_trees
 from granite_xai.recombined.blocks import in_blocks
-from granite_xai.recombined.forest import BLOCK_CELLS, Cells
+from granite_xai.recombined.forest import Cells
+from granite_xai.resources import Workspace
 from granite_xai.typing import BoolArray, FloatArray, IntArray
 
 ROWS = 4096
 """Rows of one block of the compiled walk, whatever the number of threads."""
 
 
-def sums_by_numpy(cells: Cells, columns: BoolArray, donors: IntArray) -> FloatArray:
+def sums_by_numpy(cells: Cells, columns: BoolArray, donors: IntArray, out: FloatArray, space: Workspace) -> None:
     """``E_S = (I_S diag(v)) J_{-S}`` with 0/1 matrices: which values and which rows meet a leaf's conditions.
 
     Neighbouring values mostly reach the same leaves, so the product is taken with the differences of the lines of
@@ -30,17 +31,28 @@ def sums_by_numpy(cells: Cells, columns: BoolArray, donors: IntArray) -> FloatAr
         The columns S.
     donors : (U,) int
         Rows that carry the values.
+    out : (U, n) float
+        Written.
+    space : Workspace
+        Says how large the blocks on the way are; the sums do not depend on it.
     """
-    forest, rows = cells.forest, cells.rows
-    result = np.full((len(donors), len(rows)), forest.base)
+    forest, n = cells.forest, len(cells.rows)
+    out[...] = forest.base
     if not forest.n_trees:
-        return result
-    changes = _changes(cells.values_reached(donors, ~columns), forest.value[forest.leaves])
-    step = max(8, BLOCK_CELLS // len(forest.leaves) // 8 * 8)
-    for start in range(0, len(rows), step):
-        part = slice(start, min(start + step, len(rows)))
-        result[:, part] += _summed((changes @ _sparse(cells.rows_reached(columns, part))).toarray())
-    return result
+        return
+    keep = 2 * cells.forest.feature.size * (n // 8 + 1) <= space.block
+    nodes, leaves = len(forest.feature), len(forest.leaves)
+    height = max(1, space.block // (4 * nodes * ANCHOR)) * ANCHOR  # sums start afresh at an anchor, so blocks may too
+    for low in range(0, len(donors), height):
+        lines = slice(low, min(low + height, len(donors)))
+        changes = _changes(cells.values_reached(donors[lines], ~columns), forest.value[forest.leaves])
+        # Nodes are bits; of the leaves a row meets some, which a sparse matrix lists; sums are there twice.
+        size = nodes // 4 + 4 * leaves + 32 * (lines.stop - lines.start)
+        step = max(8, space.block // size // 8 * 8)
+        for start in range(0, n, step):
+            part = slice(start, min(start + step, n))
+            reached = _sparse(cells.rows_reached(columns, part, keep))
+            out[lines, part] += _summed((changes @ reached).toarray())
 
 
 def _changes(reached: BoolArray, values: FloatArray) -> Any:
@@ -69,21 +81,22 @@ def _summed(differences: FloatArray) -> FloatArray:
     return differences
 
 
-def sums_by_numba(cells: Cells, columns: BoolArray, donors: IntArray, n_jobs: int | None = None) -> FloatArray:
+def sums_by_numba(
+    cells: Cells, columns: BoolArray, donors: IntArray, out: FloatArray, space: Workspace, n_jobs: int | None = None
+) -> None:
     """The same sums compiled, in blocks of rows: by words of leaves for small trees, otherwise by walking."""
     rows = cells.rows
     values = rows[donors]
-    result = np.zeros((len(donors), len(rows)))
-    masks = cells.masks
+    out[...] = 0.0
+    masks = cells.masks if 8 * cells.n_words <= space.block else None
 
     def block(start: int) -> None:
         part = slice(start, min(start + ROWS, len(rows)))
         if masks is None:
-            compiled(add_trees)(*cells.arrays, rows[part], values, columns, result[:, part])
+            compiled(add_trees)(*cells.arrays, rows[part], values, columns, out[:, part])
         else:
             mine = np.ascontiguousarray(rows[part].T), np.ascontiguousarray(values.T)
-            compiled(add_masked)(*masks, *mine, columns, result[:, part])
+            compiled(add_masked)(*masks, *mine, columns, out[:, part])
 
     in_blocks(block, range(0, len(rows), ROWS), n_jobs)
-    result += cells.forest.base
-    return result
+    out += cells.forest.base

@@ -6,6 +6,7 @@ from typing import Any
 
 from granite_xai.diagnostics import Diagnostics
 from granite_xai.estimator import Granite
+from granite_xai.fitting import candidate_bytes
 from granite_xai.operators.interaction import Additive
 from granite_xai.recombined.routes import find_route
 from granite_xai.requests import request
@@ -18,6 +19,11 @@ _SEARCH = 2e-8
 
 def plan(granite: Granite, X: Any, y: Any = None) -> dict[str, Any]:
     """Rows sent to the model, bytes kept and seconds of a fit; the model is asked about 64 rows to time it.
+
+    Raises
+    ------
+    ResourceError
+        D33 neither memory nor the disk has room for it.
 
     Examples
     --------
@@ -37,6 +43,8 @@ def plan(granite: Granite, X: Any, y: Any = None) -> dict[str, Any]:
     name = route.name(len(asked.kept.stores) + len(asked.streamed.stores))
     cells = asked.kept.rows + asked.streamed.rows
     rows = asked.rows(ask.table, recombined=route.trees is None)
+    candidate = candidate_bytes(ask)
+    stages = asked.stages(ask.table, asked.budget(ask.table, ask.resources, candidate), candidate)
     search = cells * _SEARCH * granite.max_depth * ask.table.n_columns
     return {
         "rows": ask.table.n_rows,
@@ -45,7 +53,9 @@ def plan(granite: Granite, X: Any, y: Any = None) -> dict[str, Any]:
         "evaluated_by": name,
         "model_rows": rows,
         "bytes": asked.bytes,
+        "spilled_bytes": stages["evaluations"]["spilled_bytes"],
+        "stages": stages,
         "model_seconds": ask.probed.seconds(rows) + cells * _PER_CELL[name],
         "search_seconds": search,
-        "within_limits": rows <= ask.resources.max_evaluations and asked.bytes <= ask.resources.memory_limit,
+        "within_limits": rows <= ask.resources.max_evaluations,
     }

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from granite_xai.resources.limits import Resources, require_evaluations, require_memory, require_supported
+from granite_xai.resources.budget import Budget, require_budget
+from granite_xai.resources.limits import Resources, require_evaluations, require_supported
 from granite_xai.resources.meter import progress
 from granite_xai.resources.threads import in_threads, map_blocks, one_blas_thread, resolve_jobs
+from granite_xai.resources.workspace import Workspace
 
 __all__ = [
+    "Budget",
     "Resources",
+    "Workspace",
     "in_threads",
     "map_blocks",
     "one_blas_thread",
     "progress",
+    "require_budget",
     "require_evaluations",
-    "require_memory",
     "require_supported",
     "resolve_jobs",
 ]

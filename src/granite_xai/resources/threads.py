@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -46,7 +47,7 @@ def resolve_jobs(n_jobs: int | None) -> int:
 def map_blocks(function: Callable[[Task], Result], tasks: Iterable[Task], n_jobs: int | None = None) -> list[Result]:
     """Apply a function to every block; the results come in the order of the blocks.
 
-    In threads, unless `joblib.parallel_config` names a backend of processes: then in these.
+    In threads, unless `joblib.parallel_config` names a backend of processes or a cluster: then in these.
     The linear algebra of each block uses one thread whatever ``n_jobs`` is: results are bitwise equal for any of them.
 
     Examples
@@ -86,26 +87,57 @@ def in_processes(function: Callable[[Task], Result], tasks: Sequence[Task], jobs
     >>> in_processes(abs, [-1, 2], 1)
     [1, 2]
     """
-    from joblib.externals.loky.process_executor import BrokenProcessPool
-
+    losses = _losses()
     done: list[Result] = []
     try:
         _collect(done, function, tasks, jobs)
-    except BrokenProcessPool:
+    except losses:
         try:
             _collect(done, function, tasks, jobs)
-        except BrokenProcessPool as again:
+        except losses as again:
             raise _lost(len(done), len(tasks)) from again
     return done
+
+
+def _losses() -> tuple[type[Exception], ...]:
+    """What a backend raises when a process has ended; Dask tries several times itself, unless the arrays are lost."""
+    from joblib.externals.loky.process_executor import BrokenProcessPool
+
+    if "distributed" not in sys.modules:  # nobody has a cluster without having loaded it
+        return (BrokenProcessPool,)
+    from distributed import KilledWorker
+
+    return BrokenProcessPool, KilledWorker, CancelledError
 
 
 def _collect(done: list[Result], function: Callable[[Task], Result], tasks: Sequence[Task], jobs: int) -> None:
     """Add the results of the tasks that have none yet, in their order."""
     import joblib
+    from joblib.parallel import get_active_backend
 
-    work = (joblib.delayed(_pinned)(function, task) for task in tasks[len(done) :])
-    for result in joblib.Parallel(n_jobs=jobs, return_as="generator")(work):
+    left = tasks[len(done) :]
+    client = getattr(get_active_backend(prefer="threads")[0], "client", None)
+    if client is None:
+        work = (joblib.delayed(_pinned)(function, task) for task in left)
+        results = joblib.Parallel(n_jobs=jobs, return_as="generator")(work)
+    else:
+        results = _from_cluster(client, function, left)
+    for result in results:
         done.append(result)  # noqa: PERF402 - what came before a loss must stay
+
+
+def _from_cluster(client: Any, function: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[Result]:
+    """Results from the workers of a Dask cluster, which are sent the function and its arrays once.
+
+    Not through joblib, which would wait for ever for a task whose workers have all died.
+    """
+    sent = client.scatter(function, broadcast=True, hash=False)
+    futures = [client.submit(_pinned, sent, task, pure=False) for task in tasks]
+    try:
+        for future in futures:
+            yield future.result()
+    finally:
+        client.cancel(futures)  # after an interrupt nobody waits for the others
 
 
 def _lost(block: int, count: int) -> ResourceError:
