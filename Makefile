@@ -6,13 +6,13 @@ VENV := .venv/bin/python
 export GRANITE_DATA
 
 .DEFAULT_GOAL := demo
-.PHONY: demo test test-all lint bench docs
+.PHONY: demo test test-all lint bench experiments experiment mutants docs
 
 demo: .venv/.package
 	$(VENV) -m granite_xai.cli demo --report report.html
 
 # Two workers on two cores: a model that starts threads of its own in each would only make them wait.
-test test-all docs: export OMP_NUM_THREADS = 1
+test test-all docs mutants: export OMP_NUM_THREADS = 1
 
 test: lint
 	$(VENV) -m pytest -n 2 -m "not slow and not browser"
@@ -30,6 +30,17 @@ lint: .venv/.test
 
 bench: .venv/.test
 	$(VENV) benchmarks/run.py
+
+# The paper's tables and figures, all of them or one: make experiment NAME=bike_local
+experiments: .venv/.test
+	$(VENV) -m experiments
+
+experiment: .venv/.test
+	$(VENV) -m experiments $(NAME)
+
+# A random sample of small faults in the engine and the partition, each against its own room's tests.
+mutants: .venv/.test
+	$(VENV) tests/mutants.py
 
 docs: .venv/.docs
 	$(VENV) -m sphinx -W --keep-going docs docs/_build/html

@@ -135,6 +135,19 @@ def test_frameworks_are_compared(folder, capsys):
     assert [line["framework"] for line in json.loads(out)] == ["granite", "repid"]
 
 
+def test_a_grid_and_a_memory_limit_can_be_asked_for(folder, capsys):
+    """Both reach the fit: the plan has fewer evaluations, and a limit that nothing fits is refused by its name."""
+    rows = []
+    for grid in ([], ["--max-grid", "5"]):
+        code, out, _ = run(capsys, *EXPLAIN, "--plan", "--json", *grid)
+        assert code == 0
+        rows.append(json.loads(out)["evaluations"])
+    assert rows[1] < rows[0]
+    code, _, err = run(capsys, *EXPLAIN, "--memory", "1")
+    assert code == 5
+    assert "D33" in err
+
+
 def test_train_on_fits_a_model_and_holds_rows_out(folder, capsys):
     code, out, err = run(capsys, "explain", "table.csv", "--train-on", "y", "--min-samples-leaf", "10")
     assert code == 0

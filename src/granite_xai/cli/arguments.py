@@ -148,5 +148,7 @@ def _settings(command: argparse.ArgumentParser) -> None:
     group.add_argument("--min-samples-leaf", type=int, default=20, help="rows of a region, at least; default: 20")
     group.add_argument("--alpha", type=float, default=0.05, help="what a split must save; default: 0.05")
     group.add_argument("--max-samples", type=int, default=1000, help="rows drawn for the fit, 0: all; default: 1000")
+    group.add_argument("--max-grid", type=int, help="values that stand for a column with more; default: all of them")
+    group.add_argument("--memory", type=int, default=512, metavar="MIB", help="memory of the fit; default: 512 MiB")
     group.add_argument("--jobs", type=int, help="threads of the search")
     group.add_argument("--seed", type=int, default=0, help="seed of everything that is drawn; default: 0")

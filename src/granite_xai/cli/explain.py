@@ -75,6 +75,7 @@ def _settings(options: argparse.Namespace) -> dict[str, Any]:
         "min_samples_leaf": options.min_samples_leaf,
         "alpha": options.alpha,
         "max_samples": options.max_samples or None,
+        "resources": gx.Resources(memory_limit=options.memory * 2**20, max_grid=options.max_grid),
         "n_jobs": options.jobs,
         "random_state": options.seed,
     }
@@ -96,7 +97,7 @@ def _plan(granite: gx.Granite, case: Case, options: argparse.Namespace) -> None:
         f"{found['rows']:,} rows and {found['columns']:,} columns: {found['evaluations']:,} evaluations "
         f"({found['evaluated_by']}), {found['model_rows']:,} rows sent to the model, "
         f"{found['bytes'] / 2**20:,.1f} MiB{_spilled(found)}, about {seconds:.1g} s.\n"
-        + ("Within the limits." if found["within_limits"] else "Beyond the limits: use fewer rows (--max-samples).")
+        + ("Within the limits." if found["within_limits"] else "Beyond the limits: use fewer rows (--max-samples) or a grid (--max-grid 64).")
     )
 
 
