@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,15 @@ from hypothesis import assume, given, strategies as st
 
 import granite_xai as gx
 import oracle as o
+from granite_xai import disagreement as room
+from granite_xai.engine.masked import masked_model
+from granite_xai.engine.membership import Splits
+from granite_xai.frames import read_table
+from granite_xai.models import as_predictor
 from granite_xai.operators.masking import Conditional
+from granite_xai.reference import Reference
+from granite_xai.requests import evaluate, request
+from granite_xai.resources import Resources
 from strategies import (
     Case,
     agree,
@@ -97,3 +106,47 @@ def test_conditional_trees_need_enough_rows():
         assert wanted > 1e-3
         assert found == pytest.approx(wanted, rel=1e-10)
         assert Conditional("exact") != Conditional("tree")
+
+
+def test_values_that_several_sets_read_are_computed_once(monkeypatch):
+    """ICE against PDP reads the prediction with all and with no columns for every set, and two more for each."""
+    asked = []
+
+    class Counted:
+        def __init__(self, *arguments):
+            self.masked = masked_model(*arguments)
+
+        def __call__(self, coalition):
+            asked.append(coalition)
+            return self.masked(coalition)
+
+        def add(self, out, coefficient, coalition):
+            asked.append(coalition)
+            self.masked.add(out, coefficient, coalition)
+
+    monkeypatch.setattr(room, "masked_model", Counted)
+    table = read_table(np.random.default_rng(0).normal(size=(6, 4)), missing="error")
+    predictor, weights = as_predictor(lambda X: X[:, 0] * X[:, 1]), np.ones(6)
+    comparison = gx.questions()["ice-pdp"].compare(table, predictor, Resources(), 0)
+    needed = request(table, [comparison.first, comparison.second])
+    options = {"weights": weights, "y": None, "resources": Resources()}
+    evaluations = evaluate(predictor, table, needed, Reference({}, {}, {}), **options)[0]
+    comparison.losses(evaluations, Splits.whole(weights))
+    everything = frozenset(range(4))
+    singles = [frozenset({i}) for i in range(4)]
+    assert Counter(asked) == Counter([frozenset(), everything, *singles, *(everything - one for one in singles)])
+
+
+@pytest.mark.parametrize("axis", ["behavior", "influence"])
+def test_P03_explanations_of_different_things_are_not_compared(axis):
+    other = {"behavior": "sensitivity", "influence": "interaction"}[axis]
+    with pytest.raises(gx.InputError, match=f"differ in {axis}"):
+        gx.Disagreement(gx.Explainer(interaction="full"), gx.Explainer(interaction="pure", **{axis: other}))
+
+
+def test_P03_an_explanation_is_not_compared_with_itself():
+    with pytest.raises(gx.InputError, match="the same: masking and interaction"):
+        gx.Disagreement("pdp", "pdp")
+    assert gx.Disagreement("ice", "pdp").label == "ice-pdp"
+    assert gx.Disagreement(gx.Explainer(interaction="full"), "pdp").label == "first-pdp"
+    assert gx.Disagreement("ice", "pdp", name="mine").label == "mine"

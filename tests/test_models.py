@@ -74,7 +74,13 @@ def test_M02_an_output_is_chosen_by_position():
     F = as_predictor(lambda X: X, output=2)
     assert np.array_equal(F(X), X[:, 2])
     assert F.label == "output 2 of function"
-    refused("M02", as_predictor(lambda X: X, output=3), X)
+
+
+@pytest.mark.parametrize("response", ["auto", "probability", "raw"])
+def test_M02_an_output_beyond_the_last_is_told_their_numbers(response):
+    error = refused("M02", as_predictor(lambda X: X, output=9, response=response), X)
+    assert "output=9 is not known: the model has 3 outputs, numbered 0 to 2." in str(error)
+    assert "class" not in str(error)
 
 
 def test_M02_several_classes_are_listed_before_the_first_call():
@@ -252,6 +258,11 @@ def test_M05_values_that_are_no_numbers_are_refused(value):
     error = refused("M05", answer, value)
     if isinstance(value, list):
         assert "predict_proba or decision_function" in str(error)
+
+
+@pytest.mark.parametrize("value", [["a"] * 60, np.array(["a"] * 60), np.array([np.str_("a")] * 60, dtype=object)])
+def test_M05_text_is_shown_as_it_was_written(value):
+    assert "(first: 'a')" in str(refused("M05", answer, value))
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint64, np.int64, bool, np.float16, np.longdouble])

@@ -232,3 +232,26 @@ def test_D42_rules_use_the_members_of_a_group():
     assert columns <= {"x0", "x1", "x2"}
     only = gx.Granite(function, influence="joint", groups=groups, split_features=["x1"]).fit(X)
     assert {name for rule in only.partition_.rules for name, _ in rule.conditions} == {"x1"}
+
+
+# M28: many rows -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["function", "trees"])
+def test_M28_more_pairs_of_rows_and_columns_than_32_bits_count(kind):
+    """15 000 rows and 10 columns have 2.25e9 cells of recombined rows: as many copies of 30 rows are those 30 rows."""
+    generator = np.random.default_rng(0)
+    few = generator.integers(0, 3, size=(30, 10)).astype(float)
+    many = np.tile(few, (500, 1))
+    assert len(many) ** 2 * many.shape[1] > 2**31
+    model = lambda X: X[:, 0] * (X[:, 1] > 0) + X[:, 2] * X[:, 3]  # noqa: E731
+    if kind == "trees":
+        from sklearn.ensemble import RandomForestRegressor
+
+        model = RandomForestRegressor(5, random_state=0).fit(few, model(few))
+    wanted = gx.Granite(model, min_samples_leaf=2, max_depth=1).fit(few)
+    found = gx.Granite(model, min_samples_leaf=1000, max_depth=1).fit(many)
+    assert len(found.partition_) > 1
+    assert found.partition_.rules == wanted.partition_.rules
+    assert found.disagreement_ == pytest.approx(wanted.disagreement_, rel=1e-12)
+    assert found.remaining_ == pytest.approx(wanted.remaining_, rel=1e-10)

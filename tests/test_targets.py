@@ -174,6 +174,18 @@ def test_T05_a_regression_loss_needs_real_numbers(y, text):
     assert "np." not in str(error)
 
 
+@pytest.mark.parametrize(
+    ("y", "text"), [(["no", "yes"] * 3, "'no'"), ([0, 1, 2, 1, 0, 2], "y holds 2"), ([0, 1, -1] * 2, "y holds -1")]
+)
+def test_T05_labels_mean_nothing_where_the_classes_have_no_names(y, text):
+    """A probability whose class is not known has a target between 0 and 1; labels 1, 2 would be read as numbers."""
+    nameless = as_predictor(lambda X: X[:, 0] / 20, response="probability")
+    error = refused("T05", read, y, nameless)
+    assert text in str(error)
+    assert "1 where the explained one holds, 0 elsewhere" in error.hint
+    assert np.array_equal(read([0, 1, 0, 0.25, 1, 0], nameless), [0, 1, 0, 0.25, 1, 0])
+
+
 def test_T05_labels_that_the_model_does_not_know_are_listed():
     error = refused("T05", read, ["no", "yes", "never", "yes", "Yes", "no"], CLASSIFIER)
     assert "'never', 'Yes'; its classes are 'maybe', 'no', 'yes'" in str(error)

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
+import pytest
 from hypothesis import given, strategies as st
 
+import granite_xai as gx
 import oracle as o
 from granite_xai.effects import resolve
+from granite_xai.engine import sides as passes
+from granite_xai.engine.centres import central_rows
 from granite_xai.engine.games import RegionalGame
 from granite_xai.engine.masked import masked_model
-from granite_xai.engine.membership import Splits
+from granite_xai.engine.membership import Cut, Splits
 from granite_xai.frames import read_table
 from granite_xai.models import as_predictor
 from granite_xai.operators.behavior import Local, Risk, Sensitivity
 from granite_xai.operators.influence import Individual
 from granite_xai.operators.interaction import Partial
+from granite_xai.recombined.evaluations import Coordinates
 from granite_xai.reference import fit_reference
 from granite_xai.requests import evaluate, request
 from granite_xai.resources import Resources
@@ -117,3 +124,185 @@ def test_local_values_are_the_masked_model(batch):
     game = RegionalGame(Local(), masked, evaluations, splits)
     for T in o.subsets(range(batch[0].d)):
         assert np.array_equal(game(T), masked(T))
+
+
+def test_local_effects_of_a_group_read_what_several_sets_share_once():
+    """``share`` keeps the values of terms, and combinations read them from there."""
+    inside, weights = np.array([[True, False]]), np.ones(2)
+    splits, asked = Splits.of(inside, weights), []
+
+    class Counted:
+        def __call__(self, coalition):
+            asked.append(coalition)
+            return np.full((1, 2), float(len(coalition)))
+
+        def add(self, out, coefficient, coalition):
+            out += coefficient * self(coalition)
+
+    game = RegionalGame(Local(), Counted(), None, splits)
+    one, two, both = frozenset({0}), frozenset({1}), frozenset({0, 1})
+    game.share({both})
+    for single in (one, two):
+        assert game.combine({both: 2.0, single: -1.0}).tolist() == [[3.0, 3.0]]
+    assert asked == [both, one, two]
+
+
+# ------------------------------------------------------------------------------------------------- membership of splits
+
+
+@st.composite
+def cut_batches(draw):
+    """Cuts of a few columns as tables over places, the place of each row in each, and weights."""
+    n = draw(st.integers(1, 9))
+    tables, places = [], []
+    for _ in range(draw(st.integers(1, 3))):
+        width, lines = draw(st.integers(1, 4)), draw(st.integers(1, 3))
+        cells = st.lists(st.booleans(), min_size=width, max_size=width)
+        tables.append(np.array(draw(st.lists(cells, min_size=lines, max_size=lines))))
+        places.append(np.array(draw(st.lists(st.integers(0, width - 1), min_size=n, max_size=n))))
+    weights = np.array(draw(st.lists(st.sampled_from([0.5, 1.0, 2.0]), min_size=n, max_size=n)))
+    return tables, places, weights
+
+
+@pytest.mark.parametrize("cells", [0, math.inf], ids=["compiled", "plain"])
+@given(batch=cut_batches(), seed=st.integers(0, 10**6))
+@examples(60)
+def test_splits_along_cuts_are_the_same_splits_row_by_row(cells, batch, seed):
+    """Sums over the classes of a cut equal sums over rows, for all that is read of a batch of splits."""
+    tables, places, weights = batch
+    n, generator = len(weights), np.random.default_rng(seed)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(passes, "WORTHWHILE", cells)
+        along = Splits.along([Cut.of(k, *both) for k, both in enumerate(zip(tables, places, strict=True))], weights)
+        inside = np.concatenate([table[:, place] for table, place in zip(tables, places, strict=True)])
+        assert along.inside.tolist() == inside.tolist()
+        assert along.columns.tolist() == [k for k, table in enumerate(tables) for _ in table]
+        U, B = int(generator.integers(1, 5)), int(generator.integers(1, 4))
+        codes, bins = generator.integers(0, U, size=n), generator.integers(0, B, size=n)
+        values = generator.integers(-4, 5, size=(U, n)).astype(float)
+        rows = np.unique(generator.integers(0, n, size=n))
+        for splits, chosen in ((along, np.arange(n)), (along.at(rows), rows)):
+            member = np.where(inside[:, chosen], weights[chosen], 0.0)
+            mine, own = codes[chosen], values[:, chosen]
+            lines = [[own[mine[m]] for m in range(len(chosen))] for _ in member]
+            by_bin = [[[sum(w[(bins[chosen] == b) & (mine == u)]) for u in range(U)] for w in member] for b in range(B)]
+            close = {"rtol": 1e-12, "atol": 1e-12}
+            np.testing.assert_allclose(splits.inner, member, **close)
+            np.testing.assert_allclose(splits.mass[:, 0], member.sum(axis=1), **close)
+            np.testing.assert_allclose(splits.mass.sum(axis=1), np.full(len(member), weights[chosen].sum()), **close)
+            np.testing.assert_allclose(splits.shares_by_bin(mine, U, bins[chosen], B), by_bin, **close)
+            np.testing.assert_allclose(splits.sums(own), member @ own.T, **close)
+            wanted = [w @ np.array(line) for w, line in zip(member, lines, strict=True)]
+            np.testing.assert_allclose(splits.own_sums(own, mine), wanted, **close)
+
+
+@pytest.mark.parametrize("lines", [1, 2, 63, 64, 65, 66, 129, 200])
+def test_places_that_some_split_tells_apart_are_two_classes(lines):
+    """However many splits a column has, one that separates two places is enough; places that go together are one."""
+    generator = np.random.default_rng(lines)
+    pattern = generator.random((lines, 3)) < 0.5
+    for line in {0, lines // 2, lines - 1, min(64, lines - 1)}:
+        table = pattern[:, [0, 0, 1, 0, 2, 1]]
+        table[line, 1] ^= True
+        cut = Cut.of(0, table, np.arange(6))
+        same = (table[:, :, None] == table[:, None, :]).all(axis=0)
+        assert (cut.classes[:, None] == cut.classes).tolist() == same.tolist()
+        assert cut.inner[:, cut.classes].astype(bool).tolist() == table.tolist()
+        assert cut.inner.shape[1] == len(np.unique(table, axis=1).T)
+
+
+def test_places_are_told_apart_by_all_splits_together():
+    """Six kinds of place among the first splits and two among the later ones are twelve, not fewer that look alike."""
+    generator = np.random.default_rng(0)
+    first, later = generator.random((64, 6)) < 0.5, generator.random((70, 2)) < 0.5
+    table = np.concatenate([np.repeat(first, 2, axis=1), np.tile(later, 6)])
+    cut = Cut.of(0, table, np.arange(12))
+    assert len(set(cut.classes.tolist())) == 12
+    assert cut.inner[:, cut.classes].astype(bool).tolist() == table.tolist()
+
+
+@given(data=st.data())
+@examples(60)
+def test_means_and_variances_of_both_sides_are_those_of_their_rows(data):
+    """One line of values for all splits or one each; 0 on an empty side."""
+    n, K = data.draw(st.integers(1, 7)), data.draw(st.integers(1, 3))
+    generator = np.random.default_rng(data.draw(st.integers(0, 10**6)))
+    inside, weights = generator.random((K, n)) < 0.5, generator.choice([0.5, 1.0, 2.0], size=n)
+    splits = Splits.of(inside, weights)
+    for lines in (1, K):
+        values = generator.normal(size=(lines, n))
+        means, variances = splits.means(values), splits.variances(values)
+        for k in range(K):
+            for side, rows in enumerate((inside[k], ~inside[k])):
+                line = values[k % lines][rows]
+                mean = np.average(line, weights=weights[rows]) if rows.any() else 0.0
+                spread = np.average((line - mean) ** 2, weights=weights[rows]) if rows.any() else 0.0
+                assert means[k, side] == pytest.approx(mean, abs=1e-12)
+                assert variances[k, side] == pytest.approx(spread, abs=1e-12)
+
+
+@pytest.mark.parametrize("question", ["ice-pdp", "coe", "ale", "mplot-pdp", "csobol-sobol", "cfi-pfi"])
+def test_small_tables_and_machines_without_the_compiler_never_call_it(monkeypatch, question):
+    def refuse(kernel):
+        raise AssertionError(f"{kernel} was to be compiled")
+
+    monkeypatch.setattr(passes, "WORTHWHILE", math.inf)
+    monkeypatch.setattr(passes, "compiled", refuse)
+    X = np.round(np.random.default_rng(3).normal(size=(60, 3)), 1)
+    X[:, 2] += X[:, 0]
+    toy = lambda X: X[:, 0] * (X[:, 1] > 0) + X[:, 1] * X[:, 2]  # noqa: E731
+    with quiet():
+        granite = gx.Granite(toy, question, min_samples_leaf=5, alpha=0.01)
+        assert len(granite.fit(X, X[:, 0]).partition_) > 1
+
+
+def test_compiled_passes_begin_where_they_are_worth_it(monkeypatch):
+    monkeypatch.setattr(passes, "available", lambda: True)
+    assert [passes.pays(np.empty(size)) for size in (passes.WORTHWHILE - 1, passes.WORTHWHILE)] == [False, True]
+    monkeypatch.setattr(passes, "available", lambda: False)
+    assert not passes.pays(np.empty(passes.WORTHWHILE))
+
+
+@given(data=st.data())
+@examples(80)
+def test_the_central_row_is_closest_to_lower_medians_and_modes(data):
+    """Ranks, levels and missing values with weights, one region at a time."""
+    n, K = data.draw(st.integers(1, 6)), data.draw(st.integers(1, 3))
+    ranks = np.array(
+        data.draw(st.lists(st.lists(st.sampled_from([0.2, 0.4, 0.6, 1.0, np.nan]), min_size=n, max_size=n), max_size=2))
+    )
+    levels = np.array(
+        data.draw(st.lists(st.lists(st.integers(-1, 2), min_size=n, max_size=n), max_size=2)), dtype=np.intp
+    )
+    weights = np.array(
+        data.draw(st.lists(st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=n, max_size=n), min_size=K, max_size=K))
+    )
+    found = central_rows(Coordinates(ranks.reshape(-1, n), levels.reshape(-1, n)), weights)
+    for k, line in enumerate(weights):
+        rows = [m for m in range(n) if line[m] > 0]
+        if not rows:
+            continue
+
+        def heaviest(cells, rows=rows, line=line):
+            totals = {cell: sum(line[m] for m in rows if cells[m] == cell) for cell in cells[rows] if cell >= 0}
+            return min((cell for cell in totals if totals[cell] == max(totals.values())), default=-1)
+
+        def median(cells, rows=rows, line=line):
+            present = [m for m in rows if cells[m] == cells[m]]
+            half = sum(line[m] for m in present) / 2
+            return min(
+                (cells[m] for m in present if sum(line[i] for i in present if cells[i] <= cells[m]) >= half),
+                default=np.nan,
+            )
+
+        def distance(m):
+            total = float(sum(cells[m] != heaviest(cells) for cells in levels.reshape(-1, n)))
+            for cells in ranks.reshape(-1, n):
+                middle = median(cells)
+                if np.isnan(cells[m]) != np.isnan(middle):
+                    total += 1.0
+                elif not np.isnan(middle):
+                    total += abs(cells[m] - middle)
+            return round(total, 9)
+
+        assert found[k] == min(rows, key=lambda m: (distance(m), m))

@@ -179,6 +179,20 @@ def test_M02_sessions_of_several_classes_ask_for_one(zipmap):
     assert {True: "'middle'", False: "0, 1, 2", "columns": "'smiddle'"}[zipmap] in str(error)
 
 
+@pytest.mark.parametrize(("zipmap", "words"), [(True, "not known"), (False, "not known"), ("columns", "'sno', 'syes'")])
+def test_T05_the_risk_of_a_session_wants_a_target_it_can_read(zipmap, words):
+    """A session tells its classes late or never: labels are refused by name, 0 and 1 are what they always are."""
+    y = yes_no(FRAME)
+    model = LogisticRegression().fit(single(ARRAY), y)
+    session = session_of(model, X=single(ARRAY)[:1], options={"zipmap": zipmap})
+    error = refused("T05", InputError, Granite(session, "pfi-risk", max_depth=0).fit, single(ARRAY), y)
+    assert words in str(error)
+    if zipmap != "columns":
+        found = Granite(session, "pfi-risk", max_depth=0).fit(single(ARRAY), np.asarray(y) == "yes").disagreement_
+        wanted = Granite(model, "pfi-risk", max_depth=0).fit(single(ARRAY), y).disagreement_
+        assert found == pytest.approx(wanted, rel=1e-4)
+
+
 def test_M02_sessions_of_several_numbers_ask_for_one():
     model = LinearRegression().fit(single(ARRAY), two(FRAME))
     session = session_of(model, X=single(ARRAY)[:1])

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
+
 import numpy as np
+import pandas as pd
+import pytest
 from hypothesis import assume, given, strategies as st
 
 import oracle as o
@@ -13,7 +18,8 @@ from granite_xai.operators.behavior import Local
 from granite_xai.operators.influence import Individual
 from granite_xai.operators.interaction import Pure
 from granite_xai.operators.masking import Marginal
-from granite_xai.partition.candidates import candidates, cut_codes
+from granite_xai.partition.candidates import best_of, candidates, chunk_codes, cut_codes
+from granite_xai.partition.levels import order_levels
 from granite_xai.reference import Reference
 from granite_xai.requests import evaluate, request
 from granite_xai.resources import Resources
@@ -62,9 +68,46 @@ def test_many_levels_stand_along_their_pure_effects(data):
     check(case, list(range(case.n)), data.draw(st.sampled_from([2, 3, 5])), 1)
 
 
+@pytest.mark.parametrize("factor", [1e-12, 1.0, 1e12])
+def test_N02_the_order_of_levels_does_not_depend_on_the_unit_of_the_model(factor):
+    """Levels whose effects are alike stand side by side, however small all effects are."""
+    letters, slopes = list("abcdefgh"), [3.0, 1.0, -2.0, 2.0, -1.0, 0.0, 4.0, -3.0]
+    frame = pd.DataFrame([(letter, float(x)) for letter in letters for x in (-1, 0, 2)], columns=["kind", "x"])
+    table = read_table(frame, missing="error")
+    worth = dict(zip(letters, slopes, strict=True))
+    predictor = as_predictor(lambda X: factor * X["x"].to_numpy() * X["kind"].map(worth).to_numpy())
+    effect = resolve(Marginal(), Local(), Pure(), Individual(), table, max_evaluations=10**6)
+    options = {"weights": np.ones(24), "y": None, "resources": Resources()}
+    known = evaluate(predictor, table, request(table, [effect]), Reference({}, {}, {}), **options)[0]
+    line = order_levels(table.columns[0], np.arange(24), np.arange(8), known)
+    walked = [slopes[place] for place in line]
+    assert walked in (sorted(slopes), sorted(slopes, reverse=True))
+
+
 @given(values=st.lists(st.integers(0, 60), min_size=1, max_size=80), B=st.integers(2, 45))
 @examples(150)
 def test_cuts_of_many_rows_are_quantiles_in_exact_arithmetic(values, B):
     """``x <= v`` with v at place (n - 1) k // B of the sorted values; all values but the largest where they are few."""
     counts = np.bincount(values, minlength=61)
     assert cut_codes(counts, B).tolist() == o.cut_values(values, B)
+
+
+@given(
+    values=st.lists(st.integers(0, 12), min_size=1, max_size=40),
+    most=st.sampled_from([1, 2, 3, 5, 8, 100]),
+    leaf=st.integers(1, 6),
+)
+@examples(200)
+def test_chunks_are_cut_at_every_row_that_leaves_enough_on_both_sides(values, most, leaf):
+    """The rows m + 1, 2 m + 1, … up to n - m of the sorted ones, of these at most B + 1 quantiles (REPID, GADGET)."""
+    rows = sorted(values)
+    numbers = range(leaf + 1, len(rows) - leaf + 1, leaf)  # of the rows, counted from 1
+    # The k-th quantile of L numbers is the first of them with at least the share k / B at or below it.
+    places = {max(math.ceil(Fraction(k, most) * len(numbers)), 1) for k in range(most + 1)} if numbers else set()
+    wanted = {rows[numbers[place - 1] - 1] for place in places} - {rows[-1]}
+    assert chunk_codes(np.bincount(values, minlength=13), most, leaf).tolist() == sorted(wanted)
+
+
+@given(scores=st.lists(st.sampled_from([0.0, 0.5, 0.5 + 4e-11, 0.5 + 3e-10, 1.0]), min_size=1, max_size=6))
+def test_C15_of_scores_within_the_tolerance_the_first_counts(scores):
+    assert best_of(np.array(scores)) == next(k for k, score in enumerate(scores) if score - min(scores) < 1e-10)

@@ -14,6 +14,7 @@ from hypothesis import given, strategies as st
 
 from granite_xai.errors import FormatError, InputError
 from granite_xai.frames import read_table
+from granite_xai.partition import tree_file
 from granite_xai.partition.conditions import Interval, Levels
 from granite_xai.partition.pairs import cut, grouping, missing_or_present
 from granite_xai.partition.regions import Leaf, Partition, Split
@@ -348,3 +349,17 @@ def test_F04_any_change_of_a_file_is_refused_or_gives_a_partition(partition, dat
         return
     assert isinstance(str(again), str)
     assert Partition.from_dict(again.to_dict()) == again
+
+
+def test_F05_the_work_of_a_file_is_bounded_by_nodes_times_labels(monkeypatch):
+    """At the limit a tree is read; a node or a label more is refused before anything is built."""
+    halves = grouping({"a"}, {"b", "c"}, larger="left")
+    leaves = [Leaf(2, 0.5, 0.1, "small")] * 2
+    data = Partition(Split("weather", *halves, tuple(leaves), 4, 1.0, 0.2), ("weather",)).to_dict()
+    monkeypatch.setattr(tree_file, "MAX_DEPTH", 1)
+    longest = max(len(c["levels"]) for c in data["nodes"][0]["conditions"])
+    monkeypatch.setattr(tree_file, "MAX_WORK", 3 * longest)
+    assert len(Partition.from_dict(data)) == 2
+    monkeypatch.setattr(tree_file, "MAX_WORK", 3 * longest - 1)
+    with pytest.raises(FormatError, match="3 nodes with lists of"):
+        Partition.from_dict(data)

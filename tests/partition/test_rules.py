@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import pickle
 import re
+from itertools import product, starmap
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, strategies as st
 
+import granite_xai as gx
 from granite_xai.errors import FormatError, InputError
 from granite_xai.partition.pairs import complementary, cut, grouping, missing_or_present
 from granite_xai.partition.rules import Interval, Levels, Rule
@@ -23,6 +25,7 @@ ORDER = ("tiny", "small", "medium", "large")
 numeric_probe = np.array([-np.inf, -2, -1.5, -1, -0.0, 0.5, 1, 1.5, 2, 3, 3.5, 4, np.inf, np.nan])
 label_probe = np.array(["a", "b", "c", "d", "new", None], dtype=object)
 order_probe = np.array([*ORDER, None], dtype=object)
+truth_probe = np.array([False, True, "new", None], dtype=object)
 small_levels = st.builds(Levels, st.frozensets(levels), flags, flags)
 special = st.sampled_from([Interval.only_missing(), Interval(), Interval(missing=True), Interval(0.0, 0.0)])
 
@@ -101,6 +104,19 @@ def test_durations_compare_as_counts(value, end):
     expected = value <= end if count(value) is None or count(end) is None else count(value) <= count(end)
     if abs(value / np.timedelta64(1, "D")) < 100_000 and abs(end / np.timedelta64(1, "D")) < 100_000:
         assert Interval(None, end).contains(values)[0] == expected
+
+
+def test_D18_dates_with_a_time_zone_are_compared_and_written_in_utc():
+    """Midnight in Berlin is still the day before in UTC, for the rows as for the text."""
+    clocks = pd.to_datetime(["2012-03-01 00:30", "2012-03-01 01:30"]).tz_localize("Europe/Berlin")
+    rule = Rule.parse("when ≤ 2012-03-01")
+    assert rule.contains(pd.DataFrame({"when": clocks})).tolist() == [True, False]
+    assert rule.contains(pd.DataFrame({"when": clocks.tz_localize(None)})).tolist() == [False, False]
+    hours = pd.date_range("2012-03-01 00:30", periods=40, freq="h", tz="Europe/Berlin")
+    X = pd.DataFrame({"when": hours, "x": np.arange(40) % 7 - 3.0})
+    late = X["when"].iloc[20]
+    granite = gx.Granite(lambda X: X["x"] * (X["when"] >= late), split_features=["when"], max_depth=1).fit(X)
+    assert [str(rule) for rule in granite.partition_.rules] == ["when ≤ 2012-03-01 19:00", "when > 2012-03-01 19:00"]
 
 
 def test_a_date_beyond_the_unit_of_the_column_compares_without_overflow():
@@ -203,6 +219,15 @@ def test_N09_a_rule_on_any_name_is_joined_by_values(name):
 def test_a_condition_with_missing_values_stands_in_parentheses():
     rule = Rule((("a", Interval(None, 1, missing=True)), ("b", Interval(2))))
     assert str(rule) == "(a ≤ 1 or missing) and b > 2"
+    assert str(Rule(rule.conditions[:1])) == "a ≤ 1 or missing"  # nothing to tell apart from
+
+
+def test_a_rule_is_empty_when_one_of_its_conditions_is():
+    nothing, something = Interval(0.0, 0.0), Interval(high=1)
+    assert Rule((("a", nothing), ("b", something))).is_empty
+    assert Rule((("a", nothing),)).is_empty
+    assert not Rule((("a", something), ("b", something))).is_empty
+    assert not Rule().is_empty
 
 
 @pytest.mark.parametrize(
@@ -242,6 +267,15 @@ def test_D15_labels_outside_the_order_go_with_the_larger_child():
     assert right.contains(values).tolist() == [False, False, True]
 
 
+def test_conditions_that_read_alike_are_equal():
+    """The order of all labels and where labels outside it go are knowledge about the column, not about the interval."""
+    plain, known = Interval(None, "small"), Interval(None, "small", ORDER, others=True)
+    assert plain == known
+    assert hash(plain) == hash(known)
+    assert plain.text("size") == known.text("size")
+    assert plain != Interval(None, "small", missing=True)
+
+
 def test_text_without_known_order_is_an_error():
     with pytest.raises(InputError, match="order"):
         Rule.parse("s ≤ medium").contains(pd.DataFrame({"s": ["medium", "small"]}))
@@ -259,6 +293,13 @@ def test_numbers_truth_values_and_labels_of_equal_value_match():
         assert Rule.parse("s is 1").contains(frame).tolist() == [False, True]
         assert Rule.parse("s is True").contains(frame).tolist() == [False, True]
     assert Rule.parse("s ≤ 0").contains(pd.DataFrame({"s": [False, True]})).tolist() == [True, False]
+
+
+def test_numbers_among_labels_are_values_and_only_nan_and_none_are_missing():
+    cells = np.array([1.5, np.nan, None, "a", 0.0, np.float64(2)], dtype=object)
+    assert Levels({1.5, "a"}).contains(cells).tolist() == [True, False, False, True, False, False]
+    assert Levels({1.5}, others=True).contains(cells).tolist() == [False, False, False, True, True, True]
+    assert Interval.only_missing().contains(cells).tolist() == [False, True, True, False, False, False]
 
 
 def test_labels_that_are_intervals_match_by_their_text():
@@ -334,6 +375,15 @@ def test_complementary_pairs_of_levels_leave_no_value_out(left, right):
         counts = left.contains(label_probe).astype(int) + right.contains(label_probe)
         assert (counts[:-1] == 1).all()
         assert counts[-1] <= 1
+
+
+def test_complementary_pairs_of_truth_values_are_those_that_leave_none_out_and_none_twice():
+    """Both values on one side each; what is no truth value on one side too, if any side speaks of others."""
+    known = list(starmap(Levels, product([{False}, {True}, {False, True}], [False, True], [False, True])))
+    for left, right in product(known, repeat=2):
+        counts = [int(a) + int(b) for a, b in zip(*(c.contains(truth_probe) for c in (left, right)), strict=True)]
+        new = counts[2] == 1 or not (left.others or right.others)
+        assert complementary(left, right) == (counts[:2] == [1, 1] and new and counts[3] <= 1), (left, right)
 
 
 @given(st.one_of(intervals(small), special), st.one_of(intervals(small), special))

@@ -217,3 +217,11 @@ def test_trees_behind_the_bins_reach_the_search(name, seed):
     case = Case(tuple(map(tuple, X.tolist())), function, tuple(np.round(generator.normal(size=42), 2).tolist()))
     options = {"max_depth": 2, "min_samples_leaf": 8, "alpha": 0.02, "max_candidates": 4}
     check(case, name, o.question(name), options, options)
+
+
+def test_candidates_are_counted_where_the_search_begins():
+    """Three values leave two cuts, four leave three, a constant none; nodes further down are not counted."""
+    X = np.array([[a, b, 1.0] for a in (0.0, 1.0, 2.0) for b in (0.0, 1.0, 2.0, 3.0)] * 2)
+    granite = gx.Granite(lambda X: X[:, 0] * X[:, 1], max_depth=2, min_samples_leaf=1, alpha=0.0).fit(X)
+    assert len(granite.partition_) > 2
+    assert granite.diagnostics_["candidates"] == {"x0": 2, "x1": 3, "x2": 0}

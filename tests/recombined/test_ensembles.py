@@ -31,9 +31,9 @@ from granite_xai.recombined import forest
 from granite_xai.recombined.agnostic import evaluate_matrix
 from granite_xai.recombined.audit import audit
 from granite_xai.recombined.ensembles import read_ensemble
-from granite_xai.recombined.values import Distinct
 from granite_xai.recombined.refusal import RefusalError
 from granite_xai.recombined.routes import find_route
+from granite_xai.recombined.values import Distinct
 
 pytest.importorskip("treelite")
 numba = pytest.importorskip("numba")

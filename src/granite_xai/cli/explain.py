@@ -13,6 +13,8 @@ from granite_xai.cli.tables import features_and_target, read
 from granite_xai.cli.training import train, with_categories
 from granite_xai.files import require_writable
 
+_BEYOND = "Beyond the limits: use fewer rows (--max-samples) or a grid (--max-grid 64)."
+
 
 @dataclass(frozen=True)
 class Case:
@@ -97,7 +99,7 @@ def _plan(granite: gx.Granite, case: Case, options: argparse.Namespace) -> None:
         f"{found['rows']:,} rows and {found['columns']:,} columns: {found['evaluations']:,} evaluations "
         f"({found['evaluated_by']}), {found['model_rows']:,} rows sent to the model, "
         f"{found['bytes'] / 2**20:,.1f} MiB{_spilled(found)}, about {seconds:.1g} s.\n"
-        + ("Within the limits." if found["within_limits"] else "Beyond the limits: use fewer rows (--max-samples) or a grid (--max-grid 64).")
+        + ("Within the limits." if found["within_limits"] else _BEYOND)
     )
 
 
