@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -108,9 +110,11 @@ def test_the_cost_is_the_grid_times_the_rows_and_the_error_is_reported(normal):
     exact = gx.Granite(product).fit(normal)
     note = granite.diagnostics_["max_grid"]
     assert note["columns"] == {f"x{i}": 64 for i in range(4)}
-    assert note["rows"] == 200
-    # The grid, the rows themselves, the probe, and the exact gaps of 200 rows.
-    assert granite.diagnostics_["model"]["rows"] <= 4 * 64 * 400 + 400 + 5 * 64 + 4 * 200**2 + 400
+    # The grid and its ends, the rows themselves, and the exact gaps of some rows: planned beforehand. Then the probe.
+    assert note["rows"] == 160  # the square root of 64 times 400: no more than the fit itself
+    planned = granite.diagnostics_["plan"]["evaluations"]["rows"]
+    assert planned == 4 * 64 * 400 + 2 * 4 * 400 + 400 + 4 * 160**2
+    assert granite.diagnostics_["model"]["rows"] <= planned + 160 + 5 * 64
     assert granite.diagnostics_["bytes"] == 8 * 4 * 64 * 400
     gaps = note["gaps"]["ice-pdp"]
     assert 0 < gaps["rms_difference"] < 0.2 * gaps["rms_gap"]
@@ -124,19 +128,20 @@ def test_a_grid_as_fine_as_the_column_changes_nothing(normal):
     assert granite.remaining_ == exact.remaining_
 
 
-def test_the_surrogate_interpolates_between_the_values_of_the_grid(normal):
-    """On a straight line between grid values the curve is exact inside the grid, and constant beyond its ends."""
+def test_the_surrogate_interpolates_between_the_values_of_the_grid_and_to_the_ends(normal):
+    """A straight line is exact from the smallest to the largest fitting value."""
     model = lambda X: 2 * X[:, 0] + X[:, 1] * X[:, 2]  # noqa: E731
     granite = gx.Granite(model, max_depth=0, resources=gx.Resources(max_grid=8)).fit(normal)
     curve = granite._fitted.surrogate.regions[0].curves[0]
-    levels, effects = curve.column.levels, curve.effects[1:]
-    ends = np.flatnonzero(np.diff(effects) > 0)
-    inner = slice(ends[0], ends[-1] + 2)
-    np.testing.assert_allclose(np.diff(effects[inner]), 2 * np.diff(levels[inner]), atol=1e-12)
-    assert len(np.unique(effects[: ends[0] + 1])) == 1
+    np.testing.assert_allclose(np.diff(curve.effects[1:]), 2 * np.diff(curve.column.levels), atol=1e-12)
     predicted = granite.predict(normal)
     measured = 1 - np.mean((model(normal) - predicted) ** 2) / np.var(model(normal))
     assert granite.fidelity_ == pytest.approx(measured, abs=1e-12)
+
+
+def test_an_additive_model_of_straight_lines_is_its_own_surrogate_on_any_grid(normal):
+    granite = gx.Granite(lambda X: X @ [1.0, -2.0, 0.5, 3.0], resources=gx.Resources(max_grid=4)).fit(normal)
+    assert granite.fidelity_ == pytest.approx(1.0, abs=1e-12)
 
 
 def test_missing_values_and_nominal_columns_keep_their_own_line():
@@ -156,6 +161,81 @@ def test_other_rows_are_measured_on_their_own_grid(normal):
     assert found != exact
     assert found == pytest.approx(exact, rel=0.05)
     assert len(fits[0].explain(other[:50]).frame()) == 50 * 4 * 2
+
+
+def test_explained_gaps_are_those_that_are_measured(normal):
+    """The same grid in fit, evaluate and explain: squared gaps, weighted by the regions, are the disagreement."""
+    granite = gx.Granite(product, resources=gx.Resources(max_grid=8)).fit(normal)
+    explained = granite.explain(normal)
+    gaps = explained.of("ice") - explained.of("pdp")
+    assert len(granite.partition_) > 1
+    assert np.mean(np.sum(gaps**2, axis=1)) == pytest.approx(granite.evaluate(normal).disagreement, rel=1e-10)
+
+
+@pytest.mark.parametrize("row", ["mean", "median"])
+def test_baselines_are_on_the_grid_in_fit_and_on_other_rows_alike(normal, row):
+    sides = [gx.Explainer(gx.Baseline(row), interaction=interaction) for interaction in ("full", "pure")]
+    granite = gx.Granite(product, gx.Disagreement(*sides), max_depth=0, resources=gx.Resources(max_grid=8)).fit(normal)
+    exact = gx.Granite(product, gx.Disagreement(*sides), max_depth=0).fit(normal)
+    assert granite.disagreement_ != exact.disagreement_
+    assert granite.evaluate(normal).global_disagreement == pytest.approx(granite.disagreement_, rel=1e-10)
+
+
+def test_effects_that_read_columns_on_a_grid_beside_their_own_are_refused(normal):
+    """Also where the compared column itself has few values: its partial effect reads the others."""
+    X = normal.copy()
+    X[:, 3] = np.round(X[:, 3])
+    for question in ("shap-pdp", "ice-shap", "cshap-shap", "sage-risk"):
+        granite = gx.Granite(product, question, features=[3], resources=gx.Resources(max_grid=16))
+        with pytest.raises(gx.InputError, match="P03"):
+            granite.fit(X, X[:, 0])
+
+
+def test_pairs_of_columns_with_few_values_stay_exact_beside_a_grid(normal):
+    X = normal.copy()
+    X[:, :2] = np.round(X[:, :2])
+    for width in (3, 4):
+        model = lambda X: X[:, 0] * X[:, 1] * X[:, 2]  # noqa: E731
+        options = {"influence": "interaction", "features": [(0, 1)], "max_depth": 1}
+        found, exact = (
+            gx.Granite(model, resources=gx.Resources(max_grid=g), **options).fit(X[:, :width]) for g in (16, None)
+        )
+        assert found.disagreement_ == pytest.approx(exact.disagreement_, rel=1e-12)
+
+
+@pytest.mark.parametrize("question", ["ice-pdp", "mplot-pdp", "sobol"])
+def test_a_group_beside_one_column_on_a_grid_stays_exact(normal, question):
+    model = lambda X: X[:, 0] * X[:, 1] * X[:, 2]  # noqa: E731
+    options = {"influence": "joint", "groups": {"pair": [0, 1]}, "features": ["pair"]}
+    with quiet():
+        found, exact = (
+            gx.Granite(model, question, resources=gx.Resources(max_grid=g), **options).fit(normal[:, :3])
+            for g in (16, None)
+        )
+    assert found.disagreement_ == pytest.approx(exact.disagreement_, rel=1e-12)
+
+
+def test_the_check_of_a_grid_is_planned_before_the_model_is_asked(normal):
+    """Its rows count towards max_evaluations, and there are never more of them than the fit itself has."""
+    calls = []
+    limits = gx.Resources(max_grid=2, max_evaluations=4000)
+    with pytest.raises(gx.ResourceError, match="M13"):
+        gx.Granite(lambda X: calls.append(len(X)) or product(X), resources=limits).fit(normal)
+    assert sum(calls) <= 5 * 64  # the probe
+    granite = gx.Granite(product, resources=gx.Resources(max_grid=2)).fit(normal)
+    assert granite.diagnostics_["max_grid"]["rows"] == 28  # the square root of 2 times 400
+
+
+def test_the_report_says_that_columns_are_on_a_grid_and_draws_them_there(normal):
+    frame = pd.DataFrame(normal, columns=list("abcd"))
+    model = lambda X: np.sin(3 * X["a"]) + X["b"] * X["c"]  # noqa: E731
+    report = gx.explain(model, frame, resources=gx.Resources(max_grid=8))
+    assert "C22: on a grid of so many values: a (8), b (8), c (8), d (8)." in report.html()
+    drawn = next(effect for effect in json.loads(report.json())["effects"] if effect["set"] == "a")
+    panel = drawn["panels"][0]
+    wanted = np.sin(3 * np.array(panel["x"], dtype=float))
+    shift = np.mean(np.array(panel["mean"]) - wanted)
+    np.testing.assert_allclose(np.array(panel["mean"]) - shift, wanted, atol=1e-4)
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ from granite_xai.recombined.evaluations import Evaluations
 from granite_xai.reference import Reference, fit_reference
 from granite_xai.requests import evaluate, request
 from granite_xai.resources import Resources, one_blas_thread
-from granite_xai.snapping import grid_note
+from granite_xai.snapping import grid_note, words
 from granite_xai.surrogate import Surrogate, fidelity, fit_surrogate
 from granite_xai.typing import FloatArray, IntArray
 
@@ -159,8 +159,11 @@ def run(ask: Ask, see: Callable[[Evaluations], None] | None = None) -> Fitted:
             diagnostics=record,
         )
     if evaluations.snapped:
-        note = grid_note(ask.comparisons, ask.table, ask.predictor, evaluations, reference, ask.resources, ask.seed)
+        note = grid_note(
+            ask.comparisons, ask.table, ask.predictor, evaluations, reference, ask.resources, asked.checked, ask.seed
+        )
         record.note("max_grid", note)
+        record.remember(words(note))
     with record.stage("search"), one_blas_thread():
         roots, floors, error = _measure(ask, evaluations, extent)
         scaled = shares(ask.comparisons, ask.question_weights, roots, floors, ask.objective, evaluations)

@@ -133,8 +133,14 @@ def explain_rows(
 ) -> Explanation:
     """Both sides of every question on other rows, region by region."""
     parts: list[Part] = []
+    # A grid is that of all rows, in every region; without one, each region is asked about by itself, which costs less.
+    whole = resources.max_grid is not None and not fitted.centres
+    everywhere = observe(fitted, table, y, None, resources) if whole else None
     for region, rows in rows_by_region(regions):
-        observed = observe(fitted, table.take(rows), None if y is None else y[rows], region, resources)
+        if everywhere is not None:
+            observed = replace(everywhere, evaluations=everywhere.evaluations.restrict(rows))
+        else:
+            observed = observe(fitted, table.take(rows), None if y is None else y[rows], region, resources)
         with one_blas_thread():
             for comparison in observed.comparisons:
                 question = comparison.question

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass
 from functools import partial
+from math import isqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from granite_xai.recombined.footprint import footprint
 from granite_xai.recombined.plan import Plan, plan
 from granite_xai.recombined.routes import Route, find_route
 from granite_xai.recombined.shapley import Attributions, Spread
-from granite_xai.recombined.values import Distinct, Grid
+from granite_xai.recombined.values import Distinct, Grid, ends
 from granite_xai.reference import Reading, Reference, Steps
 from granite_xai.resources import Budget, Resources, Workspace, require_budget, require_evaluations
 from granite_xai.typing import Attribution, Coalition, FloatArray, IntArray, Terms
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
     from granite_xai.diagnostics import Diagnostics
     from granite_xai.frames import Table
     from granite_xai.models import Predictor
+
+
+CHECKED = 200
+"""Rows on which exact gaps are computed beside those on a grid, at most."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,8 +56,22 @@ class Request:
     def rows(self, table: Table, recombined: bool = True) -> int:
         """Rows sent to the model: predictions, rows against a baseline, and recombined rows unless trees give them."""
         baseline = sum(len(table.distinct(sorted(visible))[1]) if visible else 1 for _, visible in self.fixed)
-        planned = self.kept.rows + self.streamed.rows if recombined else 0
+        planned = self.kept.rows + self.streamed.rows + self._grid_rows(table) if recombined else 0
         return table.n_rows * (1 + 2 * len(self.changes)) + planned + baseline
+
+    @property
+    def snapped(self) -> dict[Coalition, Distinct]:
+        """The columns on a grid."""
+        return {columns: distinct for columns, distinct in self.kept.stores.items() if distinct.levels is not None}
+
+    @property
+    def checked(self) -> int:
+        """Rows whose exact gaps are computed beside those on a grid: 200, or as many as cost what the fit costs."""
+        return min(CHECKED, self.kept.n_rows, isqrt(self.kept.rows // len(self.kept.stores))) if self.snapped else 0
+
+    def _grid_rows(self, table: Table) -> int:
+        """Rows for the ends of the columns on a grid, and for the exact gaps of a few rows."""
+        return 2 * table.n_rows * len(self.snapped) + self.checked**2 * len(self.kept.stores)
 
     @property
     def changes(self) -> set[int]:
@@ -126,7 +145,11 @@ def request(
     fixed = {reading for reading in readings if _is_fixed(reading[0])}
     everything = frozenset(range(table.n_columns))
     fixed = {(masking, visible) for masking, visible in fixed if visible != everything}
-    kept = plan(table, {visible for _, visible in readings - fixed} | also, grid)
+    compared = {union(members) for effect in effects for members in effect.layout.sets}
+    # What is on a grid is on it wherever the rows are asked about, also where a baseline needs no matrix.
+    also = also | {single for single in map(frozenset, zip(grid.columns, strict=True)) if single in compared}
+    apart = {columns for columns in compared if len(columns) > 1}
+    kept = plan(table, {visible for _, visible in readings - fixed} | also, grid, apart)
     pairwise = {c for effect in effects for terms in effect.attributions.values() for c in terms}
     streamed = plan(table, {c for c in pairwise if isinstance(c, frozenset) and c not in kept.places})
     return Request(effects, kept, streamed, fixed, readings)
@@ -137,19 +160,16 @@ def _require_own_values(effect: Effect, table: Table, grid: Grid) -> None:
     everything = frozenset(range(table.n_columns))
     for members, terms in zip(effect.layout.sets, effect.terms, strict=True):
         own = union(members)
-        others = {term for term in terms if isinstance(term, frozenset)} - {
-            frozenset(),
-            own,
-            everything - own,
-            everything,
-        }
-        if grid.columns.keys() & own and (others or effect.pairwise):
+        known = {frozenset(), own, everything - own, everything}
+        others = {term for term in terms if isinstance(term, frozenset)} - known
+        singles = {min(side) for term in others for side in (term, everything - term) if len(side) == 1}
+        if (grid.columns.keys() & own and (others or effect.pairwise)) or grid.columns.keys() & singles:
             raise InputError(
                 "Resources(max_grid=) is defined for pure and full effects of single columns and of groups: "
                 f"the effect of {', '.join(table.names[i] for i in sorted(own))} reads other columns one by one.",
                 code="P03",
                 argument="max_grid",
-                columns=tuple(table.names[i] for i in sorted(own & grid.columns.keys())),
+                columns=tuple(table.names[i] for i in sorted((own | singles) & grid.columns.keys())),
                 hint="For partial effects, interactions and 'coe' leave max_grid at None and lower max_samples.",
             )
 
@@ -211,9 +231,15 @@ def evaluate(
             bins={key: Bins.of(own) for key, own in numbers.items()},
             fixed=fixed,
             snapped={
-                columns: _snapped(columns, matrices[columns], distinct, numbers, fixed)
-                for columns, distinct in asked.kept.stores.items()
-                if distinct.levels is not None
+                columns: _snapped(
+                    columns,
+                    matrices[columns],
+                    extent.see(source(columns, ends(table, min(columns)))) - pivot,
+                    distinct,
+                    numbers,
+                    fixed,
+                )
+                for columns, distinct in asked.snapped.items()
             },
             attributions={**attributions.values, **_by_paths(route, asked.by_paths, space, n_jobs)},
             changes={i: _changes(predictor, table, reference.steps.get(i), i, extent) for i in asked.changes},
@@ -229,6 +255,7 @@ def evaluate(
 def _snapped(
     columns: Coalition,
     matrix: Matrix,
+    at_ends: FloatArray,
     distinct: Distinct,
     bins: Mapping[Reading, IntArray],
     fixed: Mapping[Reading, FloatArray],
@@ -237,6 +264,7 @@ def _snapped(
     carrier = distinct.representatives[distinct.codes]
     return Snapped(
         matrix.values[matrix.codes, np.arange(len(carrier))],
+        at_ends,
         {key: Bins.of(own[carrier]) for key, own in bins.items() if key[1] == columns},
         {key: own[carrier] for key, own in fixed.items() if key[1] == columns},
     )

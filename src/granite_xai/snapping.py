@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from granite_xai.frames import Table
     from granite_xai.models import Predictor
 
-ROWS = 200
-"""Rows on which exact gaps are computed as well."""
-
 
 def grid_note(
     comparisons: Sequence[Comparison],
@@ -31,15 +28,15 @@ def grid_note(
     evaluations: Evaluations,
     reference: Reference,
     resources: Resources,
+    count: int,
     seed: int,
 ) -> dict[str, Any]:
     """What ``diagnostics_`` says of a grid: its columns, and the gaps of a few rows with and without it.
 
-    The rows are a region of their own. ``rms_difference`` is the root mean square of the difference between their gaps
-    on the grid and their exact gaps, ``rms_gap`` that of the exact gaps, in the units of the question.
+    The rows, drawn by the seed, are a region of their own. ``rms_difference`` is the root mean square of the difference
+    between their gaps on the grid and their exact gaps, ``rms_gap`` that of the exact gaps, in the question's units.
     """
-    n = table.n_rows
-    rows = np.sort(np.random.default_rng(seed).choice(n, size=min(ROWS, n), replace=False))
+    rows = np.sort(np.random.default_rng(seed).choice(table.n_rows, size=count, replace=False))
     effects = [side for comparison in comparisons for side in (comparison.first, comparison.second)]
     part = table.take(rows)
     near = evaluations.restrict(rows)
@@ -66,3 +63,13 @@ def grid_note(
 
 def _rms(values: FloatArray) -> float:
     return float(np.sqrt(np.mean(np.square(values))))
+
+
+def words(note: dict[str, Any]) -> str:
+    """The note as a sentence, for the report."""
+    columns = ", ".join(f"{name} ({count})" for name, count in note["columns"].items())
+    errors = (gaps["rms_difference"] / gaps["rms_gap"] for gaps in note["gaps"].values() if gaps["rms_gap"] > 0)
+    return (
+        f"C22: on a grid of so many values: {columns}. On {note['rows']} rows the gaps differ from the exact ones by "
+        f"{max(errors, default=0.0):.1%} of their size (root mean square)."
+    )

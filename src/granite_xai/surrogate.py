@@ -179,8 +179,8 @@ def _curve(column: Column, evaluations: Evaluations, rows: IntArray, shares: Flo
         weights[rows] = shares  # the others count nothing: no part of the matrix has to be cut out
         if not shown:
             by_row = np.bincount(matrix.codes, weights=weights, minlength=len(matrix.values)) @ matrix.values - mean
-        elif matrix.levels is not None:  # a grid
-            return Curve(column, _between_lines(column, matrix.levels, matrix.values @ weights - mean))
+        elif matrix.levels is not None:
+            return Curve(column, grid_curve(column, evaluations, weights) - mean)
         else:
             by_row = (matrix.values @ weights - mean)[matrix.codes]
     effects = np.zeros(len(column.levels) + 1)
@@ -188,14 +188,20 @@ def _curve(column: Column, evaluations: Evaluations, rows: IntArray, shares: Flo
     return Curve(column, effects)
 
 
-def _between_lines(column: Column, levels: IntArray | None, by_line: FloatArray) -> FloatArray:
-    """Effects of missing values and of all levels from those on a grid: interpolated, as between fitting values."""
-    if levels is None:
+def grid_curve(column: Column, evaluations: Evaluations, shares: FloatArray) -> FloatArray:
+    """``F_S`` of a column on a grid for missing values (entry 0) and for every level, with the rows by their shares.
+
+    Interpolated between the values of the grid and the smallest and largest one, as between fitting values.
+    """
+    own = frozenset({column.position})
+    matrix, ends = evaluations.matrices[own], evaluations.snapped[own].ends
+    if matrix.levels is None:
         raise ValueError(f"column {column.name!r} is not on a grid")
+    by_line, present = matrix.values @ shares, matrix.levels >= 0
+    known, first = np.unique(np.append(matrix.levels[present], [0, len(column.levels) - 1]), return_index=True)
     places = _scale(sortable(column, column)[0], column)
-    present = levels >= 0
-    missing = np.zeros(1) if present.all() else by_line[:1]
-    return np.append(missing, np.interp(places, places[levels[present]], by_line[present]))
+    curve = np.interp(places, places[known], np.append(by_line[present], ends @ shares)[first])
+    return np.append(evaluations.predictions @ shares if present.all() else by_line[0], curve)
 
 
 def fidelity(
@@ -219,12 +225,12 @@ def fidelity(
         return 1.0
     total = 0.0
     for rows in regions:
-        gap = evaluations.predictions[rows] - _additive(table, evaluations, players, order, rows)
+        gap = evaluations.predictions[rows] - additive(table, evaluations, players, order, rows)
         total += float(evaluations.weights[rows] @ np.square(gap))
     return 1.0 - total / float(whole.mass[0, 0]) / variance
 
 
-def _additive(table: Table, evaluations: Evaluations, players: Players, order: int, rows: IntArray) -> FloatArray:
+def additive(table: Table, evaluations: Evaluations, players: Players, order: int, rows: IntArray) -> FloatArray:
     """G at the rows of a region, centred as the predictions are."""
     inside = np.zeros((1, evaluations.n_rows), dtype=np.bool_)
     inside[0, rows] = True
@@ -233,7 +239,7 @@ def _additive(table: Table, evaluations: Evaluations, players: Players, order: i
     result: FloatArray = game.combine(Additive(order).terms(players, ()))[0, rows]
     for columns in evaluations.snapped.keys() & set(players):  # between the values of a grid G is interpolated
         column, matrix = table.columns[min(columns)], evaluations.matrix(columns)
-        by_line = matrix.values @ (splits.inner[0] / splits.mass[0, 0])
-        curve = _between_lines(column, matrix.levels, by_line)
-        result += curve[column.codes[rows] + 1] - by_line[matrix.codes[rows]]
+        shares = splits.inner[0] / splits.mass[0, 0]
+        curve = grid_curve(column, evaluations, shares)
+        result += curve[column.codes[rows] + 1] - (matrix.values @ shares)[matrix.codes[rows]]
     return result

@@ -128,3 +128,13 @@ def test_a_side_that_agrees_is_exactly_at_its_floor(always):
     assert first.stop_reason == "nothing to explain"
     assert first.disagreement < 1e-25
     assert second.disagreement > 0.1
+
+
+def test_levels_that_differ_in_one_of_many_splits_are_different_classes():
+    """Hundreds of splits, read 64 at a time: what the first ones say is not lost behind the others."""
+    chance = np.random.default_rng(2)
+    first = chance.random((64, 128)) < 0.5
+    later = np.tile(chance.random((11 * 64, 64)) < 0.5, 2)  # levels 0 and 64, 1 and 65, … look alike here
+    cut = Cut.of(0, np.concatenate([first, later]), np.arange(128))
+    assert len(np.unique(cut.classes)) == 128
+    np.testing.assert_array_equal(cut.inner[:, cut.classes], np.concatenate([first, later]))

@@ -77,7 +77,7 @@ def _settings(options: argparse.Namespace) -> dict[str, Any]:
         "min_samples_leaf": options.min_samples_leaf,
         "alpha": options.alpha,
         "max_samples": options.max_samples or None,
-        "resources": gx.Resources(memory_limit=options.memory * 2**20, max_grid=options.max_grid),
+        "resources": gx.Resources(memory_limit=options.memory * 2**20, max_grid=getattr(options, "max_grid", None)),
         "n_jobs": options.jobs,
         "random_state": options.seed,
     }

@@ -107,8 +107,7 @@ def _hidden_means(masked: Averaged, coalition: Coalition, matrix: Matrix) -> Ite
             yield part, Means(sums, total[part], scales)
         return
     by_bin = np.stack(masked.scales(bins))
-    for number, (rows, inner, every, lines) in enumerate(masked.shares_by_bin(matrix, bins)):
-        block = lines[:, rows]
+    for number, rows, inner, every, block in masked.blocks_by_bin(matrix, bins):
         yield rows, Means(block.T @ inner.T, every @ block, np.ascontiguousarray(by_bin[:, :, number]))
 
 

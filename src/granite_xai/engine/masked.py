@@ -99,7 +99,9 @@ class Averaged:
         matrix = evaluations.matrices[store]
         if shown:
             return self._pairwise(coalition, matrix, loss, y)
-        losses = loss(matrix.values + evaluations.pivot, np.broadcast_to(y, matrix.values.shape))
+        losses = evaluations.space.empty(matrix.values.shape)
+        for part in evaluations.space.slices(len(losses), 24 * len(y)):
+            losses[part] = loss(matrix.values[part] + evaluations.pivot, np.broadcast_to(y, losses[part].shape))
         return self._hidden(coalition, Matrix(losses, matrix.codes))
 
     def total_variance(self, hidden: Coalition) -> FloatArray:
@@ -159,7 +161,10 @@ class Averaged:
             return sums * inner, rest * outer
         # A reference counts for a value only where both lie in one bin.
         by_value = bins.numbers[matrix.carriers]
-        together = np.where(by_value[:, None] == bins.numbers, matrix.values, 0.0)
+        space = self.evaluations.space
+        together = space.empty(matrix.values.shape)
+        for part in space.slices(len(together), 10 * together.shape[1]):
+            together[part] = np.where(by_value[part, None] == bins.numbers, matrix.values[part], 0.0)
         sums = splits.sums(together)
         rest = (together @ splits.weights) - sums
         inner, outer = self.scales(bins)
@@ -185,19 +190,32 @@ class Averaged:
         # Bin after bin into neighbouring columns, then back to the order of the rows in one pass.
         sums, total = np.empty(splits.inside.shape), np.empty(len(matrix.codes))
         end = 0
-        for rows, inner, every, lines in self.shares_by_bin(matrix, bins):
+        for _, rows, inner, every, block in self.blocks_by_bin(matrix, bins):
             start, end = end, end + len(rows)
-            block = lines[:, rows]
             np.matmul(inner, block, out=sums[:, start:end])
             total[start:end] = every @ block
         return sums.take(bins.places, axis=1), total[bins.places], self.scales(bins), bins.numbers
 
-    def shares_by_bin(
-        self, matrix: Matrix, bins: Bins
-    ) -> Iterator[tuple[IntArray, FloatArray, FloatArray, FloatArray]]:
-        """For each bin: its rows, the weight of each value among its inner rows and among all, and these values' lines.
+    def blocks_by_bin(self, matrix: Matrix, bins: Bins) -> Iterator[BinBlock]:
+        """Some rows of a bin at a time.
 
-        All bins at once while that table is small; with very many bins one by one, each with its own values only.
+        The bin, the rows, the weight of each value among the bin's inner rows (K, U) and among all (U,), and these
+        values' evaluations at the rows (U, c).
+        """
+        space, count = self.evaluations.space, len(self.splits.inside)
+        for number, (rows, inner, every, present) in enumerate(self._shares_by_bin(matrix, bins)):
+            for part in space.slices(len(rows), 8 * (len(every) + count)):
+                chosen = rows[part]
+                values = matrix.values
+                block = values[:, chosen] if present is None else values[np.ix_(present, chosen)]
+                yield number, chosen, inner, every, block
+
+    def _shares_by_bin(
+        self, matrix: Matrix, bins: Bins
+    ) -> Iterator[tuple[IntArray, FloatArray, FloatArray, IntArray | None]]:
+        """For each bin: its rows, the weight of each value among its inner rows and among all, and which values.
+
+        All bins and values (None) at once while that table is small; with very many bins one by one, each with its own.
         """
         splits, count, n_bins = self.splits, len(matrix.values), len(bins.blocks)
         if n_bins * count * len(splits.inside) <= MOST_SHARES:
@@ -205,13 +223,13 @@ class Averaged:
             cells = bins.numbers * count + matrix.codes
             every = np.bincount(cells, weights=splits.weights, minlength=n_bins * count).reshape(n_bins, count)
             for number, rows in enumerate(bins.blocks):
-                yield rows, inner[number], every[number], matrix.values
+                yield rows, inner[number], every[number], None
             return
         for rows in bins.blocks:
             present, codes = np.unique(matrix.codes[rows], return_inverse=True)
             part, codes = splits.at(rows), codes.reshape(-1)
             everyone: FloatArray = np.bincount(codes, weights=part.weights).astype(np.float64)
-            yield rows, part.shares(codes, len(present)), everyone, matrix.values[present]
+            yield rows, part.shares(codes, len(present)), everyone, present
 
     def scales(self, bins: Bins) -> tuple[FloatArray, FloatArray]:
         """One over the mass of each side in each bin, (K, B); 1 where a side has no row there: it is never read."""
@@ -230,17 +248,20 @@ class Averaged:
         """Mean over references m of ``L(E_S[code(n), m], y_n)``: every pair of rows of a bin."""
         splits, pivot, bins = self.splits, self.evaluations.pivot, self.bins(coalition)
         result = np.zeros(splits.inside.shape)
-        for rows in [slice(None)] if bins is None else bins.blocks:
-            hybrids = matrix.values[:, rows][matrix.codes[rows]] + pivot
-            losses = loss(hybrids, np.broadcast_to(y[rows][:, None], hybrids.shape)).T
-            part = np.zeros((len(splits.mass), losses.shape[1]))
-            sums, total = splits.inner[:, rows] @ losses, splits.weights[rows] @ losses
-            add_own_side(part, 1.0, sums, total, _block_scales(splits, rows), None, splits.inside[:, rows])
-            result[:, rows] = part
+        for rows in [np.arange(len(y))] if bins is None else bins.blocks:
+            scales, inner = _block_scales(splits, rows), splits.inner[:, rows]
+            for chosen in (rows[part] for part in self.evaluations.space.slices(len(rows), 24 * len(rows))):
+                hybrids = matrix.values[np.ix_(matrix.codes[chosen], rows)] + pivot
+                losses = loss(hybrids, np.broadcast_to(y[chosen][:, None], hybrids.shape)).T
+                part = np.zeros((len(splits.mass), len(chosen)))
+                sums, total = inner @ losses, splits.weights[rows] @ losses
+                add_own_side(part, 1.0, sums, total, scales, None, splits.inside[:, chosen])
+                result[:, chosen] = part
         return result
 
 
 Sums = tuple[FloatArray, FloatArray, tuple[FloatArray, FloatArray], "IntArray | None"]
+BinBlock = tuple[int, IntArray, FloatArray, FloatArray, FloatArray]
 
 
 def bin_means(values: FloatArray, bins: Bins, splits: Splits) -> FloatArray:

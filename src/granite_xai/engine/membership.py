@@ -67,6 +67,7 @@ def _distinct_columns(table: BoolArray) -> tuple[IntArray, IntArray]:
         words = bits.T @ (np.uint64(1) << np.arange(len(bits), dtype=np.uint64))
         _, numbers = np.unique(words, return_inverse=True)
         kinds = kinds * (int(numbers.max()) + 1) + numbers.reshape(-1)
+        kinds = np.unique(kinds, return_inverse=True)[1].reshape(-1)  # small again: the next product must not overflow
     _, first, classes = np.unique(kinds, return_index=True, return_inverse=True)
     return first, classes.reshape(-1)
 

@@ -139,18 +139,22 @@ class Snapped:
     ----------
     predictions : (n,) float
         ``E_S[code(n), n]``: F at the rows with the column snapped, centred.
+    ends : (2, n) float
+        ``E_S`` at the smallest and the largest value, for curves that reach beyond the grid; no gap reads it.
     bins : mapping from (masking, S) to the bin of each row's snapped value
     fixed : mapping from (masking, S) to ``F(x_S, b)`` at each row's snapped value
     """
 
     predictions: FloatArray
+    ends: FloatArray
     bins: Mapping[tuple[Masking, Coalition], Bins]
     fixed: Mapping[tuple[Masking, Coalition], FloatArray]
 
     def restrict(self, rows: IntArray) -> Snapped:
         """Only these rows."""
         bins = {key: bins.restrict(rows) for key, bins in self.bins.items()}
-        return Snapped(self.predictions[rows], bins, {key: values[rows] for key, values in self.fixed.items()})
+        fixed = {key: values[rows] for key, values in self.fixed.items()}
+        return Snapped(self.predictions[rows], self.ends[:, rows], bins, fixed)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -223,8 +227,9 @@ class Evaluations:
         """The evaluations as the gap of S reads them: with S snapped in every term where it is on a grid (C22)."""
         if not self.snapped or columns not in self.matrices:
             return self
-        # With two columns, the complement of one may be the other one, on its own grid.
-        alone = replace(self, places={columns: (columns, True), self.everything - columns: (columns, False)})
+        # The complement may be one column, which elsewhere is read on its own grid.
+        own = {columns: (columns, True), self.everything - columns: (columns, False)}
+        alone = replace(self, places={**self.places, **own})
         snapped = self.snapped.get(columns)
         if snapped is None:
             return alone

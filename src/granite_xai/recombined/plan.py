@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set as AbstractSet
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -34,12 +34,18 @@ class Plan:
         return self.n_rows * sum(map(len, self.stores.values()))
 
 
-def plan(table: Table, coalitions: Iterable[Coalition], grid: Grid = EVERY_VALUE) -> Plan:
+def plan(
+    table: Table,
+    coalitions: Iterable[Coalition],
+    grid: Grid = EVERY_VALUE,
+    apart: AbstractSet[Coalition] = frozenset(),
+) -> Plan:
     """Choose for each coalition the cheaper of ``E_T`` and ``E_{D without T}``, each evaluated once.
 
     Since ``R^{-S}`` is the transpose of ``R^S``, one matrix serves a coalition and its complement. The empty and the
     full coalition need no matrix: they are read from the predictions. A column on a grid has a matrix of its own, which
-    serves its complement only in the column's own gap (`Evaluations.own`).
+    serves its complement only in the column's own gap (`Evaluations.own`); sets of several columns that are compared
+    themselves (``apart``) are evaluated exactly.
     """
     everything = frozenset(range(table.n_columns))
     stores: dict[Coalition, Distinct] = {}
@@ -50,7 +56,7 @@ def plan(table: Table, coalitions: Iterable[Coalition], grid: Grid = EVERY_VALUE
         rest = everything - single
         if single in wanted or rest in wanted:
             stores[single], places[single] = grid.distinct(table, position), (single, True)
-            wanted -= {rest} if len(rest) > 1 else set()
+            wanted -= {rest} - apart if len(rest) > 1 else set()
     for coalition in sorted(wanted, key=_size_first):
         if coalition in places:
             continue

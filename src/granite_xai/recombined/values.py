@@ -62,6 +62,13 @@ class Grid:
         return Distinct(codes.reshape(-1), first[np.searchsorted(carried, levels)], levels)
 
 
+def ends(table: Table, position: int) -> Distinct:
+    """The smallest and the largest value of a column, which stand for no row."""
+    own = table.columns[position].codes
+    rows = [int(np.flatnonzero(own == level)[0]) for level in (0, len(table.columns[position].levels) - 1)]
+    return Distinct(np.zeros(0, dtype=np.intp), np.array(rows))
+
+
 EVERY_VALUE = Grid()
 """No column is snapped."""
 

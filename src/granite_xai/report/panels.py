@@ -9,11 +9,11 @@ import numpy as np
 from granite_xai.curves import dependence_bins
 from granite_xai.disagreement import Comparison
 from granite_xai.frames import Column
-from granite_xai.operators.interaction import Additive
 from granite_xai.recombined.evaluations import Evaluations
-from granite_xai.report.basis import Basis, additive_game, listed, over_rows, set_labels, sides
+from granite_xai.report.basis import Basis, listed, over_rows, set_labels, sides
 from granite_xai.report.disagreements import by_set
 from granite_xai.report.words import plain, side_words
+from granite_xai.surrogate import additive
 from granite_xai.typing import FloatArray, IntArray
 
 MOST_CURVES = 50
@@ -69,7 +69,7 @@ def region_explained(basis: Basis) -> list[float]:
     players = basis.fitted.layout.players
     for rows in basis.regions:
         node = basis.known.restrict(rows)
-        gap = node.predictions - additive_game(node).combine(Additive(1).terms(players, ()))[0]
+        gap = node.predictions - additive(basis.table, basis.known, players, 1, rows)
         mean = np.average(node.predictions, weights=node.weights)
         total = float(node.weights @ np.square(node.predictions - mean))
         nothing = total <= 1e-20 * basis.variance * float(node.weights.sum())  # rounding: the region is constant
@@ -120,9 +120,10 @@ def _panel(
 ) -> dict[str, Any]:
     """ICE around each curve's own mean: mean curve, 10 % and 90 %, and a few curves of nobody in particular."""
     matrix, weights = evaluations.matrix(frozenset({column.position})), evaluations.weights[rows]
-    present = rows[column.codes[rows] >= 0]
-    codes, first = np.unique(column.codes[present], return_index=True)
-    chosen = _spread_out(column.codes[present], codes, points, column.kind in ("nominal", "boolean"))
+    level = column.codes if matrix.levels is None else matrix.levels[matrix.codes]  # on a grid, that of the grid
+    present = rows[level[rows] >= 0]
+    codes, first = np.unique(level[present], return_index=True)
+    chosen = _spread_out(level[present], codes, points, column.kind in ("nominal", "boolean"))
     lines = matrix.codes[present[first[chosen]]]
     shares = np.bincount(matrix.codes[rows], weights=weights, minlength=len(matrix.values)) / weights.sum()
     values = matrix.values[:, rows]
