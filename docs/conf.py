@@ -8,7 +8,7 @@ project = "granite-xai"
 author = copyright = "The granite-xai developers"
 release = version = metadata.version("granite-xai")
 extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc", "sphinx_gallery.gen_gallery"]
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "large_figures.rst"]
 templates_path = ["_templates"]
 
 html_theme = "pydata_sphinx_theme"
