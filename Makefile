@@ -17,7 +17,7 @@ test test-all docs mutants: export OMP_NUM_THREADS = 1
 test: lint
 	$(VENV) -m pytest -n 2 -m "not slow and not browser"
 
-# A test that was skipped because a package is missing counts as failed here: group "full" has them all.
+# A test that was skipped because a package is missing counts as failed here: group "full" has them all but torch.
 test-all: lint .venv/.full
 	GRANITE_TEST_PROFILE=deep $(VENV) -m pytest -n 2 --require-packages
 
