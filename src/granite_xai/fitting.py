@@ -33,7 +33,7 @@ from granite_xai.partition.regions import Partition
 from granite_xai.recombined.agnostic import Extent, too_large
 from granite_xai.recombined.evaluations import Evaluations
 from granite_xai.reference import Reference, fit_reference
-from granite_xai.requests import evaluate, request
+from granite_xai.requests import Request, evaluate, request
 from granite_xai.resources import Resources, one_blas_thread
 from granite_xai.snapping import grid_note, words
 from granite_xai.surrogate import Surrogate, fidelity, fit_surrogate
@@ -130,16 +130,12 @@ def run(ask: Ask, see: Callable[[Evaluations], None] | None = None) -> Fitted:
         Is shown the evaluations, which nobody keeps otherwise: what can be read off them costs no further model rows.
     """
     record = ask.diagnostics
-    effects = [side for comparison in ask.comparisons for side in (comparison.first, comparison.second)]
-    effects += ask.also
-    readings = set().union(*(effect.readings() for effect in effects))
-    changes = set().union(*(effect.changes() for effect in effects))
+    asked = requested(ask)
+    changes = set().union(*(effect.changes() for effect in asked.effects))
+    readings = set().union(*(effect.readings() for effect in asked.effects))
     reference = fit_reference(readings, changes, ask.table, ask.weights, ask.seed)
     layout = ask.comparisons[0].first.layout
     order = _order(ask.comparisons)
-    additive = {term for term in Additive(order).terms(layout.players, ()) if isinstance(term, frozenset)}
-    singles = {frozenset({i}) for i in range(ask.table.n_columns)}
-    asked = request(ask.table, effects, additive | singles, ask.resources.max_grid)
     record.note("bytes", asked.bytes)
     candidate = candidate_bytes(ask)
     budget = asked.budget(ask.table, ask.resources, candidate)
@@ -196,6 +192,15 @@ def run(ask: Ask, see: Callable[[Evaluations], None] | None = None) -> Fitted:
             missing=ask.missing,
             learned=found.learned,
         )
+
+
+def requested(ask: Ask) -> Request:
+    """What a fit asks of the model: both sides of every question, and the pure effects of the surrogate."""
+    effects = [side for comparison in ask.comparisons for side in (comparison.first, comparison.second)]
+    players, order = ask.comparisons[0].first.layout.players, _order(ask.comparisons)
+    additive = {term for term in Additive(order).terms(players, ()) if isinstance(term, frozenset)}
+    singles = {frozenset({i}) for i in range(ask.table.n_columns)}
+    return request(ask.table, [*effects, *ask.also], additive | singles, ask.resources.max_grid)
 
 
 def candidate_bytes(ask: Ask) -> int:

@@ -6,10 +6,8 @@ from typing import Any
 
 from granite_xai.diagnostics import Diagnostics
 from granite_xai.estimator import Granite
-from granite_xai.fitting import candidate_bytes
-from granite_xai.operators.interaction import Additive
+from granite_xai.fitting import candidate_bytes, requested
 from granite_xai.recombined.routes import find_route
-from granite_xai.requests import request
 
 _PER_CELL = {"trees (numba)": 1e-8, "trees (numpy)": 1e-7, "model": 0.0}
 """Seconds for an evaluation that the trees give; a rough figure, found on common machines."""
@@ -34,11 +32,7 @@ def plan(granite: Granite, X: Any, y: Any = None) -> dict[str, Any]:
     """
     record = Diagnostics()
     ask = granite._ask(X, y, None, record)
-    effects = [side for comparison in ask.comparisons for side in (comparison.first, comparison.second)] + [*ask.also]
-    players = ask.comparisons[0].first.layout.players
-    additive = {term for term in Additive(1).terms(players, ()) if isinstance(term, frozenset)}
-    singles = {frozenset({i}) for i in range(ask.table.n_columns)}
-    asked = request(ask.table, effects, additive | singles, ask.resources.max_grid)
+    asked = requested(ask)
     route = find_route(ask.predictor, ask.table, record).for_plans(asked.kept, asked.streamed)
     name = route.name(len(asked.kept.stores) + len(asked.streamed.stores))
     cells = asked.kept.rows + asked.streamed.rows
