@@ -363,3 +363,15 @@ def test_F05_the_work_of_a_file_is_bounded_by_nodes_times_labels(monkeypatch):
     monkeypatch.setattr(tree_file, "MAX_WORK", 3 * longest - 1)
     with pytest.raises(FormatError, match="3 nodes with lists of"):
         Partition.from_dict(data)
+
+
+def test_labels_never_seen_can_be_a_region_of_their_own():
+    """Two cuts of an ordered column that leave no known label leave the unknown ones where the tree sends them."""
+    above = Interval("tiny", None, ORDER, others=True)
+    below = Interval(None, "tiny", ORDER, missing=True, others=True)
+    both = above.intersect(below)
+    values = np.array(["tiny", "large", "huge", None], dtype=object)
+    assert both.contains(values).tolist() == [False, False, True, False]
+    assert not both.is_empty
+    assert both.intersect(Interval()).contains(values).tolist() == [False, False, True, False]
+    assert both.intersect(Interval(None, "tiny", ORDER)).is_empty

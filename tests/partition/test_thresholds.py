@@ -32,7 +32,7 @@ def rounded(t: Fraction) -> float:
     try:
         return t.numerator / t.denominator
     except OverflowError:
-        return math.copysign(math.inf, t)
+        return math.inf if t > 0 else -math.inf
 
 
 def fewest_digits(v: float, w: float) -> float:

@@ -61,8 +61,10 @@ class Interval:
         order = None if self.order is None else tuple(as_label(v) for v in self.order)
         low, high = end(self.low, order), end(self.high, order)
         if low is not None and high is not None and at_or_above(low, high, order):
-            # One form for all empty intervals, whatever the kind of column.
-            low, high, order = 0.0, 0.0, None
+            if self.others and order:  # no label of the order, but all that are not in it
+                low = high = order[0]
+            else:  # one form for all empty intervals, whatever the kind of column
+                low, high, order = 0.0, 0.0, None
         for name, value in (("low", low), ("high", high), ("order", order)):
             object.__setattr__(self, name, value)
 
@@ -85,12 +87,12 @@ class Interval:
     @property
     def is_empty(self) -> bool:
         """Whether no value can belong, missing included."""
-        return not (self.has_values or self.missing)
+        return not (self.has_values or self.missing or (self.others and self.order))
 
     def contains(self, values: NDArray[Any], order: Sequence[Label] | None = None) -> BoolArray:
         """Tell which values belong; `order` is the column's, for an interval of labels that has none."""
         missing = is_missing(values)
-        if not self.has_values:
+        if not self.has_values and not (self.others and self.order):
             inside = np.zeros(len(values), dtype=np.bool_)
         elif self.low is None and self.high is None:
             inside = ~missing
@@ -124,13 +126,15 @@ class Interval:
         missing = self.missing and other.missing
         if isinstance(other, Levels):
             return other.intersect(self)
-        if not (self.has_values and other.has_values):
-            return Interval(0.0, 0.0, missing=missing)
+        bounded = [c for c in (self, other) if c.low is not None or c.high is not None]
+        others = bool(bounded) and all(c.others for c in bounded)
         order = self.order if self.order is not None else other.order
+        if not (self.has_values and other.has_values):
+            both = order[0] if others and order else 0.0
+            return Interval(both, both, order if others else None, missing, others=others)
         low = tighter(self.low, other.low, order, upper=False)
         high = tighter(self.high, other.high, order, upper=True)
-        free = [c for c in (self, other) if c.low is not None or c.high is not None]
-        return Interval(low, high, order, missing, others=bool(free) and all(c.others for c in free))
+        return Interval(low, high, order, missing, others=others)
 
     def text(self, name: str) -> str:
         """Write the condition as a person would."""
