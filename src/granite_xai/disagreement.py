@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ import numpy as np
 from granite_xai.catalog import explanations
 from granite_xai.effects import Effect
 from granite_xai.engine.fused import LOSSES, SingleGap, applies, side_losses
-from granite_xai.engine.games import RegionalGame
+from granite_xai.engine.games import RegionalGame, read_twice
 from granite_xai.engine.masked import masked_model
 from granite_xai.engine.membership import Splits
 from granite_xai.errors import InputError
@@ -25,7 +25,7 @@ from granite_xai.operators.masking import Marginal, Masking
 from granite_xai.options import choose, unknown
 from granite_xai.recombined.evaluations import Evaluations
 from granite_xai.resources import Resources
-from granite_xai.typing import Elementwise, FloatArray, Term, Terms
+from granite_xai.typing import Elementwise, FloatArray, Terms
 
 if TYPE_CHECKING:
     from granite_xai.frames import Table
@@ -182,7 +182,7 @@ class Comparison:
         """``phi1(S) - phi2(S)`` of each set in turn, (K, n) or (K, 2); arrays that may be written."""
         shared = self._games(evaluations, splits)
         for masking, game in shared.items():
-            game.share(_read_twice([gap[masking] for gap in self.gaps if masking in gap]))
+            game.share(read_twice([gap[masking] for gap in self.gaps if masking in gap]))
         for members, gap in zip(self.first.layout.sets, self.gaps, strict=True):
             own = evaluations.own(union(members))
             games = shared if own is evaluations else self._games(own, splits)
@@ -215,15 +215,5 @@ class Comparison:
     def widest(self) -> int:
         """How many values of the game are held at once while one set is compared."""
         gaps = self.gaps
-        shared = sum(len(_read_twice([gap[m] for gap in gaps if m in gap])) for m in gaps[0])
+        shared = sum(len(read_twice([gap[m] for gap in gaps if m in gap])) for m in gaps[0])
         return shared + 6
-
-
-def _read_twice(combinations: Sequence[Terms]) -> set[Term]:
-    """Terms that more than one set reads."""
-    seen: set[Term] = set()
-    twice: set[Term] = set()
-    for terms in combinations:
-        twice |= seen & terms.keys()
-        seen |= terms.keys()
-    return twice

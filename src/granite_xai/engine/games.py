@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -93,3 +94,13 @@ class RegionalGame:
             predictions = self.masked(coalition) + self.evaluations.pivot
             losses = behavior.function(predictions, np.broadcast_to(self.evaluations.target, predictions.shape))
         return -losses if behavior.pointwise else -self.splits.means(losses)
+
+
+def read_twice(combinations: Sequence[Terms]) -> set[Term]:
+    """Terms that more than one set reads."""
+    seen: set[Term] = set()
+    twice: set[Term] = set()
+    for terms in combinations:
+        twice |= seen & terms.keys()
+        seen |= terms.keys()
+    return twice

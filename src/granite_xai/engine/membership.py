@@ -10,12 +10,12 @@ import numpy as np
 
 from granite_xai.engine.sides import (
     BLOCK,
-    Steps,
+    Additions,
     add_by_class,
+    additions_of,
     classes_added_up,
     pays,
     side_sums,
-    steps_of,
 )
 from granite_xai.typing import BoolArray, FloatArray, IntArray
 
@@ -248,14 +248,14 @@ class Splits:
         """As `sums`, with splits next to each other, (U, K)."""
         if not self.cuts or not pays(values):
             return values @ self.inner.T
-        return classes_added_up(self._columns_by_class(values), self._steps)
+        return classes_added_up(self._columns_by_class(values), self._additions)
 
     def own_sums_by_row(self, values: FloatArray, codes: IntArray) -> Iterator[tuple[slice, FloatArray]]:
         """As `own_sums`, for some rows at a time: the rows, and their sums with splits next to each other, (c, K)."""
         n, count = values.shape[1], len(self.inside)
         if self._has_many(values, codes):
             for part in blocks(n, max(len(values), count)):
-                yield part, classes_added_up(self._lines_by_class(values[:, part], codes), self._steps)
+                yield part, classes_added_up(self._lines_by_class(values[:, part], codes), self._additions)
             return
         shares = np.ascontiguousarray(self.shares(codes, len(values)).T)
         for part in blocks(n, count):
@@ -286,8 +286,8 @@ class Splits:
         return result
 
     @cached_property
-    def _steps(self) -> Steps:
-        return steps_of(self._flat[1] > 0)
+    def _additions(self) -> Additions:
+        return additions_of(self._flat[1] > 0)
 
     def _by_split(self, by_class: FloatArray) -> FloatArray:
         """Sums over the inner rows from sums over the classes, (K, c); each split reads the classes of its own cut."""

@@ -143,14 +143,14 @@ def add_by_class(
     compiled(sides.add_lines_by_class)(values, lines, weights, classes, result)
 
 
-Steps = tuple[BoolArray, IntArray, IntArray]
+Additions = tuple[BoolArray, IntArray, IntArray]
 """How splits follow each other: which begin again, and up to where the list of classes that they add goes."""
 
 
-def steps_of(inner: BoolArray) -> Steps:
+def additions_of(inner: BoolArray) -> Additions:
     """A split that holds the one before it adds the classes that are new; any other one begins again.
 
-    >>> steps_of(np.array([[True, False, False], [True, False, True], [False, True, False]]))
+    >>> additions_of(np.array([[True, False, False], [True, False, True], [False, True, False]]))
     (array([ True, False,  True]), array([1, 2, 3]), array([0, 2, 1]))
     """
     before = np.vstack([np.zeros_like(inner[:1]), inner[:-1]])
@@ -160,10 +160,10 @@ def steps_of(inner: BoolArray) -> Steps:
     return fresh, np.cumsum(new.sum(axis=1)), np.nonzero(new)[1]
 
 
-def classes_added_up(by_class: FloatArray, steps: Steps) -> FloatArray:
+def classes_added_up(by_class: FloatArray, additions: Additions) -> FloatArray:
     """Sums of each split from sums of the classes that it sends inside, (c, K); compiled."""
-    result = np.empty((by_class.shape[1], len(steps[0])))
-    compiled(sides.add_classes_up)(by_class, *steps, result)
+    result = np.empty((by_class.shape[1], len(additions[0])))
+    compiled(sides.add_classes_up)(by_class, *additions, result)
     return result
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
+from granite_xai.engine.games import read_twice
 from granite_xai.engine.portable.arithmetic import Arithmetic, Array
 from granite_xai.engine.portable.games import Game
 from granite_xai.engine.portable.masked import Masked, Sides
@@ -43,8 +43,7 @@ class Gaps:
 
     def twice(self, masking: Masking) -> frozenset[Term]:
         """Terms of a masking that more than one set reads."""
-        reads = Counter(term for gap in self.terms for term in gap.get(masking, ()))
-        return frozenset(term for term, count in reads.items() if count > 1)
+        return frozenset(read_twice([gap[masking] for gap in self.terms if masking in gap]))
 
     @property
     def widest(self) -> int:
