@@ -27,20 +27,20 @@ from typing import Any
 import numpy as np
 import torch
 
-import granite_xai.partition.shortlist as shortlist
+import granite_xai.search.shortlist as shortlist
+from granite_xai.base.diagnostics import Diagnostics
+from granite_xai.compute import Resources, map_blocks, one_blas_thread
 from granite_xai.datasets.toys import PiecewiseLinear
-from granite_xai.diagnostics import Diagnostics
 from granite_xai.engine.membership import Splits
 from granite_xai.engine.portable import Scorer, with_torch
-from granite_xai.frames import read_table
+from granite_xai.evaluations.evaluations import Evaluations, Matrix
 from granite_xai.models import as_predictor
 from granite_xai.objective import Objective, shares
-from granite_xai.partition.nodes import Leaf, Node
-from granite_xai.partition.problem import Problem
-from granite_xai.partition.tree import Tree
 from granite_xai.questions import questions
-from granite_xai.recombined.evaluations import Evaluations, Matrix
-from granite_xai.resources import Resources, map_blocks, one_blas_thread
+from granite_xai.regions.nodes import Leaf, Node
+from granite_xai.search.problem import Problem
+from granite_xai.search.tree import Tree
+from granite_xai.tables import read_table
 
 LIMIT = 2**40
 LARGE = 8000

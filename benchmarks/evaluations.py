@@ -13,11 +13,11 @@ from sklearn.preprocessing import StandardScaler
 
 import granite_xai as gx
 from cases import bike, fitted, timed
-from granite_xai.frames import read_table
+from granite_xai.evaluations.agnostic import evaluate_matrix
+from granite_xai.evaluations.plan import plan
 from granite_xai.models import as_predictor
-from granite_xai.recombined.agnostic import evaluate_matrix
-from granite_xai.recombined.ensembles import read_ensemble
-from granite_xai.recombined.plan import plan
+from granite_xai.tables import read_table
+from granite_xai.trees.ensembles import read_ensemble
 
 REPEATS = 3
 

@@ -16,10 +16,10 @@ import numpy as np
 import granite_xai as gx
 import plain
 from cases import Case, bike, fitted, gaussian, predictor, timed
-from granite_xai.bins import fit_bins
-from granite_xai.frames import read_table
-from granite_xai.operators.masking import Conditional
-from granite_xai.partition.regions import Leaf, Split
+from granite_xai.masking.bins import fit_bins
+from granite_xai.masking.masking import Conditional
+from granite_xai.regions.partition import Leaf, Split
+from granite_xai.tables import read_table
 
 REPEATS = 3
 CONDITIONAL = ("mplot-pdp", "cfi-pfi")

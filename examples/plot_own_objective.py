@@ -51,7 +51,7 @@ print(g.partition_)
 # %%
 # And you may skip the search: how good are rules that you already use?
 
-mine = gx.partitioners.Given(["bmi ≤ 25", "25 < bmi ≤ 30", "bmi > 30"])
+mine = gx.partitioners.GivenRules(["bmi ≤ 25", "25 < bmi ≤ 30", "bmi > 30"])
 given = gx.Granite(model, "ice-pdp", partitioner=mine).fit(X)
 gx.PartitionDisplay.from_estimator(given).plot()
 

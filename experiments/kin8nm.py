@@ -117,7 +117,7 @@ def _by_price(name: str, granite: gx.Granite) -> dict[str, Any]:
 
 def _networks(model: Any, rows: pd.DataFrame, pairs: gx.Granite) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Variances of columns and pairs in the regions, pure and full, and how far the two are apart."""
-    given = gx.partitioners.Given([str(region.rule) for region in pairs.partition_])
+    given = gx.partitioners.GivenRules([str(region.rule) for region in pairs.partition_])
     ruler = gx.Granite(model, "variance", partitioner=given, resources=RESOURCES).fit(rows)
     shown = {
         kind: gx.InteractionDisplay.from_estimator(ruler, rows, interaction=kind, features=list(rows)).plot()

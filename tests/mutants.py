@@ -35,10 +35,10 @@ from hypothesis import Phase, settings
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "src/granite_xai"
-RULES = ("partition/test_thresholds.py", "partition/test_rules.py", "partition/test_regions.py")
-TREES = ("partition/test_candidates.py", "partition/test_tree.py")
+RULES = ("search/test_thresholds.py", "regions/test_rules.py", "regions/test_regions.py")
+TREES = ("search/test_candidates.py", "search/test_tree.py")
 FRAMEWORKS = tuple(f"frameworks/test_{name}.py" for name in ("partitioners", "exact", "known_answers"))
-VECTORS = ("partition/test_cohorts.py", "partition/test_scatter.py", *FRAMEWORKS)
+VECTORS = ("search/test_cohorts.py", "search/test_scatter.py", *FRAMEWORKS)
 WORDED = "conditions dates ends grammar nodes pairs regions rules stored text thresholds tree_file words"
 GROWN = "candidates levels problem splitting tree"
 OTHERS = "clusters cohort_loss cohorts describe distances given numeric original scatter subgroups values"
@@ -46,7 +46,7 @@ OTHERS = "clusters cohort_loss cohorts describe distances given numeric original
 # Which tests belong to which file, quick and decisive ones first; the file's own examples run before them.
 ROOMS: dict[str, tuple[str, ...]] = {
     "disagreement": ("test_disagreement.py", "test_numerics.py"),
-    "objective": ("test_objective.py", "test_disagreement.py", "test_numerics.py", "partition/test_tree.py"),
+    "objective": ("test_objective.py", "test_disagreement.py", "test_numerics.py", "search/test_tree.py"),
     "engine": ("engine/test_sides.py", "engine/test_masked.py", "engine", "paper"),
     "partition": (*RULES, "partition", FRAMEWORKS[0]),  # what no line below names
     **{f"partition/{name}": RULES for name in WORDED.split()},

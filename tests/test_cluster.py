@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import granite_xai as gx
-from granite_xai.errors import ResourceError
-from granite_xai.resources import map_blocks, resolve_jobs, threads
+from granite_xai.base.errors import ResourceError
+from granite_xai.compute import map_blocks, resolve_jobs, threads
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::granite_xai.errors.BinWarning")]
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::granite_xai.base.errors.BinWarning")]
 X = np.random.default_rng(0).normal(size=(300, 3))
 OPTIONS = {"min_samples_leaf": 5, "alpha": 0.01, "max_depth": 2, "max_candidates": 60}
 
@@ -39,7 +39,7 @@ def two_workers(cluster):
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
     """Several blocks of candidates, so that two workers have something to share."""
-    from granite_xai.partition import tree
+    from granite_xai.search import tree
 
     monkeypatch.setattr(tree, "BLOCK", 2**12)
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from granite_xai import datasets
-from granite_xai.errors import InputError
+from granite_xai.base.errors import InputError
 
 FIVE_ROWS = Path(__file__).parent / "data"
 

@@ -7,7 +7,7 @@ import pytest
 
 import granite_xai as gx
 
-pytestmark = pytest.mark.filterwarnings("ignore::granite_xai.errors.BinWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::granite_xai.base.errors.BinWarning")
 
 rng = np.random.default_rng(0)
 X = np.column_stack([rng.normal(size=90), rng.integers(0, 5, 90), rng.choice([0.0, 1.0], 90)])
@@ -21,7 +21,7 @@ SCALARS = ("disagreement_", "remaining_", "fidelity_", "global_fidelity_")
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
     """Blocks of 30 candidates, fewer for a small limit: tables of tests would fit into one, which nobody shares."""
-    from granite_xai.partition import tree
+    from granite_xai.search import tree
 
     monkeypatch.setattr(tree, "BLOCK", 2**11)
     monkeypatch.setattr(tree, "SHARE", 512)
@@ -89,7 +89,7 @@ def processes():
 
 def test_N04_bitwise_equal_in_processes(processes, monkeypatch):
     """Blocks are sent to other processes, small arrays as bytes and large ones as files; the results are the same."""
-    from granite_xai.resources import threads
+    from granite_xai.compute import threads
 
     sent = []
     monkeypatch.setattr(threads, "_collect", lambda *rest, collect=threads._collect: (sent.append(1), collect(*rest)))
@@ -139,7 +139,7 @@ def test_N04_the_same_regions_and_scores_for_any_memory_limit_and_batch(question
 @pytest.mark.parametrize("question", ["ice-pdp", "shap-pdp", "cfi-pfi", "sobol"])
 def test_N04_bitwise_equal_in_memory_and_in_files(question, monkeypatch):
     """Where an array lies changes nothing; blocks are the same, so that sums are formed in the same order."""
-    from granite_xai.resources import Budget
+    from granite_xai.compute import Budget
 
     plain = fitted(question)
     monkeypatch.setattr(Budget, "evaluations", 0)
@@ -151,7 +151,7 @@ def test_N04_bitwise_equal_in_memory_and_in_files(question, monkeypatch):
 
 def test_N04_there_are_several_blocks_and_the_smallest_limit_changes_them(monkeypatch):
     """The comparisons above say something only if jobs share blocks, and limits lead to others."""
-    from granite_xai.partition import tree
+    from granite_xai.search import tree
 
     def sizes(limit):
         seen = []

@@ -12,14 +12,14 @@ from hypothesis import assume, given, strategies as st
 import granite_xai as gx
 import oracle as o
 from granite_xai import disagreement as room
+from granite_xai.compute import Resources
 from granite_xai.engine.masked import masked_model
 from granite_xai.engine.membership import Splits
-from granite_xai.frames import read_table
+from granite_xai.masking.fitted import FittedMaskings
+from granite_xai.masking.masking import Conditional
 from granite_xai.models import as_predictor
-from granite_xai.operators.masking import Conditional
-from granite_xai.reference import Reference
 from granite_xai.requests import evaluate, request
-from granite_xai.resources import Resources
+from granite_xai.tables import read_table
 from strategies import (
     Case,
     agree,
@@ -130,7 +130,7 @@ def test_values_that_several_sets_read_are_computed_once(monkeypatch):
     comparison = gx.questions()["ice-pdp"].compare(table, predictor, Resources(), 0)
     needed = request(table, [comparison.first, comparison.second])
     options = {"weights": weights, "y": None, "resources": Resources()}
-    evaluations = evaluate(predictor, table, needed, Reference({}, {}, {}), **options)[0]
+    evaluations = evaluate(predictor, table, needed, FittedMaskings({}, {}, {}), **options)[0]
     comparison.losses(evaluations, Splits.whole(weights))
     everything = frozenset(range(4))
     singles = [frozenset({i}) for i in range(4)]

@@ -17,8 +17,8 @@ from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import granite_xai as gx
-from granite_xai.errors import InputError, ModelError, ModelWarning
-from granite_xai.operators.masking import Conditional
+from granite_xai.base.errors import InputError, ModelError, ModelWarning
+from granite_xai.masking.masking import Conditional
 
 COLUMNS = ["hr", "work", "temp"]
 REGRESSION = ("ice-pdp", "sobol", "pfi-risk", "coe")
@@ -180,7 +180,7 @@ def test_what_needs_a_fit_says_so(call):
 
 @pytest.mark.parametrize("question", [*gx.questions(), gx.question("cice-mplot", conditional=Conditional("exact"))])
 @pytest.mark.parametrize("copied", [lambda g: pickle.loads(pickle.dumps(g)), copy.deepcopy], ids=["pickle", "deepcopy"])
-@pytest.mark.filterwarnings("ignore::granite_xai.errors.BinWarning")
+@pytest.mark.filterwarnings("ignore::granite_xai.base.errors.BinWarning")
 def test_F08_copies_of_a_fit_answer_alike(question, copied):
     X = rows(60)
     y = target(X)
@@ -435,7 +435,7 @@ def test_P07_a_seed_may_be_a_whole_number_nothing_or_a_stream():
 
 
 @pytest.mark.parametrize("state", [0, None])
-@pytest.mark.filterwarnings("ignore::granite_xai.errors.BinWarning")
+@pytest.mark.filterwarnings("ignore::granite_xai.base.errors.BinWarning")
 def test_P07_numpys_global_stream_is_not_touched(state):
     X = rows()
     np.random.seed(1)  # noqa: NPY002 - this is the stream that must stay as it is

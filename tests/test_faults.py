@@ -20,8 +20,8 @@ import pytest
 from sklearn.ensemble import RandomForestRegressor
 
 import granite_xai as gx
-from granite_xai.errors import ResourceError
-from granite_xai.resources import map_blocks
+from granite_xai.base.errors import ResourceError
+from granite_xai.compute import map_blocks
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(90, 3))
@@ -40,7 +40,7 @@ SETTING = """
     import joblib
     import numpy as np
     import granite_xai as gx
-    from granite_xai.partition import tree
+    from granite_xai.search import tree
 
     X = np.random.default_rng(0).normal(size=(90, 3))
     slow = threading.Event()
@@ -203,7 +203,7 @@ def test_R03_an_error_of_the_work_itself_is_not_a_loss(two_processes):
 
 def test_R03_blocks_that_write_into_one_array_never_go_to_processes(monkeypatch, two_processes):
     """What a process writes stays in the process: the sums of trees would come back as zeros."""
-    from granite_xai.recombined.blocks import in_blocks
+    from granite_xai.trees.blocks import in_blocks
 
     found = np.zeros(8)
 
@@ -366,7 +366,7 @@ def test_R15_no_standard_streams_at_all(tmp_path):
 
 def test_R15_without_a_folder_for_machine_code_it_is_compiled_all_the_same(monkeypatch):
     caching = pytest.importorskip("numba.core.caching")
-    from granite_xai.kernels.build import compiled
+    from granite_xai.compute.compiling import compiled
 
     def fill(values, number):
         for i in range(len(values)):
@@ -408,7 +408,7 @@ def test_D33_too_little_memory_is_refused_before_the_model_is_asked(question):
     assert model.rows == 0
 
 
-@pytest.mark.filterwarnings("ignore::granite_xai.errors.BinWarning")
+@pytest.mark.filterwarnings("ignore::granite_xai.base.errors.BinWarning")
 @pytest.mark.parametrize("free", [0, 2**40])
 @pytest.mark.parametrize("question", ["ice-pdp", "shap-pdp", "cfi-pfi", "sobol"])
 def test_D33_the_limit_that_the_error_names_is_enough(question, free, monkeypatch):
@@ -448,7 +448,7 @@ def test_D33_a_disk_that_fills_up_on_the_way_ends_the_fit_with_a_name(monkeypatc
     g = gx.Granite(product, resources=limits, max_samples=None).fit(table)
     before = g.partition_
     with monkeypatch.context() as patch:
-        patch.setattr("granite_xai.resources.workspace._reserve", full_disk)
+        patch.setattr("granite_xai.compute.workspace._reserve", full_disk)
         with pytest.raises(ResourceError, match=r"D33: .* more in .*No space left"):
             g.fit(table)
     assert g.partition_ is before

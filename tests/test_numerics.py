@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import granite_xai as gx
+from granite_xai.base.errors import InputError
 from granite_xai.engine.membership import Splits
-from granite_xai.errors import InputError
 
 rng = np.random.default_rng(3)
 X = rng.normal(size=(80, 3))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import granite_xai as gx
-from granite_xai.objective import Objective, Shares, shares
+from granite_xai.objective import Objective, ScaledObjective, shares
 
 ROWS = SimpleNamespace(weights=np.array([1.0, 1.0, 2.0]), predictions=np.array([0.0, 4.0, 2.0]))
 VARIANCE = 2.0  # mean 2, squared distances 4, 4, 0, 0
@@ -50,7 +50,7 @@ def test_a_region_counts_by_its_mass_unless_regions_count_alike(weighting):
 
 
 def test_a_region_is_silent_when_every_question_that_counts_is_at_its_floor():
-    objective = Shares((), np.array([1.0, 0.5, 0.0]), np.array([0.1, 0.2, 0.0]), 1.0)
+    objective = ScaledObjective((), np.array([1.0, 0.5, 0.0]), np.array([0.1, 0.2, 0.0]), 1.0)
     assert objective.silent(np.array([0.1, 0.2, 5.0]))  # the last has no say
     assert not objective.silent(np.array([0.1, 0.3, 0.0]))
     assert not objective.silent(np.array([0.2, 0.2, 0.0]))
@@ -59,7 +59,7 @@ def test_a_region_is_silent_when_every_question_that_counts_is_at_its_floor():
 def test_scoring_needs_room_for_the_widest_of_its_questions():
     measures = tuple(SimpleNamespace(split_bytes=lambda n, u, width=width: width * n + u) for width in (6, 9, 7))
     node = SimpleNamespace(n_rows=10, matrices={k: SimpleNamespace(values=np.zeros((k, 10))) for k in (2, 4, 3)})
-    assert Shares(measures, np.ones(3), np.zeros(3), 1.0).split_bytes(node) == 9 * 10 + 4
+    assert ScaledObjective(measures, np.ones(3), np.zeros(3), 1.0).split_bytes(node) == 9 * 10 + 4
 
 
 def test_questions_may_be_one_several_or_weighted():
@@ -90,7 +90,7 @@ def test_wrong_objectives_are_named(make, words):
 
 
 def test_only_questions_given_by_name_take_the_influence():
-    from granite_xai.operators.influence import Interactions
+    from granite_xai.influence import Interactions
 
     pairs, own = Interactions(), gx.question("ice-pdp")
     named, given = Objective(["ice-pdp", own]).weighted(pairs)

@@ -20,20 +20,20 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeRegressor
 
 import granite_xai as gx
-from granite_xai.errors import FormatError, InputError, ModelError, ModelWarning
-from granite_xai.frames import outline_from_dict, outline_to_dict, read_table, rows_from_dict, rows_to_dict
-from granite_xai.operators.influence import Interactions, Joint
-from granite_xai.operators.interaction import Partial
-from granite_xai.operators.masking import Baseline, Conditional
-from granite_xai.partitioners import Clusters, Cohorts, Given, Ice, Original, Subgroups, Tree, Without
+from granite_xai.base.errors import FormatError, InputError, ModelError, ModelWarning
+from granite_xai.influence import Interactions, Joint
+from granite_xai.interaction import Partial
+from granite_xai.masking.masking import Baseline, Conditional
 from granite_xai.persistence.bins_file import PlainTree, bins_from_dict, bins_to_dict
 from granite_xai.persistence.documents import VERSION
 from granite_xai.persistence.rows import synthetic_rows
 from granite_xai.persistence.values import value_from_json, value_to_json
+from granite_xai.search.partitioners import AllExcept, Clusters, Cohorts, GivenRules, Ice, RepidTree, Subgroups, Tree
+from granite_xai.tables import outline_from_dict, outline_to_dict, read_table, rows_from_dict, rows_to_dict
 from saved_objects import FIXTURES, RULES, fitted, model, other_model, table, target
 from strategies import examples
 
-pytestmark = pytest.mark.filterwarnings("ignore::granite_xai.errors.BinWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::granite_xai.base.errors.BinWarning")
 
 
 def baseline(row):
@@ -160,11 +160,11 @@ def test_a_loaded_granite_can_be_fitted_again(saved):
         Interactions(3, [("a", "b", "c")]),
         Partial("fsii"),
         Baseline({"a": 1.5, "c": "x", "d": np.datetime64("2020-01-01T00:00:01", "s")}),
-        Tree(max_depth=5, split_features=Without("a")),
+        Tree(max_depth=5, split_features=AllExcept("a")),
         Clusters(Ice("a", points=5), n_clusters=3),
         Cohorts(gx.Explainer(interaction="pure")),
-        Given(["a ≤ 1", "a > 1"]),
-        Original(features=("a",), effect="ale"),
+        GivenRules(["a ≤ 1", "a > 1"]),
+        RepidTree(features=("a",), effect="ale"),
         Subgroups("a"),
         gx.Resources(batch_size=7, dtype="float32"),
     ],
@@ -175,7 +175,7 @@ def test_values_survive_the_file(value):
     assert value_from_json(written, "value") == value
 
 
-@pytest.mark.parametrize("partitioner", [Clusters("ice", n_clusters=2), Given(["a ≤ 0", "a > 0"])], ids=repr)
+@pytest.mark.parametrize("partitioner", [Clusters("ice", n_clusters=2), GivenRules(["a ≤ 0", "a > 0"])], ids=repr)
 def test_other_partitioners_and_what_they_learned_come_back(partitioner, tmp_path):
     granite = fitted("ice-pdp", partitioner=partitioner)
     loaded = gx.load(gx.save(granite, tmp_path / "a.json"), model=model)
@@ -260,7 +260,7 @@ def test_explanations_and_evaluations_come_back(saved, data, tmp_path):
 cells = st.sampled_from([-2.5, -1.0, 0.0, 0.1, 1 / 3, 7.0])
 
 
-@pytest.mark.filterwarnings("ignore::granite_xai.errors.GraniteWarning")
+@pytest.mark.filterwarnings("ignore::granite_xai.base.errors.GraniteWarning")
 @examples(30)
 @given(rows=st.lists(st.tuples(cells, cells, st.sampled_from("uvw")), min_size=12, max_size=24), seed=st.integers(0, 9))
 def test_round_trips_of_random_fits(rows, seed, tmp_path_factory):

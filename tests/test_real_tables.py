@@ -16,7 +16,7 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 
 import oracle
 from granite_xai import Granite
-from granite_xai.errors import DataWarning, InputError
+from granite_xai.base.errors import DataWarning, InputError
 
 SIZES = ["small", "medium", "large", "huge"]
 

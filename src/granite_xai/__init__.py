@@ -34,14 +34,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from granite_xai import datasets as datasets, frameworks as frameworks, partitioners as partitioners
-    from granite_xai.catalog import explanations as explanations
-    from granite_xai.disagreement import Disagreement as Disagreement
-    from granite_xai.display.effect import EffectDisplay as EffectDisplay
-    from granite_xai.display.importance import ImportanceDisplay as ImportanceDisplay
-    from granite_xai.display.network import InteractionDisplay as InteractionDisplay
-    from granite_xai.display.tree import PartitionDisplay as PartitionDisplay
-    from granite_xai.errors import (
+    from granite_xai import datasets as datasets, frameworks as frameworks
+    from granite_xai.base.errors import (
         BinWarning as BinWarning,
         DataWarning as DataWarning,
         FormatError as FormatError,
@@ -52,29 +46,36 @@ if TYPE_CHECKING:
         ModelWarning as ModelWarning,
         ResourceError as ResourceError,
     )
+    from granite_xai.behavior.behavior import Local as Local, Risk as Risk, Sensitivity as Sensitivity
+    from granite_xai.catalog import explanations as explanations
+    from granite_xai.compute import Resources as Resources
+    from granite_xai.disagreement import Disagreement as Disagreement
+    from granite_xai.display.effect import EffectDisplay as EffectDisplay
+    from granite_xai.display.importance import ImportanceDisplay as ImportanceDisplay
+    from granite_xai.display.network import InteractionDisplay as InteractionDisplay
+    from granite_xai.display.tree import PartitionDisplay as PartitionDisplay
     from granite_xai.estimator import Granite as Granite
     from granite_xai.explainer import Explainer as Explainer
     from granite_xai.explanation import Explanation as Explanation
-    from granite_xai.objective import Objective as Objective
-    from granite_xai.operators.behavior import Local as Local, Risk as Risk, Sensitivity as Sensitivity
-    from granite_xai.operators.influence import (
+    from granite_xai.influence import (
         Individual as Individual,
         Interactions as Interactions,
         Joint as Joint,
     )
-    from granite_xai.operators.interaction import Full as Full, Partial as Partial, Pure as Pure
-    from granite_xai.operators.masking import (
+    from granite_xai.interaction import Full as Full, Partial as Partial, Pure as Pure
+    from granite_xai.masking.masking import (
         Accumulated as Accumulated,
         Baseline as Baseline,
         Conditional as Conditional,
         Marginal as Marginal,
     )
-    from granite_xai.partition.regions import Partition as Partition, Region as Region
-    from granite_xai.partition.rules import Rule as Rule
+    from granite_xai.objective import Objective as Objective
     from granite_xai.persistence import load as load, save as save
     from granite_xai.questions import question as question, questions as questions
+    from granite_xai.regions.partition import Partition as Partition, Region as Region
+    from granite_xai.regions.rule import Rule as Rule
     from granite_xai.report import Report as Report, explain as explain
-    from granite_xai.resources import Resources as Resources
+    from granite_xai.search import partitioners as partitioners
 
 __version__ = "0.1.0"
 
@@ -89,41 +90,41 @@ _ROOMS = {
     "question": "questions",
     "questions": "questions",
     "explanations": "catalog",
-    "Marginal": "operators.masking",
-    "Conditional": "operators.masking",
-    "Baseline": "operators.masking",
-    "Accumulated": "operators.masking",
-    "Local": "operators.behavior",
-    "Sensitivity": "operators.behavior",
-    "Risk": "operators.behavior",
-    "Pure": "operators.interaction",
-    "Partial": "operators.interaction",
-    "Full": "operators.interaction",
-    "Individual": "operators.influence",
-    "Joint": "operators.influence",
-    "Interactions": "operators.influence",
-    "Partition": "partition.regions",
-    "Region": "partition.regions",
-    "Rule": "partition.rules",
-    "Resources": "resources",
+    "Marginal": "masking.masking",
+    "Conditional": "masking.masking",
+    "Baseline": "masking.masking",
+    "Accumulated": "masking.masking",
+    "Local": "behavior.behavior",
+    "Sensitivity": "behavior.behavior",
+    "Risk": "behavior.behavior",
+    "Pure": "interaction",
+    "Partial": "interaction",
+    "Full": "interaction",
+    "Individual": "influence",
+    "Joint": "influence",
+    "Interactions": "influence",
+    "Partition": "regions.partition",
+    "Region": "regions.partition",
+    "Rule": "regions.rule",
+    "Resources": "compute",
     "EffectDisplay": "display.effect",
     "ImportanceDisplay": "display.importance",
     "InteractionDisplay": "display.network",
     "PartitionDisplay": "display.tree",
     "save": "persistence",
     "load": "persistence",
-    "GraniteError": "errors",
-    "InputError": "errors",
-    "ModelError": "errors",
-    "ResourceError": "errors",
-    "FormatError": "errors",
-    "GraniteWarning": "errors",
-    "DataWarning": "errors",
-    "ModelWarning": "errors",
-    "BinWarning": "errors",
+    "GraniteError": "base.errors",
+    "InputError": "base.errors",
+    "ModelError": "base.errors",
+    "ResourceError": "base.errors",
+    "FormatError": "base.errors",
+    "GraniteWarning": "base.errors",
+    "DataWarning": "base.errors",
+    "ModelWarning": "base.errors",
+    "BinWarning": "base.errors",
     "datasets": "datasets",
     "frameworks": "frameworks",
-    "partitioners": "partitioners",
+    "partitioners": "search.partitioners",
 }
 _NAMESPACES = ("datasets", "frameworks", "partitioners")
 

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from granite_xai.errors import InputError, column_text
-from granite_xai.frames import Column, Table, read_table
+from granite_xai.base.errors import InputError, column_text
+from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.masking.fitted import fit_steps
 from granite_xai.models import accepts_missing, as_predictor
-from granite_xai.reference import fit_steps
-from granite_xai.typing import FloatArray, IntArray
+from granite_xai.tables import Column, Table, read_table
 
 if TYPE_CHECKING:
     from granite_xai.models import Predictor

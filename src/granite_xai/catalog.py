@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from granite_xai.behavior.behavior import Local, Risk, Sensitivity
 from granite_xai.explainer import Explainer
-from granite_xai.operators.behavior import Local, Risk, Sensitivity
-from granite_xai.operators.influence import Joint
-from granite_xai.operators.interaction import Additive, Whole
+from granite_xai.influence import Joint
+from granite_xai.interaction import Additive, Whole
 
 _JANSEN = Sensitivity(total="jansen")
 _LOCAL = Local()

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from granite_xai.bins import interval_edges
-from granite_xai.errors import InputError, column_text
-from granite_xai.frames import Column, Table, read_table
+from granite_xai.base.errors import InputError, column_text
+from granite_xai.base.options import choose, whole_number
+from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.compute import Resources, require_evaluations
+from granite_xai.evaluations.vectors import centred
+from granite_xai.masking.bins import interval_edges
 from granite_xai.models import accepts_missing, as_predictor
-from granite_xai.options import choose, whole_number
-from granite_xai.recombined.vectors import centred
-from granite_xai.resources import Resources, require_evaluations
-from granite_xai.typing import FloatArray, IntArray
+from granite_xai.tables import Column, Table, read_table
 
 if TYPE_CHECKING:
     from granite_xai.explanation import Explanation

@@ -9,27 +9,27 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from granite_xai.base.errors import InputError
+from granite_xai.base.options import choose, unknown
+from granite_xai.base.typing import Elementwise, FloatArray, Terms
+from granite_xai.behavior.behavior import Behavior
 from granite_xai.catalog import explanations
-from granite_xai.effects import Effect
+from granite_xai.compute import Resources
+from granite_xai.compute.compiling import available
+from granite_xai.effects import ResolvedExplainer
 from granite_xai.engine.fused import LOSSES, SingleGap, applies, side_losses
 from granite_xai.engine.games import RegionalGame, read_twice
 from granite_xai.engine.masked import masked_model
 from granite_xai.engine.membership import Splits
-from granite_xai.errors import InputError
+from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.explainer import Explainer
-from granite_xai.kernels import available
-from granite_xai.operators.behavior import Behavior
-from granite_xai.operators.influence import Influence
-from granite_xai.operators.interaction import add_terms, union
-from granite_xai.operators.masking import Marginal, Masking
-from granite_xai.options import choose, unknown
-from granite_xai.recombined.evaluations import Evaluations
-from granite_xai.resources import Resources
-from granite_xai.typing import Elementwise, FloatArray, Terms
+from granite_xai.influence import Influence
+from granite_xai.interaction import add_terms, union
+from granite_xai.masking.masking import Marginal, Masking
 
 if TYPE_CHECKING:
-    from granite_xai.frames import Table
     from granite_xai.models import Predictor
+    from granite_xai.tables import Table
 
 GAP_LOSSES: dict[str, Elementwise] = {"squared": np.square, "absolute": np.abs}
 
@@ -111,11 +111,11 @@ class Disagreement:
         sides = (self.first.with_influence(influence), self.second.with_influence(influence))
         return replace(self, first=sides[0], second=sides[1])
 
-    def compare(self, table: Table, predictor: Predictor, resources: Resources, random_state: int) -> Comparison:
+    def compare(self, table: Table, predictor: Predictor, resources: Resources, random_state: int) -> ResolvedQuestion:
         """This question resolved on a table."""
         effects = tuple(side.effect(table, predictor, resources, random_state) for side in (self.first, self.second))
         loss = CheckedLoss(self.loss) if callable(self.loss) else GAP_LOSSES[self.loss]
-        return Comparison(self, effects[0], effects[1], loss)
+        return ResolvedQuestion(self, effects[0], effects[1], loss)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,12 +139,12 @@ class CheckedLoss:
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class ResolvedQuestion:
     """A question resolved on a table: the disagreement of every region of a batch of splits."""
 
     question: Disagreement
-    first: Effect
-    second: Effect
+    first: ResolvedExplainer
+    second: ResolvedExplainer
     loss: Elementwise
 
     @cached_property

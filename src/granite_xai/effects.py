@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from granite_xai.errors import InputError, ResourceError
-from granite_xai.operators.behavior import Behavior, Sensitivity
-from granite_xai.operators.influence import Influence, Layout
-from granite_xai.operators.interaction import Additive, Full, Interaction, Partial, Players, Whole, add_terms
-from granite_xai.operators.masking import Accumulated, Baseline, Marginal, Masking
-from granite_xai.recombined.plan import plan
-from granite_xai.typing import Attribution, Change, Coalition, Term, Terms, Total
+from granite_xai.base.errors import InputError, ResourceError
+from granite_xai.base.typing import AleDifference, Coalition, JansenTotal, PairwiseShapley, Term, Terms
+from granite_xai.behavior.behavior import Behavior, Sensitivity
+from granite_xai.evaluations.plan import plan
+from granite_xai.influence import Influence, PlayersAndSets
+from granite_xai.interaction import Additive, Full, Interaction, Partial, Players, Whole, add_terms
+from granite_xai.masking.masking import Accumulated, Baseline, Marginal, Masking
 
 if TYPE_CHECKING:
-    from granite_xai.frames import Table
-    from granite_xai.reference import Reading
+    from granite_xai.masking.fitted import Reading
+    from granite_xai.tables import Table
 
 MAX_EXACT_PLAYERS = 12
 MIN_PATH_PLAYERS = 4
@@ -32,7 +32,7 @@ MIN_PAIRS = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Effect:
+class ResolvedExplainer:
     """One side of a question on one table.
 
     Parameters
@@ -46,7 +46,7 @@ class Effect:
 
     masking: Masking
     behavior: Behavior
-    layout: Layout
+    layout: PlayersAndSets
     terms: tuple[Terms, ...]
     draws: tuple[tuple[Terms, ...], ...] = ()
     by_paths: bool = False
@@ -69,19 +69,19 @@ class Effect:
         return tuple({term: 1.0} for term in self.attributions)
 
     @property
-    def attributions(self) -> dict[Attribution, Terms]:
+    def attributions(self) -> dict[PairwiseShapley, Terms]:
         """The coalitions behind each attribution; none where it is read from paths."""
         if not self.pairwise:
             return {}
         kind = "paths" if self.by_paths else "partial"
         return {
-            Attribution(kind, members, tuple(self.layout.players)): {} if self.by_paths else terms
+            PairwiseShapley(kind, members, tuple(self.layout.players)): {} if self.by_paths else terms
             for members, terms in zip(self.layout.sets, self.terms, strict=True)
         }
 
     def changes(self) -> set[int]:
         """Columns whose changes across intervals are read."""
-        return {term.column for terms in self.terms for term in terms if isinstance(term, Change)}
+        return {term.column for terms in self.terms for term in terms if isinstance(term, AleDifference)}
 
     def readings(self) -> set[Reading]:
         """The masked models the engine reads."""
@@ -95,7 +95,7 @@ class Effect:
         }
 
 
-def _is_pairwise(masking: Masking, behavior: Behavior, layout: Layout, terms: Sequence[Terms]) -> bool:
+def _is_pairwise(masking: Masking, behavior: Behavior, layout: PlayersAndSets, terms: Sequence[Terms]) -> bool:
     pairs_of_values = 2 ** (layout.order + 1)  # what pure and full effects read together
     return _is_averaged(masking, behavior) and max(map(len, terms)) > pairs_of_values
 
@@ -107,7 +107,7 @@ def _is_averaged(masking: Masking, behavior: Behavior) -> bool:
 
 
 def _visible(term: Term, everything: Coalition) -> Coalition:
-    if isinstance(term, Total):
+    if isinstance(term, JansenTotal):
         return everything - term.hidden
     if not isinstance(term, frozenset):
         raise TypeError(f"{term} is not one coalition")
@@ -124,7 +124,7 @@ def resolve(
     max_evaluations: int,
     random_state: int = 0,
     by_paths: bool = False,
-) -> Effect:
+) -> ResolvedExplainer:
     """Name the terms of each set's effect on a table, sampling partial effects that cost too much.
 
     Parameters
@@ -141,29 +141,29 @@ def resolve(
     """
     layout = influence.layout(table)
     if isinstance(masking, Accumulated):
-        return Effect(masking, behavior, layout, _changes(behavior, interaction, influence, layout))
+        return ResolvedExplainer(masking, behavior, layout, _changes(behavior, interaction, influence, layout))
     if isinstance(interaction, Whole | Additive):
         return _whole_effect(masking, behavior, interaction, layout, table)
     if isinstance(behavior, Sensitivity) and behavior.total == "jansen" and isinstance(interaction, Full):
-        return Effect(masking, behavior, layout, _jansen(masking, layout))
+        return ResolvedExplainer(masking, behavior, layout, _jansen(masking, layout))
     if by_paths and _has_paths(masking, behavior, interaction, layout):
-        return Effect(masking, behavior, layout, _path_terms(masking, interaction, layout), by_paths=True)
+        return ResolvedExplainer(masking, behavior, layout, _path_terms(masking, interaction, layout), by_paths=True)
     if isinstance(interaction, Partial) and len(layout.players) > MAX_EXACT_PLAYERS:
         return _sampled(masking, behavior, interaction, layout, table, max_evaluations, random_state)
     terms = tuple(interaction.terms(layout.players, members) for members in layout.sets)
     if isinstance(interaction, Partial) and _rows(masking, table, _coalitions(table, terms)) > max_evaluations:
         return _sampled(masking, behavior, interaction, layout, table, max_evaluations, random_state)
-    return Effect(masking, behavior, layout, terms)
+    return ResolvedExplainer(masking, behavior, layout, terms)
 
 
-def _has_paths(masking: Masking, behavior: Behavior, interaction: Interaction, layout: Layout) -> bool:
+def _has_paths(masking: Masking, behavior: Behavior, interaction: Interaction, layout: PlayersAndSets) -> bool:
     """Shapley values of single players against single rows; for a few players their coalitions cost less."""
     most = MAX_EXACT_PLAYERS if isinstance(masking, Baseline) else len(layout.players)
     single = isinstance(interaction, Partial) and layout.order == 1
     return single and _is_averaged(masking, behavior) and MIN_PATH_PLAYERS <= len(layout.players) <= most
 
 
-def _path_terms(masking: Masking, interaction: Interaction, layout: Layout) -> tuple[Terms, ...]:
+def _path_terms(masking: Masking, interaction: Interaction, layout: PlayersAndSets) -> tuple[Terms, ...]:
     """Paths need no coalitions, but for other rows a region's baseline is one fixed row, whose effects are terms."""
     if not isinstance(masking, Baseline):
         return ({},) * len(layout.sets)
@@ -183,15 +183,17 @@ def _rows(masking: Masking, table: Table, coalitions: set[Coalition]) -> int:
 
 
 def _whole_effect(
-    masking: Masking, behavior: Behavior, interaction: Whole | Additive, layout: Layout, table: Table
-) -> Effect:
+    masking: Masking, behavior: Behavior, interaction: Whole | Additive, layout: PlayersAndSets, table: Table
+) -> ResolvedExplainer:
     """The prediction and its additive surrogate: one set, all columns."""
     operator = Additive(max(interaction.order, layout.order)) if isinstance(interaction, Additive) else interaction
-    whole = Layout(layout.players, (layout.players,), (table.names,))
-    return Effect(masking, behavior, whole, (operator.terms(layout.players, layout.players),))
+    whole = PlayersAndSets(layout.players, (layout.players,), (table.names,))
+    return ResolvedExplainer(masking, behavior, whole, (operator.terms(layout.players, layout.players),))
 
 
-def _changes(behavior: Behavior, interaction: Interaction, influence: Influence, layout: Layout) -> tuple[Terms, ...]:
+def _changes(
+    behavior: Behavior, interaction: Interaction, influence: Influence, layout: PlayersAndSets
+) -> tuple[Terms, ...]:
     """Changes across intervals (ALE): each row's own, or their mean in the interval."""
     if behavior.key != "local" or influence.key != "individual" or interaction.key not in ("full", "pure"):
         raise InputError(
@@ -201,10 +203,10 @@ def _changes(behavior: Behavior, interaction: Interaction, influence: Influence,
             hint="Use marginal or conditional masking for other settings.",
         )
     columns = (next(iter(member)) for (member,) in layout.sets)
-    return tuple({Change(column, interaction.key == "pure"): 1.0} for column in columns)
+    return tuple({AleDifference(column, interaction.key == "pure"): 1.0} for column in columns)
 
 
-def _jansen(masking: Masking, layout: Layout) -> tuple[Terms, ...]:
+def _jansen(masking: Masking, layout: PlayersAndSets) -> tuple[Terms, ...]:
     if layout.order > 1 or isinstance(masking, Baseline):
         raise InputError(
             "Sensitivity(total='jansen') is defined for full effects of columns and groups under marginal or "
@@ -213,18 +215,18 @@ def _jansen(masking: Masking, layout: Layout) -> tuple[Terms, ...]:
             argument="total",
             hint="Use total='difference' for interactions and for baseline masking.",
         )
-    return tuple({Total(member): 1.0} for (member,) in layout.sets)
+    return tuple({JansenTotal(member): 1.0} for (member,) in layout.sets)
 
 
 def _sampled(
     masking: Masking,
     behavior: Behavior,
     interaction: Partial,
-    layout: Layout,
+    layout: PlayersAndSets,
     table: Table,
     max_evaluations: int,
     random_state: int,
-) -> Effect:
+) -> ResolvedExplainer:
     if layout.order > 1 and interaction.index != "shapley-taylor":
         raise _too_expensive(layout, table, 0, max_evaluations, " (only Shapley-Taylor interactions can be sampled)")
     generator = np.random.default_rng(random_state)
@@ -244,7 +246,7 @@ def _sampled(
     if len(draws) < MIN_PAIRS:
         raise _too_expensive(layout, table, len(draws), max_evaluations)
     means = (add_terms((1 / len(draws), draw[i]) for draw in draws) for i in range(len(layout.sets)))
-    return Effect(masking, behavior, layout, tuple(means), tuple(draws))
+    return ResolvedExplainer(masking, behavior, layout, tuple(means), tuple(draws))
 
 
 def _pair(interaction: Partial, order: Players, members: Players) -> Terms:
@@ -252,7 +254,7 @@ def _pair(interaction: Partial, order: Players, members: Players) -> Terms:
     return add_terms([(0.5, forward), (0.5, backward)])
 
 
-def _too_expensive(layout: Layout, table: Table, pairs: int, limit: int, why: str = "") -> ResourceError:
+def _too_expensive(layout: PlayersAndSets, table: Table, pairs: int, limit: int, why: str = "") -> ResourceError:
     hint = "fewer rows (max_samples=), groups of columns (influence='joint'), or Resources(max_evaluations=...)"
     return ResourceError(
         f"partial effects of {len(layout.players)} players on {table.n_rows} rows: max_evaluations={limit:,} pays for "

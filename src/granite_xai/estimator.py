@@ -9,27 +9,27 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from granite_xai.diagnostics import Diagnostics
-from granite_xai.errors import InputError
+from granite_xai.base.diagnostics import Diagnostics
+from granite_xai.base.errors import InputError
+from granite_xai.base.options import choose, unknown, whole_number
+from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.compute import Resources, require_supported, resolve_jobs
 from granite_xai.evaluation import Evaluation
+from granite_xai.evaluations.footprint import require_room
 from granite_xai.explanation import Explanation
-from granite_xai.fitting import Ask, Fitted, run
-from granite_xai.frames import read_table
+from granite_xai.fit import FitInputs, FitResult, run
+from granite_xai.influence import Individual, Influence, Interactions, Joint
 from granite_xai.models import accepts_missing, as_predictor
+from granite_xai.new_rows import evaluate_rows, explain_rows
 from granite_xai.objective import Objective
-from granite_xai.observation import evaluate_rows, explain_rows
-from granite_xai.operators.influence import Individual, Influence, Interactions, Joint
-from granite_xai.options import choose, unknown, whole_number
-from granite_xai.partition.tree import Tree
-from granite_xai.recombined.footprint import require_room
-from granite_xai.resources import Resources, require_supported, resolve_jobs
+from granite_xai.search.tree import Tree
+from granite_xai.tables import read_table
 from granite_xai.targets import read_target, read_weights
-from granite_xai.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from granite_xai.frames import Table
-    from granite_xai.partition.regions import Partition
-    from granite_xai.recombined.evaluations import Evaluations
+    from granite_xai.evaluations.evaluations import Evaluations
+    from granite_xai.regions.partition import Partition
+    from granite_xai.tables import Table
 
 
 class Granite(BaseEstimator):
@@ -199,7 +199,7 @@ class Granite(BaseEstimator):
         self._keep(fitted, record)
         return self
 
-    def _ask(self, X: Any, y: Any, sample_weight: Any, record: Diagnostics) -> Ask:
+    def _ask(self, X: Any, y: Any, sample_weight: Any, record: Diagnostics) -> FitInputs:
         """Check everything that the data alone decide."""
         tree = self._tree()
         partitioner = self._partitioner(tree)
@@ -234,7 +234,7 @@ class Granite(BaseEstimator):
         constant = [column.name for column in table.columns if len(column.levels) + column.missing.any() < 2]
         record.note("constant_columns", constant)
         record.note("candidates", dict.fromkeys(table.names, 0))  # stays so where no split is tried
-        return Ask(
+        return FitInputs(
             table=table,
             predictor=predictor,
             y=None if target is None else target[rows],
@@ -324,7 +324,7 @@ class Granite(BaseEstimator):
             return rows
         return np.sort(np.random.default_rng(seed).choice(rows, size=self.max_samples, replace=False))
 
-    def _keep(self, fitted: Fitted, record: Diagnostics) -> None:
+    def _keep(self, fitted: FitResult, record: Diagnostics) -> None:
         """Set all fitted attributes at once: a fit that fails leaves the previous one as it was."""
         labels = [comparison.question.label for comparison in fitted.comparisons]
         several = len(labels) > 1
@@ -351,7 +351,7 @@ class Granite(BaseEstimator):
 
     def _read(self, X: Any) -> Table:
         check_is_fitted(self)
-        fitted: Fitted = self._fitted
+        fitted: FitResult = self._fitted
         return read_table(X, missing="allow" if fitted.missing else "error", like=fitted.table)
 
     def apply(self, X: Any) -> IntArray:
@@ -372,7 +372,7 @@ class Granite(BaseEstimator):
             Ask the model for effects at new values instead of interpolating between those of the fit.
         """
         table = self._read(X)
-        fitted: Fitted = self._fitted
+        fitted: FitResult = self._fitted
         needs_model = exact or any(len(frozenset().union(*members)) > 1 for members in fitted.surrogate.effects)
         predictor = fitted.predictor if needs_model else None
         return fitted.surrogate.predict(table, self._regions(table), predictor, exact)
@@ -399,7 +399,7 @@ class Granite(BaseEstimator):
         """
         return explain_rows(*self._other_rows(X, y))
 
-    def _other_rows(self, X: Any, y: Any) -> tuple[Fitted, Table, FloatArray | None, IntArray, Resources]:
+    def _other_rows(self, X: Any, y: Any) -> tuple[FitResult, Table, FloatArray | None, IntArray, Resources]:
         table, fitted = self._read(X), self._fitted
         behaviors = (comparison.first.behavior for comparison in fitted.comparisons)
         target = read_target(y, table, fitted.predictor, *behaviors)

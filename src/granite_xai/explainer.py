@@ -8,29 +8,29 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from granite_xai.effects import Effect, resolve
+from granite_xai.base.options import choose
+from granite_xai.base.typing import FloatArray, IntArray, Terms
+from granite_xai.behavior.behavior import BEHAVIORS, Behavior, Risk
+from granite_xai.compute import Resources, one_blas_thread, require_supported
+from granite_xai.effects import ResolvedExplainer, resolve
 from granite_xai.engine.games import RegionalGame
 from granite_xai.engine.masked import masked_model
 from granite_xai.engine.membership import Splits
+from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.explanation import Explanation, Part
-from granite_xai.frames import read_table
+from granite_xai.influence import Individual, Influence, Interactions, Joint
+from granite_xai.interaction import INTERACTIONS, Additive, Full, Interaction, Partial, Pure, Whole, union
+from granite_xai.masking.fitted import fit_reference
+from granite_xai.masking.masking import MASKINGS, Masking
 from granite_xai.models import accepts_missing, as_predictor
-from granite_xai.operators.behavior import BEHAVIORS, Behavior, Risk
-from granite_xai.operators.influence import Individual, Influence, Interactions, Joint
-from granite_xai.operators.interaction import INTERACTIONS, Additive, Full, Interaction, Partial, Pure, Whole, union
-from granite_xai.operators.masking import MASKINGS, Masking
-from granite_xai.options import choose
-from granite_xai.recombined.evaluations import Evaluations
-from granite_xai.recombined.routes import find_route
-from granite_xai.reference import fit_reference
 from granite_xai.requests import coordinates_of, evaluate, request
-from granite_xai.resources import Resources, one_blas_thread, require_supported
+from granite_xai.tables import read_table
 from granite_xai.targets import read_rows, read_target
-from granite_xai.typing import FloatArray, IntArray, Terms
+from granite_xai.trees.routes import find_route
 
 if TYPE_CHECKING:
-    from granite_xai.frames import Table
     from granite_xai.models import Predictor
+    from granite_xai.tables import Table
 
 INFLUENCES: dict[str, Influence] = {"individual": Individual(), "interaction": Interactions()}
 
@@ -100,7 +100,7 @@ class Explainer:
         """The same explanation of other sets."""
         return replace(self, influence=influence)
 
-    def effect(self, table: Table, predictor: Predictor, resources: Resources, random_state: int) -> Effect:
+    def effect(self, table: Table, predictor: Predictor, resources: Resources, random_state: int) -> ResolvedExplainer:
         """This explanation resolved on a table: the terms of each set."""
         behavior = (
             self.behavior.resolved(predictor.is_probability) if isinstance(self.behavior, Risk) else self.behavior
@@ -177,7 +177,7 @@ class Explainer:
         return Explanation(effect.layout.labels, (part,), everyone)
 
 
-def regional_part(region: int, name: str, effect: Effect, evaluations: Evaluations, rows: IntArray) -> Part:
+def regional_part(region: int, name: str, effect: ResolvedExplainer, evaluations: Evaluations, rows: IntArray) -> Part:
     """The values of an effect when all rows of the evaluations are the region."""
     splits = Splits.whole(evaluations.weights)
     game = _game(effect, evaluations, splits)
@@ -195,11 +195,13 @@ def regional_part(region: int, name: str, effect: Effect, evaluations: Evaluatio
     )
 
 
-def _game(effect: Effect, evaluations: Evaluations, splits: Splits) -> RegionalGame:
+def _game(effect: ResolvedExplainer, evaluations: Evaluations, splits: Splits) -> RegionalGame:
     return RegionalGame(effect.behavior, masked_model(effect.masking, evaluations, splits), evaluations, splits)
 
 
-def _effects(game: RegionalGame, effect: Effect, terms: Iterable[Terms], evaluations: Evaluations) -> FloatArray:
+def _effects(
+    game: RegionalGame, effect: ResolvedExplainer, terms: Iterable[Terms], evaluations: Evaluations
+) -> FloatArray:
     """One column (or number) for each set."""
     local = game.behavior.per_row
     columns = []
@@ -213,7 +215,7 @@ def _effects(game: RegionalGame, effect: Effect, terms: Iterable[Terms], evaluat
     return np.stack(columns, axis=-1)
 
 
-def _errors(game: RegionalGame, effect: Effect, evaluations: Evaluations, values: FloatArray) -> FloatArray:
+def _errors(game: RegionalGame, effect: ResolvedExplainer, evaluations: Evaluations, values: FloatArray) -> FloatArray:
     """Standard errors over the draws of sampled effects; attributions carry theirs with the evaluations."""
     if not effect.draws:
         return np.zeros_like(values)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from granite_xai.errors import InputError
-from granite_xai.frames import frame
-from granite_xai.typing import FloatArray, IntArray
+from granite_xai.base.errors import InputError
+from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.tables import frame
 
 if TYPE_CHECKING:
-    from granite_xai.frames import Table
+    from granite_xai.tables import Table
 
 
 @dataclass(frozen=True, slots=True, eq=False)

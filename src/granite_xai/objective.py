@@ -8,14 +8,14 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from granite_xai.disagreement import Comparison, Disagreement
+from granite_xai.base.errors import InputError
+from granite_xai.base.options import choose, real_number, unknown
+from granite_xai.base.typing import FloatArray
+from granite_xai.disagreement import Disagreement, ResolvedQuestion
 from granite_xai.engine.membership import Splits
-from granite_xai.errors import InputError
-from granite_xai.operators.influence import Influence
-from granite_xai.options import choose, real_number, unknown
+from granite_xai.evaluations.evaluations import Evaluations
+from granite_xai.influence import Influence
 from granite_xai.questions import questions
-from granite_xai.recombined.evaluations import Evaluations
-from granite_xai.typing import FloatArray
 
 Questions = str | Disagreement | Sequence["str | Disagreement"] | Mapping["str | Disagreement", float]
 
@@ -88,7 +88,7 @@ class Measure(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Shares:
+class ScaledObjective:
     """An objective on one table: every region's share of the disagreement on all rows.
 
         share(region) = sum over q of w_q * (mass of the region) * R_q(region) / R_q(all rows)
@@ -132,13 +132,13 @@ class Shares:
 
 
 def shares(
-    comparisons: Sequence[Comparison],
+    comparisons: Sequence[ResolvedQuestion],
     weights: Sequence[float],
     roots: FloatArray,
     floors: FloatArray,
     objective: Objective,
     evaluations: Evaluations,
-) -> Shares:
+) -> ScaledObjective:
     """Scale each question by its disagreement on all rows (or the variance), leaving out those at the floor."""
     audible = (roots > floors) & (roots >= np.finfo(np.float64).tiny)  # one over less than that is infinite
     chosen = np.where(audible, np.asarray(weights, dtype=np.float64), 0.0)
@@ -147,4 +147,4 @@ def shares(
     variance = float(splits.variances(evaluations.predictions[None])[0, 0])
     scale = roots if objective.normalize == "root" else np.full_like(roots, variance)
     factors = np.divide(chosen, scale, out=np.zeros_like(chosen), where=audible & (scale > 0))
-    return Shares(tuple(comparisons), factors, floors, float(splits.mass[0, 0]), objective.weighting == "mass")
+    return ScaledObjective(tuple(comparisons), factors, floors, float(splits.mass[0, 0]), objective.weighting == "mass")

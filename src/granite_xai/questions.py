@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from granite_xai.base.errors import InputError
+from granite_xai.base.options import choose
+from granite_xai.base.typing import Elementwise, PairLoss
+from granite_xai.behavior.behavior import Behavior, Risk, Sensitivity
 from granite_xai.catalog import explanations
 from granite_xai.disagreement import Disagreement
-from granite_xai.errors import InputError
-from granite_xai.operators.behavior import Behavior, Risk, Sensitivity
-from granite_xai.operators.masking import Conditional
-from granite_xai.options import choose
-from granite_xai.typing import Elementwise, PairLoss
+from granite_xai.masking.masking import Conditional
 
 # name: first, second
 _QUESTIONS: dict[str, tuple[str, str]] = {

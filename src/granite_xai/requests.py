@@ -10,26 +10,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from granite_xai.effects import Effect
-from granite_xai.errors import InputError, ModelError
-from granite_xai.kernels import available
-from granite_xai.operators.interaction import union
-from granite_xai.operators.masking import Baseline, Conditional, Masking
-from granite_xai.recombined.agnostic import Extent, evaluate_plan
-from granite_xai.recombined.evaluations import Bins, Coordinates, Evaluations, Matrix, Snapped
-from granite_xai.recombined.footprint import footprint
-from granite_xai.recombined.plan import Plan, plan
-from granite_xai.recombined.routes import Route, find_route
-from granite_xai.recombined.shapley import Attributions, Spread
-from granite_xai.recombined.values import Distinct, Grid, ends
-from granite_xai.reference import Reading, Reference, Steps
-from granite_xai.resources import Budget, Resources, Workspace, require_budget, require_evaluations
-from granite_xai.typing import Attribution, Coalition, FloatArray, IntArray, Terms
+from granite_xai.base.errors import InputError, ModelError
+from granite_xai.base.typing import Coalition, FloatArray, IntArray, PairwiseShapley, Terms
+from granite_xai.compute import Budget, Resources, Workspace, require_budget, require_evaluations
+from granite_xai.compute.compiling import available
+from granite_xai.effects import ResolvedExplainer
+from granite_xai.evaluations.agnostic import EvaluationRange, evaluate_plan
+from granite_xai.evaluations.evaluations import Bins, Coordinates, Evaluations, GridColumn, Matrix
+from granite_xai.evaluations.footprint import footprint
+from granite_xai.evaluations.plan import Plan, plan
+from granite_xai.evaluations.shapley import Attributions, SamplingErrors
+from granite_xai.evaluations.values import Distinct, Grid, ends
+from granite_xai.interaction import union
+from granite_xai.masking.fitted import AleIntervals, FittedMaskings, Reading
+from granite_xai.masking.masking import Baseline, Conditional, Masking
+from granite_xai.trees.routes import Route, find_route
 
 if TYPE_CHECKING:
-    from granite_xai.diagnostics import Diagnostics
-    from granite_xai.frames import Table
+    from granite_xai.base.diagnostics import Diagnostics
     from granite_xai.models import Predictor
+    from granite_xai.tables import Table
 
 
 CHECKED = 200
@@ -37,7 +37,7 @@ CHECKED = 200
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Request:
+class EvaluationPlan:
     """What a list of effects asks of the model on one table.
 
     Parameters
@@ -47,7 +47,7 @@ class Request:
     fixed : readings under a fixed baseline
     """
 
-    effects: Sequence[Effect]
+    effects: Sequence[ResolvedExplainer]
     kept: Plan
     streamed: Plan
     fixed: set[Reading]
@@ -108,17 +108,17 @@ class Request:
         return any(isinstance(effect.masking, Baseline) and not _is_fixed(effect.masking) for effect in self.effects)
 
     @property
-    def attributions(self) -> dict[Attribution, Terms]:
+    def attributions(self) -> dict[PairwiseShapley, Terms]:
         """The attributions wanted, and the coalitions each sums up (none for those read from paths)."""
         return {term: terms for effect in self.effects for term, terms in effect.attributions.items()}
 
     @property
-    def by_paths(self) -> list[Attribution]:
+    def by_paths(self) -> list[PairwiseShapley]:
         """The attributions that the paths of a tree ensemble give."""
         return [term for term in self.attributions if term.kind == "paths"]
 
     @property
-    def draws(self) -> dict[Attribution, list[Terms]]:
+    def draws(self) -> dict[PairwiseShapley, list[Terms]]:
         """For sampled attributions, the coalitions of each draw."""
         return {
             term: [draw[i] for draw in effect.draws]
@@ -130,10 +130,10 @@ class Request:
 
 def request(
     table: Table,
-    effects: Sequence[Effect],
+    effects: Sequence[ResolvedExplainer],
     also: AbstractSet[Coalition] = frozenset(),
     max_grid: int | None = None,
-) -> Request:
+) -> EvaluationPlan:
     """Collect the readings of all effects (and further coalitions under marginal masking) into one plan.
 
     With ``max_grid``, columns with more values than that are evaluated on a grid of so many (C22).
@@ -152,10 +152,10 @@ def request(
     kept = plan(table, {visible for _, visible in readings - fixed} | also, grid, apart)
     pairwise = {c for effect in effects for terms in effect.attributions.values() for c in terms}
     streamed = plan(table, {c for c in pairwise if isinstance(c, frozenset) and c not in kept.places})
-    return Request(effects, kept, streamed, fixed, readings)
+    return EvaluationPlan(effects, kept, streamed, fixed, readings)
 
 
-def _require_own_values(effect: Effect, table: Table, grid: Grid) -> None:
+def _require_own_values(effect: ResolvedExplainer, table: Table, grid: Grid) -> None:
     """Refuse a grid where the effect of a set reads more than the set and its complement (C22)."""
     everything = frozenset(range(table.n_columns))
     for members, terms in zip(effect.layout.sets, effect.terms, strict=True):
@@ -181,8 +181,8 @@ def _is_fixed(masking: Masking) -> bool:
 def evaluate(
     predictor: Predictor,
     table: Table,
-    asked: Request,
-    reference: Reference,
+    asked: EvaluationPlan,
+    reference: FittedMaskings,
     *,
     weights: FloatArray,
     y: FloatArray | None,
@@ -191,7 +191,7 @@ def evaluate(
     n_jobs: int | None = None,
     diagnostics: Diagnostics | None = None,
     coordinates: Coordinates | None = None,
-) -> tuple[Evaluations, Extent]:
+) -> tuple[Evaluations, EvaluationRange]:
     """Evaluate every planned row once, after checking that the plan fits the limits."""
     route = find_route(predictor, table, diagnostics).for_plans(asked.kept, asked.streamed)
     count = len(asked.kept.stores) + len(asked.streamed.stores)
@@ -201,14 +201,14 @@ def evaluate(
     require_evaluations(resources, rows, None if seconds_per_row is None else rows * seconds_per_row)
     space = asked.budget(table, resources).workspace()
     everything = frozenset(range(table.n_columns))
-    extent = Extent()
+    extent = EvaluationRange()
     predictions = extent.see(route.predictions(route.fast(count), space))
     pivot = float(np.average(predictions, weights=weights))
     predictions = predictions - pivot
     summed = {term: terms for term, terms in asked.attributions.items() if term.kind != "paths"}
     attributions = Attributions(summed, predictions, everything, space)
-    spread = Spread(predictions, weights, everything)
-    sums: list[Attributions | Spread] = [attributions, *([spread] if asked.draws else [])]
+    spread = SamplingErrors(predictions, weights, everything)
+    sums: list[Attributions | SamplingErrors] = [attributions, *([spread] if asked.draws else [])]
     matrices: dict[Coalition, Matrix] = {}
     source = partial(route.matrix, fast=route.fast(count), space=space, n_jobs=n_jobs)
     for planned, keep in ((asked.kept, True), (asked.streamed, False)):
@@ -259,10 +259,10 @@ def _snapped(
     distinct: Distinct,
     bins: Mapping[Reading, IntArray],
     fixed: Mapping[Reading, FloatArray],
-) -> Snapped:
+) -> GridColumn:
     """A column on its grid: every row is given what the row that carries its grid value has."""
     carrier = distinct.representatives[distinct.codes]
-    return Snapped(
+    return GridColumn(
         matrix.values[matrix.codes, np.arange(len(carrier))],
         at_ends,
         {key: Bins.of(own[carrier]) for key, own in bins.items() if key[1] == columns},
@@ -271,10 +271,10 @@ def _snapped(
 
 
 def _by_paths(
-    route: Route, wanted: Sequence[Attribution], space: Workspace, n_jobs: int | None
-) -> dict[Attribution, FloatArray]:
+    route: Route, wanted: Sequence[PairwiseShapley], space: Workspace, n_jobs: int | None
+) -> dict[PairwiseShapley, FloatArray]:
     """Attributions from the paths of the trees, all sets of the same players in one walk."""
-    found: dict[Attribution, FloatArray] = {}
+    found: dict[PairwiseShapley, FloatArray] = {}
     for players in dict.fromkeys(term.players for term in wanted):
         terms = [term for term in wanted if term.players == players]
         if route.trees is None:
@@ -290,7 +290,7 @@ def _by_paths(
     return found
 
 
-def _against(predictor: Predictor, table: Table, reference: Reference, reading: Reading) -> FloatArray:
+def _against(predictor: Predictor, table: Table, reference: FittedMaskings, reading: Reading) -> FloatArray:
     """``F(x_T, b)`` of every row, for the fixed baseline b, evaluated once for each distinct value of T."""
     masking, visible = reading
     baseline = reference.baselines[masking]  # type: ignore[index]
@@ -301,7 +301,7 @@ def _against(predictor: Predictor, table: Table, reference: Reference, reading: 
 
 
 def _changes(
-    predictor: Predictor, table: Table, steps: Steps | None, position: int, extent: Extent
+    predictor: Predictor, table: Table, steps: AleIntervals | None, position: int, extent: EvaluationRange
 ) -> tuple[FloatArray, IntArray]:
     """``F(upper, x_{-i}) - F(lower, x_{-i})`` in each row's interval, and the interval; 0 where there is none."""
     intervals = np.zeros(table.n_rows, dtype=np.intp)

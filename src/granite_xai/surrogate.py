@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from granite_xai.bins import sortable
+from granite_xai.base.typing import Coalition, FloatArray, IntArray
+from granite_xai.behavior.behavior import Local
 from granite_xai.engine.games import RegionalGame
 from granite_xai.engine.masked import masked_model
 from granite_xai.engine.membership import Splits
-from granite_xai.frames import require_rows
-from granite_xai.operators.behavior import Local
-from granite_xai.operators.interaction import Additive, Players, subsets, union
-from granite_xai.operators.masking import Marginal
-from granite_xai.recombined.evaluations import Evaluations
-from granite_xai.typing import Coalition, FloatArray, IntArray
+from granite_xai.evaluations.evaluations import Evaluations
+from granite_xai.interaction import Additive, Players, subsets, union
+from granite_xai.masking.bins import sortable
+from granite_xai.masking.masking import Marginal
+from granite_xai.tables import require_rows
 
 if TYPE_CHECKING:
-    from granite_xai.frames import Column, Table
     from granite_xai.models import Predictor
+    from granite_xai.tables import Column, Table
 
 
 @dataclass(frozen=True, slots=True, eq=False)

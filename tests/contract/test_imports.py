@@ -64,7 +64,9 @@ def test_type_checkers_see_the_same_names():
     tree = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
     block = next(node for node in tree.body if isinstance(node, ast.If))
     seen = {
-        name.asname: (statement.module.removeprefix("granite_xai").lstrip(".") or name.name)
+        name.asname: ".".join(
+            [statement.module, *([name.name] if name.name in granite_xai._NAMESPACES else [])]
+        ).removeprefix("granite_xai.")
         for statement in block.body
         for name in statement.names
     }

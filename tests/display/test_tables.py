@@ -54,7 +54,7 @@ def drawn(displays):
 
 
 @pytest.mark.parametrize("question", list(gx.questions()))
-@pytest.mark.filterwarnings("ignore::granite_xai.errors.BinWarning")
+@pytest.mark.filterwarnings("ignore::granite_xai.base.errors.BinWarning")
 def test_every_question_can_be_shown(bike, question):
     X, y = bike.rows[:60], bike.y[:60]
     g = gx.Granite(bike.model, question, max_depth=1, min_samples_leaf=15).fit(X, y)

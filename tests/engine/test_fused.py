@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given, strategies as st
 
 import granite_xai as gx
+from granite_xai.compute import Resources
+from granite_xai.compute.compiling import available
 from granite_xai.engine import sides
 from granite_xai.engine.fused import applies, side_losses
 from granite_xai.engine.membership import Cut, Splits
-from granite_xai.frames import read_table
-from granite_xai.kernels import available
+from granite_xai.masking.fitted import fit_reference
 from granite_xai.models import as_predictor
-from granite_xai.reference import fit_reference
 from granite_xai.requests import evaluate, request
-from granite_xai.resources import Resources
+from granite_xai.tables import read_table
 from strategies import cases, examples
 
 pytestmark = pytest.mark.skipif(not available(), reason="could not import 'numba'")

@@ -10,22 +10,22 @@ from hypothesis import given, strategies as st
 
 import granite_xai as gx
 import oracle as o
+from granite_xai.base.typing import JansenTotal
+from granite_xai.behavior.behavior import Local, Risk, Sensitivity
+from granite_xai.compute import Resources
 from granite_xai.effects import resolve
 from granite_xai.engine import sides as passes
 from granite_xai.engine.centres import central_rows
 from granite_xai.engine.games import RegionalGame
 from granite_xai.engine.masked import masked_model
 from granite_xai.engine.membership import Cut, Splits
-from granite_xai.frames import read_table
+from granite_xai.evaluations.evaluations import Coordinates
+from granite_xai.influence import Individual
+from granite_xai.interaction import Partial
+from granite_xai.masking.fitted import fit_reference
 from granite_xai.models import as_predictor
-from granite_xai.operators.behavior import Local, Risk, Sensitivity
-from granite_xai.operators.influence import Individual
-from granite_xai.operators.interaction import Partial
-from granite_xai.recombined.evaluations import Coordinates
-from granite_xai.reference import fit_reference
 from granite_xai.requests import evaluate, request
-from granite_xai.resources import Resources
-from granite_xai.typing import Total
+from granite_xai.tables import read_table
 from strategies import Case, cases, examples, maskings, quiet
 
 
@@ -101,7 +101,7 @@ def test_the_value_of_every_side_is_that_of_the_region_alone(batch, behavior):
     for T in o.subsets(range(case.d)):
         if behavior == "jansen" and not T:
             continue
-        found = np.broadcast_to(game(Total(T) if behavior == "jansen" else T), (len(inside), 2))
+        found = np.broadcast_to(game(JansenTotal(T) if behavior == "jansen" else T), (len(inside), 2))
         for k, split in enumerate(inside):
             for side, rows in enumerate(sides_of(split, problem.rows)):
                 if rows:

@@ -14,11 +14,11 @@ from hypothesis import assume, given, strategies as st
 import granite_xai as gx
 from granite_xai.engine.membership import Splits
 from granite_xai.engine.portable import Arithmetic, Gaps, Scorer, with_numpy, with_torch
-from granite_xai.operators.interaction import union
-from granite_xai.operators.masking import Baseline, Conditional
-from granite_xai.partition.nodes import Leaf
-from granite_xai.partition.problem import Found, Problem
-from granite_xai.partition.regions import Partition
+from granite_xai.interaction import union
+from granite_xai.masking.masking import Baseline, Conditional
+from granite_xai.regions.nodes import Leaf
+from granite_xai.regions.partition import Partition
+from granite_xai.search.problem import PartitionResult, Problem
 from strategies import Case, cases, examples, questions, quiet
 
 MEMORY = 2**26
@@ -46,9 +46,9 @@ class Listener:
     always = True
     heard: list[Problem] = field(default_factory=list)
 
-    def partition(self, problem: Problem) -> Found:
+    def partition(self, problem: Problem) -> PartitionResult:
         self.heard.append(problem)
-        return Found(Partition(Leaf(problem.table.n_rows, 1.0, 1.0, "maximum depth"), problem.table.names))
+        return PartitionResult(Partition(Leaf(problem.table.n_rows, 1.0, 1.0, "maximum depth"), problem.table.names))
 
 
 def problem_of(model: Any, question: Any, X: Any, y: Any = None, weights: Any = None, **options: Any) -> Problem:

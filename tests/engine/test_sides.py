@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import granite_xai as gx
+from granite_xai.compute.compiling import available
 from granite_xai.engine import masked, sides
-from granite_xai.kernels import available
 from strategies import quiet
 
 pytestmark = pytest.mark.skipif(not available(), reason="could not import 'numba'")

@@ -12,8 +12,8 @@ from hypothesis import given, settings, strategies as st
 import granite_xai as gx
 from granite_xai.accumulated import ale, resembling_levels
 from granite_xai.curves import Ice, dependence, ice, make_grid
-from granite_xai.frames import read_table
 from granite_xai.models import as_predictor
+from granite_xai.tables import read_table
 
 rows = st.lists(
     st.tuples(st.integers(-3, 3), st.sampled_from([0.0, 0.5, 2.0]), st.floats(-2, 2, width=16)), min_size=2, max_size=12

@@ -136,8 +136,8 @@ def scatter_in(effects, bins, rows):
 @given(st.integers(0, 10**6))
 def test_gadget_ale_sums_squared_distances_of_local_changes(seed):
     from granite_xai.accumulated import local_effects
-    from granite_xai.frames import read_table
     from granite_xai.models import as_predictor
+    from granite_xai.tables import read_table
 
     model, X = model_of(seed), table_of(seed, 60)
     g = gx.frameworks.gadget(model, effect="ale", exact=True, max_depth=2).fit(X)
@@ -154,7 +154,7 @@ def test_gadget_ale_sums_squared_distances_of_local_changes(seed):
 @pytest.mark.parametrize("recalculate", [False, True])
 def test_gadget_shap_sums_squared_distances_to_the_dependence(recalculate):
     from granite_xai.curves import dependence_bins
-    from granite_xai.frames import read_table
+    from granite_xai.tables import read_table
 
     model, X = model_of(5), table_of(5, 60)
     g = gx.frameworks.gadget(model, effect="shap", exact=True, recalculate=recalculate, max_depth=2).fit(X)

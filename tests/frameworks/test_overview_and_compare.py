@@ -83,7 +83,7 @@ def test_the_figures_are_those_of_the_estimator(rows, compared):
 
 def test_own_configurations_can_be_compared(rows):
     X, Z = rows
-    own = {"mine": gx.Granite(switch, partitioner=gx.partitioners.Given(["b ≤ 0", "b > 0"]))}
+    own = {"mine": gx.Granite(switch, partitioner=gx.partitioners.GivenRules(["b ≤ 0", "b > 0"]))}
     found = gx.frameworks.compare(switch, X, test=Z, frameworks=own)
     assert found["rules"].tolist() == ["b ≤ 0 | b > 0"]
     assert found["stability"].tolist() == [1.0]

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import granite_xai as gx
-from granite_xai.partitioners import Clusters, Cohorts, Given, Ice, Original, Subgroups, Tree, Without
+from granite_xai.search.partitioners import AllExcept, Clusters, Cohorts, GivenRules, Ice, RepidTree, Subgroups, Tree
 
 
 def model(X):
@@ -22,12 +22,12 @@ def X():
 
 PARTITIONERS = [
     Tree(min_improvement=0.05),
-    Given(["x1 ≤ 0", "x1 > 0"]),
+    GivenRules(["x1 ≤ 0", "x1 > 0"]),
     Clusters("shap", n_clusters=3),
     Clusters(Ice("x0"), "k-means", 2),
     Cohorts(restarts=2, rounds=2),
     Subgroups("x0"),
-    Original(["x0"]),
+    RepidTree(["x0"]),
 ]
 
 
@@ -39,7 +39,7 @@ def test_any_partitioner_serves_any_question(X, partitioner, question):
     assert g.remaining_ == pytest.approx(sum(region.disagreement for region in g.partition_))
     assert sum(region.n_samples for region in g.partition_) == len(X)
     assert np.bincount(g.apply(X)).tolist() == [region.n_samples for region in g.partition_]
-    again = gx.Granite(model, question, partitioner=Given(g.partition_.rules)).fit(X, model(X))
+    again = gx.Granite(model, question, partitioner=GivenRules(g.partition_.rules)).fit(X, model(X))
     assert again.remaining_ == pytest.approx(g.remaining_)
     assert again.fidelity_ == pytest.approx(g.fidelity_)
     assert again.apply(X).tolist() == g.apply(X).tolist()
@@ -48,7 +48,7 @@ def test_any_partitioner_serves_any_question(X, partitioner, question):
 def test_given_trees_are_measured_anew(X):
     """A tree fitted on some rows, used on others: their counts and disagreement."""
     first = gx.Granite(model, "ice-pdp").fit(X[:80])
-    second = gx.Granite(model, "ice-pdp", partitioner=Given(first.partition_)).fit(X)
+    second = gx.Granite(model, "ice-pdp", partitioner=GivenRules(first.partition_)).fit(X)
     assert second.partition_.root.n_samples == len(X)
     assert [str(rule) for rule in second.partition_.rules] == [str(rule) for rule in first.partition_.rules]
     assert second.evaluate(X).remaining == pytest.approx(second.remaining_)
@@ -56,9 +56,9 @@ def test_given_trees_are_measured_anew(X):
 
 def test_given_rules_must_hold_rows_and_cover_them(X):
     with pytest.raises(gx.InputError, match="no fitting row satisfies 'x1 > 99'"):
-        gx.Granite(model, partitioner=Given(["x1 ≤ 99", "x1 > 99"])).fit(X)
+        gx.Granite(model, partitioner=GivenRules(["x1 ≤ 99", "x1 > 99"])).fit(X)
     with pytest.raises(gx.InputError, match="no rule of the partition"):
-        gx.Granite(model, partitioner=Given(["x1 ≤ 0"])).fit(X)
+        gx.Granite(model, partitioner=GivenRules(["x1 ≤ 0"])).fit(X)
 
 
 def test_the_options_of_the_estimator_word_the_clusters(X):
@@ -108,10 +108,10 @@ def test_subgroups_of_a_nominal_column_follow_its_levels():
 
 
 def test_columns_left_out_are_not_split(X):
-    g = gx.Granite(model, split_features=Without("x1"), alpha=0.0).fit(X)
+    g = gx.Granite(model, split_features=AllExcept("x1"), alpha=0.0).fit(X)
     assert "x1" not in " ".join(map(str, g.partition_.rules))
     with pytest.raises(gx.InputError, match="split_features='x7'"):
-        gx.Granite(model, split_features=Without("x7")).fit(X)
+        gx.Granite(model, split_features=AllExcept("x7")).fit(X)
 
 
 def test_improvement_stops_the_tree_at_the_root_and_below(X):
@@ -140,8 +140,8 @@ def test_clusters_are_the_same_for_the_same_seed(X):
         (lambda: Cohorts(beta=-1), "beta=-1"),
         (lambda: Cohorts(rounds=0), "rounds=0"),
         (lambda: Subgroups("a", by="mode"), "by='mode'"),
-        (lambda: Original(effect="shp"), "effect='shp'"),
-        (lambda: Original(points=1), "points=1"),
+        (lambda: RepidTree(effect="shp"), "effect='shp'"),
+        (lambda: RepidTree(points=1), "points=1"),
         (lambda: Tree(cuts="random"), "cuts='random'"),
         (lambda: Tree(min_improvement=-0.1), "min_improvement=-0.1"),
         (lambda: gx.frameworks.gadget(model, effect="pdp"), "effect='pdp'"),
@@ -154,7 +154,7 @@ def test_wrong_options_are_named(make, words):
 
 
 @pytest.mark.parametrize(
-    "make", [lambda f: Clusters(Ice(f)), Subgroups, lambda f: Original([f]), lambda f: Original([f], "ale")]
+    "make", [lambda f: Clusters(Ice(f)), Subgroups, lambda f: RepidTree([f]), lambda f: RepidTree([f], "ale")]
 )
 def test_unknown_columns_are_named_before_the_model_is_asked(X, make):
     calls = []

@@ -13,7 +13,7 @@ import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from granite_xai import Granite
-from granite_xai.errors import InputError, ModelError
+from granite_xai.base.errors import InputError, ModelError
 from granite_xai.models import as_predictor
 from models.zoo import numbers, session_of, three, torch_or_skip, two, yes_no
 

@@ -8,9 +8,9 @@ import pytest
 
 import oracle
 from granite_xai import Granite
-from granite_xai.errors import GraniteError
-from granite_xai.frames import read_table
+from granite_xai.base.errors import GraniteError
 from granite_xai.models import accepts_missing, as_predictor
+from granite_xai.tables import read_table
 from models.zoo import ASKED, KINDS, VARIANTS, Refused
 
 MATRIX = [

@@ -16,11 +16,11 @@ import pandas as pd
 import pytest
 
 import granite_xai as gx
-from granite_xai.operators.masking import Conditional
+from granite_xai.masking.masking import Conditional
 from paper.games import Array, close, effects
 
 # Small regions have thin bins, which the package says (C10); here they are exact.
-pytestmark = pytest.mark.filterwarnings("ignore::granite_xai.errors.BinWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::granite_xai.base.errors.BinWarning")
 
 EXACT = Conditional("exact")
 NAMES = ["x1", "x2", "x3", "x4"]

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import granite_xai as gx
-from granite_xai.operators.masking import Conditional
+from granite_xai.masking.masking import Conditional
 from paper.games import Array
 
-pytestmark = pytest.mark.filterwarnings("ignore::granite_xai.errors.BinWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::granite_xai.base.errors.BinWarning")
 
 EXAMPLES = max(4, settings().max_examples // 8)
 QUESTIONS = ("ice-pdp", "shap-pdp", "coe", "mplot-pdp", "cice-mplot", "sobol", "variance", "pfi-risk", "cfi-pfi")

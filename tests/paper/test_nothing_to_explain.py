@@ -11,7 +11,7 @@ import granite_xai as gx
 from paper.games import Array
 
 # Thin bins are reported (C10) and do not matter here; a model in float32 moves by more than rounding (M09).
-pytestmark = pytest.mark.filterwarnings("ignore::granite_xai.errors.BinWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::granite_xai.base.errors.BinWarning")
 
 ADDITIVE = [name for name in ("ice-pdp", "shap-pdp", "ice-shap", "coe", "ale", "sobol") if name in gx.questions()]
 MARGINAL_ONLY = ("ice-pdp", "shap-pdp", "ice-shap", "coe", "sobol", "variance", "pfi-risk", "sage-risk")

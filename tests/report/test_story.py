@@ -45,7 +45,7 @@ def test_the_map_needs_no_further_model_rows(X):
     assert told["model_rows"] == told["fit_rows"] == gx.Granite(model).fit(three).diagnostics_["model"]["rows"]
 
 
-@pytest.mark.filterwarnings("ignore::granite_xai.errors.BinWarning")
+@pytest.mark.filterwarnings("ignore::granite_xai.base.errors.BinWarning")
 def test_every_column_of_the_map_is_what_a_fit_of_that_question_measures(report, X):
     y = interacting(X)
     for line in report.story["map"]["questions"]:
@@ -145,7 +145,7 @@ def test_frame_has_one_line_for_each_scope_and_set(report):
     assert frame["disagreement"][:4].sum() == pytest.approx(report.granite.disagreement_, rel=1e-4)
 
 
-@pytest.mark.filterwarnings("ignore::granite_xai.errors.BinWarning")
+@pytest.mark.filterwarnings("ignore::granite_xai.base.errors.BinWarning")
 @pytest.mark.parametrize(
     "question", ["mplot-pdp", "shap-pdp", "pfi-risk", "sobol", "coe", "ale", ["ice-pdp", "variance"]]
 )

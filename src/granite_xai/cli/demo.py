@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 import granite_xai as gx
+from granite_xai.base.files import require_writable
 from granite_xai.cli.speaking import remark, say, say_json
-from granite_xai.files import require_writable
 
 
 def demo(options: argparse.Namespace) -> None:

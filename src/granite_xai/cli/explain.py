@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import granite_xai as gx
+from granite_xai.base.files import require_writable
 from granite_xai.cli.modelfiles import load
 from granite_xai.cli.speaking import remark, remarks_instead_of_warnings, say, say_json
 from granite_xai.cli.tables import features_and_target, read
 from granite_xai.cli.training import train, with_categories
-from granite_xai.files import require_writable
 
 _BEYOND = "Beyond the limits: use fewer rows (--max-samples) or a grid (--max-grid 64)."
 

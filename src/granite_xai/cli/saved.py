@@ -8,10 +8,10 @@ import io
 from typing import Any
 
 import granite_xai as gx
+from granite_xai.base.files import require_writable
 from granite_xai.cli.modelfiles import load
 from granite_xai.cli.speaking import escaped, remark, remarks_instead_of_warnings, say, say_json
 from granite_xai.cli.tables import features_and_target, read
-from granite_xai.files import require_writable
 
 
 def _loaded(path: str, model: Any = None) -> Any:

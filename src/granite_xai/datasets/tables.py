@@ -12,7 +12,7 @@ from http.client import HTTPException
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from granite_xai.errors import InputError
+from granite_xai.base.errors import InputError
 
 if TYPE_CHECKING:
     import pandas as pd

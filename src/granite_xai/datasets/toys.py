@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from granite_xai.options import whole_number
+from granite_xai.base.options import whole_number
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from granite_xai.typing import FloatArray, IntArray
+    from granite_xai.base.typing import FloatArray, IntArray
 
 Seed = int | np.random.Generator | None
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from granite_xai.base.typing import FloatArray
 from granite_xai.display.figures import tidy
 from granite_xai.display.style import BLACK, GREY, PALE, SIDES, SMALL, region_style
 from granite_xai.display.words import familiar, safe, told_apart, wrapped
-from granite_xai.typing import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

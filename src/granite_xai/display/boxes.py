@@ -12,7 +12,7 @@ from granite_xai.display.words import percent, rows_of, safe, wrapped
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from granite_xai.partition.rules import Rule
+    from granite_xai.regions.rule import Rule
 
 WIDTH, HEIGHT = 1.75, 1.6
 """Inches that one leaf takes, and one level of the tree."""

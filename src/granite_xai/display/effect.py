@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from granite_xai.base.options import whole_number
 from granite_xai.display.figures import Sheet, grid_of, sheet
 from granite_xai.display.panel import draw_panel, handles
 from granite_xai.display.panels import MOST_CURVES, Panel, cells_of, panels_of, sides_shown, strip_of, strongest
@@ -15,14 +16,13 @@ from granite_xai.display.places import Places
 from granite_xai.display.rows import Reader, chosen_comparison, fitted_of, see
 from granite_xai.display.words import familiar, shown, told_apart
 from granite_xai.explainer import Explainer
-from granite_xai.frames import frame
-from granite_xai.operators.influence import Individual
-from granite_xai.options import whole_number
+from granite_xai.influence import Individual
+from granite_xai.tables import frame
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from granite_xai.frames import Table
+    from granite_xai.tables import Table
 
 
 @dataclass(eq=False)

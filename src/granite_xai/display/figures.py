@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from granite_xai.base.errors import InputError
 from granite_xai.display.style import LARGE, SMALL
-from granite_xai.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from granite_xai.base.typing import FloatArray
 from granite_xai.display.style import BLACK, BLUE, ORANGE, SMALL
 from granite_xai.display.words import told_apart, wrapped
-from granite_xai.typing import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

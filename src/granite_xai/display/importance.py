@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from granite_xai.base.errors import InputError
+from granite_xai.base.options import choose, whole_number
+from granite_xai.base.typing import FloatArray
 from granite_xai.catalog import explanations as named_explanations
 from granite_xai.display.bars import draw_layers, draw_pairs, layer_handles, pair_handles, set_labels
 from granite_xai.display.figures import Sheet, grid_of, sheet
 from granite_xai.display.panel import panel_title
 from granite_xai.display.rows import Area, Reader, Reading, chosen_comparison, chosen_explainers, fitted_of, see
 from granite_xai.display.words import familiar
-from granite_xai.errors import InputError
 from granite_xai.explainer import Explainer
 from granite_xai.explanation import Part
-from granite_xai.frames import frame
-from granite_xai.operators.influence import Individual
-from granite_xai.options import choose, whole_number
-from granite_xai.typing import FloatArray
+from granite_xai.influence import Individual
+from granite_xai.tables import frame
 
 if TYPE_CHECKING:
-    from granite_xai.frames import Table
+    from granite_xai.tables import Table
 
 KINDS = {"paired": "paired", "layered": "layered"}
 MEASURES = {

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.curves import dependence_bins, ice_curves
 from granite_xai.display.places import MISSING, Places, grid_in
 from granite_xai.display.rows import Reading, Seen
 from granite_xai.explanation import Part
-from granite_xai.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from granite_xai.frames import Column, Table
-    from granite_xai.reference import Steps
+    from granite_xai.masking.fitted import AleIntervals
+    from granite_xai.tables import Column, Table
 
 Shape = Literal["curve", "line", "points", "bars"]
 
@@ -126,7 +126,7 @@ def partial_points(strip: Strip, part: Part, place: int) -> list[Line]:
     ]
 
 
-def accumulated_lines(strip: Strip, part: Part, place: int, steps: Steps | None, averaged: bool) -> list[Line]:
+def accumulated_lines(strip: Strip, part: Part, place: int, steps: AleIntervals | None, averaged: bool) -> list[Line]:
     """ALE: the running sum of mean changes; a single row's change starts where the sum is."""
     if steps is None:
         return []

@@ -9,6 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from granite_xai.base.errors import InputError
+from granite_xai.base.options import choose, whole_number
+from granite_xai.base.typing import FloatArray
+from granite_xai.behavior.behavior import Local
 from granite_xai.display.figures import Sheet, grid_of, sheet
 from granite_xai.display.graphs import HEAT_LABEL, draw_heatmap, draw_network, network_handles
 from granite_xai.display.pairs import Influences, game_of, influences, strongest
@@ -18,16 +22,12 @@ from granite_xai.display.rows import chosen_comparison, fitted_of, see
 from granite_xai.display.style import SMALL
 from granite_xai.display.surfaces import Surface, draw_surface, surface
 from granite_xai.display.words import shown
-from granite_xai.errors import InputError
 from granite_xai.explainer import Explainer
-from granite_xai.frames import frame
-from granite_xai.operators.behavior import Local
-from granite_xai.operators.interaction import INTERACTIONS
-from granite_xai.options import choose, whole_number
-from granite_xai.typing import FloatArray
+from granite_xai.interaction import INTERACTIONS
+from granite_xai.tables import frame
 
 if TYPE_CHECKING:
-    from granite_xai.frames import Table
+    from granite_xai.tables import Table
 
 KINDS = {"network": "network", "heatmap": "heatmap"}
 MEASURES = {"local": "mean size of the effect", "sensitivity": "variance of the prediction", "risk": "loss saved"}

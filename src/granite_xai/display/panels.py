@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from granite_xai.base.errors import InputError
+from granite_xai.base.typing import Elementwise
 from granite_xai.catalog import explanations as named_explanations
 from granite_xai.display.lines import Line, Strip, accumulated_lines, full_curves, partial_points, pure_line, rows_bars
 from granite_xai.display.places import Places
 from granite_xai.display.rows import Area, Reader, Reading, chosen_explainers
-from granite_xai.errors import InputError
 from granite_xai.explainer import Explainer
-from granite_xai.typing import Elementwise
 
 MOST_CURVES = 50
 """Curves of single rows in a panel (S15)."""

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.curves import Grid, make_grid
 from granite_xai.display.style import GREY, SMALL
 from granite_xai.display.words import told_apart, wrapped
-from granite_xai.frames.columns import LABELLED
-from granite_xai.typing import FloatArray, IntArray
+from granite_xai.tables.columns import LABELLED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from granite_xai.frames import Column, Table
+    from granite_xai.tables import Column, Table
 
 MOST_LEVELS = 20
 """Levels of a nominal column that are drawn: the most frequent ones."""

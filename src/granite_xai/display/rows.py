@@ -8,25 +8,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from granite_xai.base.errors import InputError
+from granite_xai.base.options import choose, whole_number
+from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.catalog import explanations as named_explanations
-from granite_xai.disagreement import Comparison
-from granite_xai.effects import Effect
-from granite_xai.errors import InputError
+from granite_xai.compute import Resources, one_blas_thread
+from granite_xai.disagreement import ResolvedQuestion
+from granite_xai.effects import ResolvedExplainer
 from granite_xai.estimator import Granite
+from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.explainer import Explainer, regional_part
 from granite_xai.explanation import Part
-from granite_xai.fitting import Fitted
-from granite_xai.observation import Observation, observe
-from granite_xai.operators.influence import Layout
-from granite_xai.options import choose, whole_number
-from granite_xai.recombined.evaluations import Evaluations
-from granite_xai.reference import Reference, fit_reference
-from granite_xai.resources import Resources, one_blas_thread
+from granite_xai.fit import FitResult
+from granite_xai.influence import PlayersAndSets
+from granite_xai.masking.fitted import FittedMaskings, fit_reference
+from granite_xai.new_rows import Observation, observe
 from granite_xai.targets import read_target
-from granite_xai.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from granite_xai.frames import Table
+    from granite_xai.tables import Table
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,7 +42,7 @@ class Area:
 class Seen:
     """The rows of a display, with the fit that divides them into regions."""
 
-    fitted: Fitted
+    fitted: FitResult
     table: Table
     y: FloatArray | None
     regions: IntArray
@@ -85,7 +85,7 @@ def see(g: Any, X: Any, y: Any, sides: Sequence[Explainer], max_samples: int | N
     return Seen(fitted, table, y_there, g._regions(table), g._resources(), seed)
 
 
-def fitted_of(g: Any) -> Fitted:
+def fitted_of(g: Any) -> FitResult:
     """What a fit found; anything but a fitted Granite is an error."""
     from sklearn.utils.validation import check_is_fitted
 
@@ -97,11 +97,11 @@ def fitted_of(g: Any) -> Fitted:
             hint="Pass gx.Granite(model).fit(X).",
         )
     check_is_fitted(g)
-    fitted: Fitted = g._fitted
+    fitted: FitResult = g._fitted
     return fitted
 
 
-def chosen_comparison(fitted: Fitted, question: str | None) -> Comparison:
+def chosen_comparison(fitted: FitResult, question: str | None) -> ResolvedQuestion:
     """One question of a fit, by its label; None: the first."""
     labels = {comparison.question.label: comparison for comparison in fitted.comparisons}
     return next(iter(labels.values())) if question is None else choose("question", question, labels)
@@ -139,7 +139,7 @@ class Reader:
         self.effects = [_effect(seen, side) for side in sides]
         reference = _reference(seen, self.effects)
         question = fitted.comparisons[0].question
-        shown = tuple(Comparison(question, effect, effect, np.square) for effect in self.effects)
+        shown = tuple(ResolvedQuestion(question, effect, effect, np.square) for effect in self.effects)
         self.stand_in = replace(fitted, comparisons=shown, reference=reference)
         self.everywhere = observe(self.stand_in, seen.table, seen.y, None, seen.resources)
 
@@ -163,7 +163,7 @@ class Reader:
         return observe(self.stand_in, table, y, area.region, self.seen.resources)
 
 
-def _effect(seen: Seen, side: Explainer) -> Effect:
+def _effect(seen: Seen, side: Explainer) -> ResolvedExplainer:
     """The effect as the fit resolved it (with its draws), as far as it compared these sets; otherwise anew."""
     wanted = None if side.influence.key == "joint" else side.influence.layout(seen.table)
     for comparison in seen.fitted.comparisons:
@@ -177,14 +177,14 @@ def _effect(seen: Seen, side: Explainer) -> Effect:
     return side.effect(seen.table, seen.fitted.predictor, seen.resources, seen.seed)
 
 
-def _part_of(effect: Effect, wanted: Layout) -> Effect:
+def _part_of(effect: ResolvedExplainer, wanted: PlayersAndSets) -> ResolvedExplainer:
     places = [effect.layout.sets.index(members) for members in wanted.sets]
     terms = tuple(effect.terms[i] for i in places)
     draws = tuple(tuple(draw[i] for i in places) for draw in effect.draws)
     return replace(effect, layout=replace(wanted, players=effect.layout.players), terms=terms, draws=draws)
 
 
-def _reference(seen: Seen, effects: Sequence[Effect]) -> Reference:
+def _reference(seen: Seen, effects: Sequence[ResolvedExplainer]) -> FittedMaskings:
     """Bins, baselines and intervals of the fit; those that it did not need are learned from its rows."""
     known = seen.fitted.reference
     readings = {r for effect in effects for r in effect.readings()} - known.bins.keys()
@@ -192,4 +192,6 @@ def _reference(seen: Seen, effects: Sequence[Effect]) -> Reference:
     changes = {i for effect in effects for i in effect.changes()} - known.steps.keys()
     fitted = seen.fitted
     new = fit_reference(readings, changes, fitted.table, fitted.weights, seen.seed)
-    return Reference({**known.bins, **new.bins}, {**known.baselines, **new.baselines}, {**known.steps, **new.steps})
+    return FittedMaskings(
+        {**known.bins, **new.bins}, {**known.baselines, **new.baselines}, {**known.steps, **new.steps}
+    )

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from granite_xai.base.typing import FloatArray
+from granite_xai.compute import require_evaluations
 from granite_xai.curves import ice_curves
 from granite_xai.display.places import Places, grid_in
 from granite_xai.display.rows import Area, Seen
 from granite_xai.display.style import GREY, SMALL
-from granite_xai.frames import read_table, recombine
-from granite_xai.resources import require_evaluations
-from granite_xai.typing import FloatArray
+from granite_xai.tables import read_table, recombine
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from granite_xai.frames import Table
+    from granite_xai.tables import Table
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,23 +8,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from granite_xai.base.typing import IntArray
 from granite_xai.disagreement import Disagreement
 from granite_xai.display.boxes import Box, draw_tree, placed, tree_size
 from granite_xai.display.figures import sheet
 from granite_xai.display.rows import Seen, fitted_of, see, side_names
 from granite_xai.display.words import familiar, percent
 from granite_xai.engine.membership import Splits
-from granite_xai.fitting import Fitted
-from granite_xai.frames import frame
-from granite_xai.objective import Shares
-from granite_xai.observation import observe
-from granite_xai.partition.nodes import Leaf, Node
-from granite_xai.partition.regions import Partition
-from granite_xai.partition.rules import Rule
-from granite_xai.typing import IntArray
+from granite_xai.fit import FitResult
+from granite_xai.new_rows import observe
+from granite_xai.objective import ScaledObjective
+from granite_xai.regions.nodes import Leaf, Node
+from granite_xai.regions.partition import Partition
+from granite_xai.regions.rule import Rule
+from granite_xai.tables import frame
 
 if TYPE_CHECKING:
-    from granite_xai.frames import Table
+    from granite_xai.tables import Table
 
 
 @dataclass(eq=False)
@@ -191,13 +191,13 @@ def _measured(boxes: list[Box], seen: Seen) -> list[Box]:
 
 def _measure(seen: Seen) -> Callable[[IntArray], float]:
     """Disagreement of some rows times their share; several questions weigh as in the fit."""
-    fitted: Fitted = seen.fitted
+    fitted: FitResult = seen.fitted
     # Without the fit's centres: every node's baseline, if there is one, is a row of its own.
     everywhere = observe(replace(fitted, centres={}), seen.table, seen.y, None, seen.resources)
     roots = fitted.roots
     weights = np.where(roots > fitted.floors, fitted.question_weights, 0.0)
     factors = np.divide(weights, roots, out=np.zeros_like(roots), where=weights > 0)
-    shares = Shares(everywhere.comparisons, factors, fitted.floors, float(seen.table.n_rows))
+    shares = ScaledObjective(everywhere.comparisons, factors, fitted.floors, float(seen.table.n_rows))
 
     def measure(rows: IntArray) -> float:
         inside = everywhere.evaluations.restrict(rows)

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from granite_xai.partition.text import shortened
-from granite_xai.partition.words import quoted
+from granite_xai.regions.text import shortened
+from granite_xai.regions.words import quoted
 
 LONGEST = 60
 """Characters of a name that are shown (S07); the frame has it in full."""

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from granite_xai.base.typing import Coalition, FloatArray, IntArray, PairLoss, PairwiseShapley
 from granite_xai.engine.centres import central_rows
 from granite_xai.engine.membership import Splits
-from granite_xai.operators.masking import Masking
-from granite_xai.recombined.evaluations import Evaluations
-from granite_xai.typing import Attribution, Coalition, FloatArray, IntArray, PairLoss
+from granite_xai.evaluations.evaluations import Evaluations
+from granite_xai.masking.masking import Masking
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class FixedBaseline:
         """Variance of ``F_T`` on each side, (K, 2)."""
         return self.splits.variances(self(coalition))
 
-    def attribution(self, term: Attribution) -> FloatArray:
+    def attribution(self, term: PairwiseShapley) -> FloatArray:
         """Attributions of each row against the reference row."""
         raise KeyError(term)  # a fixed baseline combines its coalitions directly
 
@@ -91,7 +91,7 @@ class RegionBaseline:
         """Variance of ``F_T`` on each side, (K, 2)."""
         return self.splits.variances(self(coalition))
 
-    def attribution(self, term: Attribution) -> FloatArray:
+    def attribution(self, term: PairwiseShapley) -> FloatArray:
         """Attributions of each row against the reference row."""
         phi = self.evaluations.attributions[term]
         inner, outer = self._central_rows()

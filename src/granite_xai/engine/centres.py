@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from granite_xai.recombined.evaluations import Coordinates
-from granite_xai.typing import BoolArray, FloatArray, IntArray
+from granite_xai.base.typing import BoolArray, FloatArray, IntArray
+from granite_xai.evaluations.evaluations import Coordinates
 
 
 def central_rows(coordinates: Coordinates, weights: FloatArray) -> IntArray:

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from granite_xai.base.typing import Coalition, Elementwise, FloatArray, IntArray, Terms
 from granite_xai.engine.masked import Averaged, MaskedModel
 from granite_xai.engine.membership import Splits, blocks
 from granite_xai.engine.sides import Means, add_losses, pays
-from granite_xai.operators.masking import Marginal
-from granite_xai.recombined.evaluations import Evaluations, Matrix
-from granite_xai.typing import Coalition, Elementwise, FloatArray, IntArray, Terms
+from granite_xai.evaluations.evaluations import Evaluations, Matrix
+from granite_xai.masking.masking import Marginal
 
 LOSSES: dict[Elementwise, bool] = {np.square: True, np.abs: False}
 """Losses of a gap that the pass knows: whether they are the square."""

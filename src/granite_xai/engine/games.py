@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from granite_xai.base.typing import AleDifference, Coalition, FloatArray, JansenTotal, PairwiseShapley, Term, Terms
+from granite_xai.behavior.behavior import RESIDUAL_LOSSES, Behavior, Risk
 from granite_xai.engine.fused import mean_residual_loss
 from granite_xai.engine.masked import MaskedModel, bin_means
 from granite_xai.engine.membership import Splits
-from granite_xai.operators.behavior import RESIDUAL_LOSSES, Behavior, Risk
-from granite_xai.recombined.evaluations import Bins, Evaluations
-from granite_xai.typing import Attribution, Change, Coalition, FloatArray, Term, Terms, Total
+from granite_xai.evaluations.evaluations import Bins, Evaluations
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +34,11 @@ class RegionalGame:
         """Value of a coalition, Jansen's total variance of a set, or its mean pairwise attribution."""
         if term in self.shared:
             return self.shared[term]
-        if isinstance(term, Change):
+        if isinstance(term, AleDifference):
             return self._change(term)
-        if isinstance(term, Attribution):
+        if isinstance(term, PairwiseShapley):
             return self.masked.attribution(term)
-        if isinstance(term, Total):
+        if isinstance(term, JansenTotal):
             return self.masked.total_variance(term.hidden)
         if isinstance(self.behavior, Risk):
             return self._risk(self.behavior, term)
@@ -71,7 +71,7 @@ class RegionalGame:
             self.starts[key] = start
         return self.starts[key].copy()
 
-    def _change(self, term: Change) -> FloatArray:
+    def _change(self, term: AleDifference) -> FloatArray:
         changes, intervals = self.evaluations.changes[term.column]
         if not term.averaged:
             return changes[None]

@@ -18,12 +18,12 @@ from typing import Protocol
 
 import numpy as np
 
+from granite_xai.base.typing import Coalition, FloatArray, IntArray, PairLoss, PairwiseShapley
 from granite_xai.engine.baselines import FixedBaseline, RegionBaseline
 from granite_xai.engine.membership import Splits
 from granite_xai.engine.sides import add_looked_up, add_own_side, side_spread
-from granite_xai.operators.masking import Baseline, Masking
-from granite_xai.recombined.evaluations import Bins, Evaluations, Groups, Matrix
-from granite_xai.typing import Attribution, Coalition, FloatArray, IntArray, PairLoss
+from granite_xai.evaluations.evaluations import Bins, Evaluations, Groups, Matrix
+from granite_xai.masking.masking import Baseline, Masking
 
 MOST_SHARES = 2**22
 """Entries of a table of shares by bin, split and value that is made at once."""
@@ -52,7 +52,7 @@ class MaskedModel(Protocol):
         """Variance of ``F_T`` on each side, (K, 2)."""
         ...
 
-    def attribution(self, term: Attribution) -> FloatArray:
+    def attribution(self, term: PairwiseShapley) -> FloatArray:
         """Mean of the pairwise attributions of each row against the references, shape (K, n)."""
         ...
 
@@ -132,7 +132,7 @@ class Averaged:
         found = [_variance(table, shares) for table, shares in zip(tables, (inner, outer), strict=True)]
         return np.stack(found, axis=1)
 
-    def attribution(self, term: Attribution) -> FloatArray:
+    def attribution(self, term: PairwiseShapley) -> FloatArray:
         """Mean of the pairwise attributions of each row against the rows of its side, (K, n)."""
         phi = self.evaluations.attributions[term]
         return self._shown(frozenset(), Matrix(phi, np.arange(len(phi))))

@@ -8,16 +8,16 @@ from functools import cached_property
 
 import numpy as np
 
+from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.engine.sides import (
     BLOCK,
-    Additions,
+    NestedCuts,
     add_by_class,
     additions_of,
     classes_added_up,
     pays,
     side_sums,
 )
-from granite_xai.typing import BoolArray, FloatArray, IntArray
 
 CUT_BYTES = 32
 """Bytes a row that each cut takes beside its splits: classes, their numbers through all cuts, places of shares."""
@@ -286,7 +286,7 @@ class Splits:
         return result
 
     @cached_property
-    def _additions(self) -> Additions:
+    def _additions(self) -> NestedCuts:
         return additions_of(self._flat[1] > 0)
 
     def _by_split(self, by_class: FloatArray) -> FloatArray:

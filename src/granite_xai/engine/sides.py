@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from granite_xai.kernels import available, compiled, sides
-from granite_xai.typing import BoolArray, FloatArray, IntArray
+from granite_xai.base.typing import BoolArray, FloatArray, IntArray
+from granite_xai.compute.compiling import available, compiled
+from granite_xai.engine import kernels as sides
 
 WORTHWHILE = 2**15
 """Cells of a block from which the compiled pass is used; smaller ones are not worth building it for."""
@@ -143,11 +144,11 @@ def add_by_class(
     compiled(sides.add_lines_by_class)(values, lines, weights, classes, result)
 
 
-Additions = tuple[BoolArray, IntArray, IntArray]
+NestedCuts = tuple[BoolArray, IntArray, IntArray]
 """How splits follow each other: which begin again, and up to where the list of classes that they add goes."""
 
 
-def additions_of(inner: BoolArray) -> Additions:
+def additions_of(inner: BoolArray) -> NestedCuts:
     """A split that holds the one before it adds the classes that are new; any other one begins again.
 
     >>> additions_of(np.array([[True, False, False], [True, False, True], [False, True, False]]))
@@ -160,7 +161,7 @@ def additions_of(inner: BoolArray) -> Additions:
     return fresh, np.cumsum(new.sum(axis=1)), np.nonzero(new)[1]
 
 
-def classes_added_up(by_class: FloatArray, additions: Additions) -> FloatArray:
+def classes_added_up(by_class: FloatArray, additions: NestedCuts) -> FloatArray:
     """Sums of each split from sums of the classes that it sends inside, (c, K); compiled."""
     result = np.empty((by_class.shape[1], len(additions[0])))
     compiled(sides.add_classes_up)(by_class, *additions, result)

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 from typing import Any
 
 from granite_xai.disagreement import Disagreement
-from granite_xai.operators.influence import Individual
+from granite_xai.influence import Individual
 
 
 def about(question: Any, features: Sequence[Hashable]) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from granite_xai.estimator import Granite
-from granite_xai.partition.cohorts import Cohorts
+from granite_xai.search.cohorts import Cohorts
 
 
 def cohex(

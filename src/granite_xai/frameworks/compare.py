@@ -6,12 +6,12 @@ import time
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
-from granite_xai.errors import InputError
+from granite_xai.base.errors import InputError
+from granite_xai.base.options import whole_number
 from granite_xai.estimator import Granite
-from granite_xai.frames import frame, read_table
 from granite_xai.frameworks.measures import held_out_fidelity, question_label, remaining, stability
 from granite_xai.frameworks.roster import reading, roster
-from granite_xai.options import whole_number
+from granite_xai.tables import frame, read_table
 
 
 def compare(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import Any
 
+from granite_xai.base.options import choose
 from granite_xai.estimator import Granite
-from granite_xai.options import choose
-from granite_xai.partition.original import Original
+from granite_xai.search.original import RepidTree
 
 EFFECTS = {"pd": "ice-pdp", "ale": "ale", "shap": "shap-pdp"}
 """The question behind each kind of effect."""
@@ -57,6 +57,6 @@ def gadget(
     question = choose("effect", effect, EFFECTS)
     settings: dict[str, Any] = {"features": features}
     if exact:
-        tree = Original(features, effect, points, recalculate=recalculate, min_improvement=min_improvement)
+        tree = RepidTree(features, effect, points, recalculate=recalculate, min_improvement=min_improvement)
         settings |= {"partitioner": tree, "min_samples_leaf": 10}
     return Granite(model, options.pop("question", question), **{**settings, **options})

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from granite_xai.errors import InputError
+from granite_xai.base.errors import InputError
+from granite_xai.base.options import whole_number
 from granite_xai.estimator import Granite
-from granite_xai.frames import read_table
-from granite_xai.options import whole_number
+from granite_xai.tables import read_table
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,12 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
-from granite_xai.errors import GraniteWarning
+from granite_xai.base.errors import GraniteWarning
 from granite_xai.estimator import Granite
-from granite_xai.frames import read_table
+from granite_xai.new_rows import evaluate_rows
 from granite_xai.objective import Objective
-from granite_xai.observation import evaluate_rows
-from granite_xai.partition.regions import Partition
+from granite_xai.regions.partition import Partition
+from granite_xai.tables import read_table
 
 SHARE = 0.8
 """Part of the rows that a refit sees."""

@@ -7,8 +7,8 @@ from typing import Any
 
 from granite_xai.estimator import Granite
 from granite_xai.frameworks.asked import about
-from granite_xai.partition.original import Original
-from granite_xai.partition.tree import Without
+from granite_xai.search.original import RepidTree
+from granite_xai.search.tree import AllExcept
 
 
 def repid(
@@ -44,8 +44,8 @@ def repid(
     >>> {name for rule in g.partition_.rules for name, _ in rule.conditions}
     {'x2'}
     """
-    settings: dict[str, Any] = {"features": [feature], "split_features": Without(feature)}
+    settings: dict[str, Any] = {"features": [feature], "split_features": AllExcept(feature)}
     if exact:
-        tree = Original([feature], "pd", points, trim=False, min_improvement=min_improvement)
+        tree = RepidTree([feature], "pd", points, trim=False, min_improvement=min_improvement)
         settings |= {"partitioner": tree, "min_samples_leaf": 10}
     return Granite(model, about(options.pop("question", "ice-pdp"), [feature]), **{**settings, **options})

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from granite_xai.base.errors import InputError
+from granite_xai.base.options import choose
 from granite_xai.catalog import explanations
-from granite_xai.errors import InputError
 from granite_xai.estimator import Granite
 from granite_xai.frameworks.cohex import cohex
 from granite_xai.frameworks.fd_trees import fd_trees
@@ -16,7 +17,6 @@ from granite_xai.frameworks.gadget import gadget
 from granite_xai.frameworks.repid import repid
 from granite_xai.frameworks.transformation_trees import transformation_trees
 from granite_xai.frameworks.vine import vine
-from granite_xai.options import choose
 
 
 def roster(

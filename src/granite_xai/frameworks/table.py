@@ -9,7 +9,6 @@ from typing import Any
 from granite_xai.disagreement import Disagreement
 from granite_xai.estimator import Granite
 from granite_xai.explainer import Explainer
-from granite_xai.frames import frame
 from granite_xai.frameworks.cohex import cohex
 from granite_xai.frameworks.fd_trees import OBJECTIVES, fd_trees
 from granite_xai.frameworks.gadget import EFFECTS, gadget
@@ -17,6 +16,7 @@ from granite_xai.frameworks.repid import repid
 from granite_xai.frameworks.transformation_trees import QUESTIONS, transformation_trees
 from granite_xai.frameworks.vine import vine
 from granite_xai.objective import Objective
+from granite_xai.tables import frame
 
 _LETTERS = {"marginal": "m", "conditional": "c", "accumulated": "c", "baseline": "b"}
 _INTERACTIONS = ("full", "partial", "pure")

@@ -7,7 +7,7 @@ from typing import Any
 
 from granite_xai.estimator import Granite
 from granite_xai.frameworks.asked import about
-from granite_xai.partition.subgroups import Subgroups
+from granite_xai.search.subgroups import Subgroups
 
 QUESTIONS = ("cfi-pfi", "mplot-pdp")
 """What the authors bring together: importance (full, risk) and effects (pure, local)."""

@@ -8,7 +8,7 @@ from typing import Any
 from granite_xai.curves import Ice
 from granite_xai.estimator import Granite
 from granite_xai.frameworks.asked import about
-from granite_xai.partition.clusters import Clusters
+from granite_xai.search.clusters import Clusters
 
 
 def vine(

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from granite_xai.diagnostics import warn
-from granite_xai.errors import ModelWarning
+from granite_xai.base.diagnostics import warn
+from granite_xai.base.errors import ModelWarning
+from granite_xai.base.options import choose, whole_number
 from granite_xai.models.answers import outside_unit_interval
 from granite_xai.models.faults import Rows
 from granite_xai.models.kinds import accepts_missing, read_model
 from granite_xai.models.predictor import DEFAULT_BATCH, Predictor, Usage
-from granite_xai.options import choose, whole_number
 
 if TYPE_CHECKING:
-    from granite_xai.diagnostics import Diagnostics
+    from granite_xai.base.diagnostics import Diagnostics
 
 __all__ = [
     "DEFAULT_BATCH",

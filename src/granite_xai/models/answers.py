@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn
 
 import numpy as np
 
-from granite_xai.errors import ModelError, listing
+from granite_xai.base.errors import ModelError, listing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from granite_xai.typing import BoolArray, FloatArray
+    from granite_xai.base.typing import BoolArray, FloatArray
 
 Scale = Literal["predict", "probability", "raw"]
 
@@ -156,7 +156,7 @@ def refuse_outputs(names: tuple[Any, ...], outputs: int) -> NoReturn:
     >>> refuse_outputs(("low", "high", "none"), 3)
     Traceback (most recent call last):
     ...
-    granite_xai.errors.ModelError: M02: the model has 3 outputs and it is not clear which to explain. Pass output= ...
+    granite_xai.ModelError: M02: the model has 3 outputs and it is not clear which to explain. Pass output= ...
     """
     hint = f"Pass output= one of {listing(names)}."
     message = f"the model has {outputs} outputs and it is not clear which to explain."

@@ -6,7 +6,7 @@ import json
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from granite_xai.errors import InputError
+from granite_xai.base.errors import InputError
 from granite_xai.models.estimators import has
 from granite_xai.models.outputs import Reading, labels_as_numbers, reading_of_classes, reading_of_numbers
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from granite_xai.errors import InputError, ModelError
+from granite_xai.base.errors import InputError, ModelError
 from granite_xai.models.estimators import has
 from granite_xai.models.outputs import Reading, class_names, reading_of_classes, reading_of_numbers
 

@@ -6,7 +6,7 @@ import inspect
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from granite_xai.errors import InputError, ModelError
+from granite_xai.base.errors import InputError, ModelError
 from granite_xai.models.outputs import Reading, class_names, labels_as_numbers, reading_of_classes, reading_of_numbers
 
 if TYPE_CHECKING:

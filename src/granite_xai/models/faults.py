@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from granite_xai.errors import ModelError, count_text, listing
+from granite_xai.base.errors import ModelError, count_text, listing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from granite_xai.frames import Table
-    from granite_xai.typing import BoolArray, FloatArray, IntArray
+    from granite_xai.base.typing import BoolArray, FloatArray, IntArray
+    from granite_xai.tables import Table
 
 _SHOWN = 5
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from granite_xai.errors import ModelError
+from granite_xai.base.errors import ModelError
 from granite_xai.models.boosters import is_lightgbm, is_xgboost, read_lightgbm, read_xgboost
 from granite_xai.models.catboosts import is_catboost, read_catboost
 from granite_xai.models.estimators import is_estimator, read_estimator, takes_missing

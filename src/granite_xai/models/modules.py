@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from granite_xai.errors import ModelError
-from granite_xai.frames.plain import number_matrix
+from granite_xai.base.errors import ModelError
 from granite_xai.models.estimators import has, is_estimator
 from granite_xai.models.outputs import SCALES, Reading, reading_of_numbers
+from granite_xai.tables.plain import number_matrix
 
 if TYPE_CHECKING:
     from granite_xai.models.answers import Choice

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from granite_xai.errors import InputError, ModelError
+from granite_xai.base.errors import InputError, ModelError
+from granite_xai.base.options import unknown
 from granite_xai.models.answers import Choice, refuse_outputs
-from granite_xai.options import unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from granite_xai.errors import InputError, listing
-from granite_xai.frames.plain import column_names, number_column, number_matrix, text_column
+from granite_xai.base.errors import InputError, listing
 from granite_xai.models.answers import Choice, refuse_outputs
 from granite_xai.models.estimators import has
 from granite_xai.models.outputs import SCALES, Reading, position_of_class, reading_of_classes, reading_of_numbers
+from granite_xai.tables.plain import column_names, number_column, number_matrix, text_column
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from granite_xai.bins import BinFunction, ExactBins, IntervalBins, LevelBins, OneBin, TreeBins
-from granite_xai.errors import InputError
-from granite_xai.files import broken, entry, numbers, position, positions
-from granite_xai.typing import FloatArray, IntArray
+from granite_xai.base.errors import InputError
+from granite_xai.base.files import broken, entry, numbers, position, positions
+from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.masking.bins import BinFunction, ExactBins, IntervalBins, LevelBins, OneBin, TreeBins
 
 if TYPE_CHECKING:
-    from granite_xai.frames import Table
+    from granite_xai.tables import Table
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,12 +7,11 @@ import os
 from pathlib import Path
 from typing import Any
 
-from granite_xai.errors import FormatError, InputError
+from granite_xai.base.errors import FormatError, InputError
+from granite_xai.base.files import broken, check_size, entry, read_json, write_text
 from granite_xai.estimator import Granite
 from granite_xai.evaluation import Evaluation
 from granite_xai.explanation import Explanation
-from granite_xai.files import broken, check_size, entry, read_json, write_text
-from granite_xai.partition.regions import Partition
 from granite_xai.persistence.estimators import granite_from_dict, granite_to_dict
 from granite_xai.persistence.results import (
     evaluation_from_dict,
@@ -20,6 +19,7 @@ from granite_xai.persistence.results import (
     explanation_from_dict,
     explanation_to_dict,
 )
+from granite_xai.regions.partition import Partition
 
 VERSION = 1
 """Version of the schemas; every earlier one is read as well."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from granite_xai.disagreement import GAP_LOSSES, Comparison, Disagreement
-from granite_xai.effects import Effect
-from granite_xai.files import broken, entry, members, texts
-from granite_xai.operators.behavior import Local, Risk, Sensitivity
-from granite_xai.operators.influence import Layout
-from granite_xai.operators.masking import Accumulated, Baseline, Conditional, Marginal
+from granite_xai.base.files import broken, entry, members, texts
+from granite_xai.base.typing import AleDifference, Coalition, JansenTotal, Term, Terms
+from granite_xai.behavior.behavior import Local, Risk, Sensitivity
+from granite_xai.disagreement import GAP_LOSSES, Disagreement, ResolvedQuestion
+from granite_xai.effects import ResolvedExplainer
+from granite_xai.influence import PlayersAndSets
+from granite_xai.masking.masking import Accumulated, Baseline, Conditional, Marginal
 from granite_xai.persistence.values import value_from_json, value_to_json
-from granite_xai.typing import Change, Coalition, Term, Terms, Total
 
 MASKINGS = (Marginal, Conditional, Baseline, Accumulated)
 _BEHAVIORS = (Local, Sensitivity, Risk)
@@ -46,14 +46,14 @@ def mask_from_text(text: object, n_columns: int, place: str) -> Coalition:
     return frozenset(i for i in range(n_columns) if bits >> i & 1)
 
 
-def comparison_to_dict(comparison: Comparison) -> dict[str, Any]:
+def comparison_to_dict(comparison: ResolvedQuestion) -> dict[str, Any]:
     """Write a question and both of its sides."""
     sides = {"first": comparison.first, "second": comparison.second}
     question = value_to_json(comparison.question, "question")
     return {"question": question, **{key: _effect_to_dict(side) for key, side in sides.items()}}
 
 
-def comparison_from_dict(data: object, n_columns: int, place: str) -> Comparison:
+def comparison_from_dict(data: object, n_columns: int, place: str) -> ResolvedQuestion:
     """Read what `comparison_to_dict` wrote."""
     question = value_from_json(entry(data, "question", dict, place), f"{place}.question")
     if not isinstance(question, Disagreement) or not isinstance(question.loss, str):
@@ -63,10 +63,10 @@ def comparison_from_dict(data: object, n_columns: int, place: str) -> Comparison
     )
     if first.layout.sets != second.layout.sets or first.behavior != second.behavior:
         raise broken(place, "has two sides that cannot be compared")
-    return Comparison(question, first, second, GAP_LOSSES[question.loss])
+    return ResolvedQuestion(question, first, second, GAP_LOSSES[question.loss])
 
 
-def _effect_to_dict(effect: Effect) -> dict[str, Any]:
+def _effect_to_dict(effect: ResolvedExplainer) -> dict[str, Any]:
     return {
         "masking": value_to_json(effect.masking, "masking"),
         "behavior": value_to_json(effect.behavior, "behavior"),
@@ -78,7 +78,7 @@ def _effect_to_dict(effect: Effect) -> dict[str, Any]:
     }
 
 
-def _effect_from_dict(data: dict[str, Any], n_columns: int, place: str) -> Effect:
+def _effect_from_dict(data: dict[str, Any], n_columns: int, place: str) -> ResolvedExplainer:
     masking = value_from_json(entry(data, "masking", dict, place), f"{place}.masking")
     behavior = value_from_json(entry(data, "behavior", dict, place), f"{place}.behavior")
     if not isinstance(masking, MASKINGS) or not isinstance(behavior, _BEHAVIORS):
@@ -89,10 +89,10 @@ def _effect_from_dict(data: dict[str, Any], n_columns: int, place: str) -> Effec
     if not all(isinstance(draw, list) for draw in draws) or len(draws) == 1:
         raise broken(f"{place}.draws", "is not a list of two or more draws")
     drawn = tuple(_terms(draw, len(layout.sets), n_columns, f"{place}.draws[{i}]") for i, draw in enumerate(draws))
-    return Effect(masking, behavior, layout, terms, drawn)
+    return ResolvedExplainer(masking, behavior, layout, terms, drawn)
 
 
-def _layout(data: dict[str, Any], n_columns: int, place: str) -> Layout:
+def _layout(data: dict[str, Any], n_columns: int, place: str) -> PlayersAndSets:
     players = tuple(mask_from_text(t, n_columns, f"{place}.players") for t in texts(data, "players", place))
     if sorted(i for player in players for i in player) != list(range(n_columns)) or not all(players):
         raise broken(f"{place}.players", "do not divide the columns")
@@ -107,7 +107,7 @@ def _layout(data: dict[str, Any], n_columns: int, place: str) -> Layout:
     named = all(isinstance(item, list) and item and all(isinstance(t, str) for t in item) for item in labels)
     if not sets or not named or len(labels) != len(sets):
         raise broken(f"{place}.labels", "do not name the sets")
-    return Layout(players, tuple(sets), tuple(tuple(item) for item in labels))
+    return PlayersAndSets(players, tuple(sets), tuple(tuple(item) for item in labels))
 
 
 def _terms_to_dict(terms: Terms) -> dict[str, float]:
@@ -115,9 +115,9 @@ def _terms_to_dict(terms: Terms) -> dict[str, float]:
 
 
 def _term_to_text(term: Term) -> str:
-    if isinstance(term, Total):
+    if isinstance(term, JansenTotal):
         return f"total {mask_to_text(term.hidden)}"
-    if isinstance(term, Change):
+    if isinstance(term, AleDifference):
         return f"change {term.column} {'mean' if term.averaged else 'own'}"
     if isinstance(term, frozenset):
         return mask_to_text(term)
@@ -139,10 +139,10 @@ def _combination(data: object, n_columns: int, place: str) -> Terms:
 def _term_from_text(text: str, n_columns: int, place: str) -> Term:
     kind, _, rest = text.partition(" ")
     if kind == "total":
-        return Total(mask_from_text(rest, n_columns, place))
+        return JansenTotal(mask_from_text(rest, n_columns, place))
     if kind != "change":
         return mask_from_text(text, n_columns, place)
     column, _, how = rest.partition(" ")
     if how not in _CHANGES or re.fullmatch(r"\d{1,9}", column, re.ASCII) is None or int(column) >= n_columns:
         raise broken(place, f"has the term {text[:60]!r}, which is not known")
-    return Change(int(column), _CHANGES[how])
+    return AleDifference(int(column), _CHANGES[how])

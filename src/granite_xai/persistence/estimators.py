@@ -10,22 +10,22 @@ from typing import Any, cast
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from granite_xai.diagnostics import Diagnostics
-from granite_xai.disagreement import Comparison
+from granite_xai.base.diagnostics import Diagnostics
+from granite_xai.base.files import broken, entry, members, number, numbers
+from granite_xai.compute import Resources
+from granite_xai.disagreement import ResolvedQuestion
 from granite_xai.estimator import Granite
-from granite_xai.files import broken, entry, members, number, numbers
-from granite_xai.fitting import Fitted
-from granite_xai.frames import Table, outline_from_dict, outline_to_dict, require_rows, rows_from_dict, rows_to_dict
+from granite_xai.fit import FitResult
+from granite_xai.masking.fitted import FittedMaskings, Reading
+from granite_xai.masking.masking import Baseline, Conditional
 from granite_xai.models import Predictor, as_predictor
-from granite_xai.operators.masking import Baseline, Conditional
-from granite_xai.partition.regions import Partition
 from granite_xai.persistence.effects_file import comparison_from_dict, comparison_to_dict
 from granite_xai.persistence.models import Detached, Fingerprint, has_rows
 from granite_xai.persistence.references_file import reference_from_dict, reference_to_dict
 from granite_xai.persistence.surrogates_file import surrogate_from_dict, surrogate_to_dict
 from granite_xai.persistence.values import value_from_json, value_to_json
-from granite_xai.reference import Reading, Reference
-from granite_xai.resources import Resources
+from granite_xai.regions.partition import Partition
+from granite_xai.tables import Table, outline_from_dict, outline_to_dict, require_rows, rows_from_dict, rows_to_dict
 
 _SHARES = ("remaining", "fidelity", "global_fidelity")
 
@@ -33,7 +33,7 @@ _SHARES = ("remaining", "fidelity", "global_fidelity")
 def granite_to_dict(granite: Granite, include_data: bool) -> dict[str, Any]:
     """Write a fitted Granite; the model is left out."""
     check_is_fitted(granite)
-    fitted: Fitted = granite._fitted
+    fitted: FitResult = granite._fitted
     parameters = {name: value for name, value in granite.get_params(deep=False).items() if name != "model"}
     data: dict[str, Any] = {
         "parameters": {name: value_to_json(value, name) for name, value in parameters.items()},
@@ -81,14 +81,14 @@ def granite_from_dict(data: object, model: Any, place: str) -> Granite:
 
 def _fingerprint(granite: Granite, include_data: bool) -> Fingerprint:
     """Ask the model; a loaded object that has no rows, or no model, keeps the answers it came with."""
-    fitted: Fitted = granite._fitted
+    fitted: FitResult = granite._fitted
     if has_rows(fitted.table) and not isinstance(fitted.predictor, Detached):
         return Fingerprint.of(fitted.predictor, fitted.table, include_data)
     kept: Fingerprint = granite._fingerprint
     return kept
 
 
-def _attached(granite: Granite, fitted: Fitted, fingerprint: Fingerprint) -> Fitted:
+def _attached(granite: Granite, fitted: FitResult, fingerprint: Fingerprint) -> FitResult:
     batch_size = None if granite.resources is None else granite.resources.batch_size
     predictor = as_predictor(granite.model, output=granite.output, response=granite.response, batch_size=batch_size)
     fingerprint.check(predictor)
@@ -116,7 +116,7 @@ def _rows(data: dict[str, Any], outline: Table, place: str) -> tuple[Table, Any]
     return table, weights
 
 
-def _fitted(data: object, table: Table, weights: Any, predictor: Predictor, place: str) -> Fitted:
+def _fitted(data: object, table: Table, weights: Any, predictor: Predictor, place: str) -> FitResult:
     partition = Partition.from_dict(entry(data, "partition", dict, place))
     questions = members(data, "questions", place)
     if not questions:
@@ -134,7 +134,7 @@ def _fitted(data: object, table: Table, weights: Any, predictor: Predictor, plac
     )
     amounts = {key: numbers(data, key, place, count=len(questions)) for key in ("roots", "floors", "question_weights")}
     shares: dict[str, Any] = {name: number(data, name, place) for name in _SHARES}
-    return Fitted(
+    return FitResult(
         table=table,
         predictor=predictor,
         comparisons=comparisons,
@@ -161,7 +161,7 @@ def _learned(data: dict[str, Any], place: str) -> dict[str, Any]:
     return {name: value_from_json(value, f"{place}.{name}") for name, value in data.items()}
 
 
-def _check_reference(comparisons: Iterable[Comparison], reference: Reference, place: str) -> None:
+def _check_reference(comparisons: Iterable[ResolvedQuestion], reference: FittedMaskings, place: str) -> None:
     """Whatever a question reads must have been learned: otherwise the file would fail only when it is used."""
     for comparison in comparisons:
         for masking, visible in _readings(comparison, place):
@@ -171,7 +171,7 @@ def _check_reference(comparisons: Iterable[Comparison], reference: Reference, pl
                 raise broken(f"{place}.reference", "does not hold what a question reads")
 
 
-def _readings(comparison: Comparison, place: str) -> set[Reading]:
+def _readings(comparison: ResolvedQuestion, place: str) -> set[Reading]:
     try:
         return comparison.first.readings() | comparison.second.readings()
     except TypeError as error:

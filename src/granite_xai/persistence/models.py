@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from granite_xai.diagnostics import warn
-from granite_xai.errors import InputError, ModelError, ModelWarning
-from granite_xai.files import broken, entry, members, numbers
-from granite_xai.frames import Outline, rows_from_dict, rows_to_dict
+from granite_xai.base.diagnostics import warn
+from granite_xai.base.errors import InputError, ModelError, ModelWarning
+from granite_xai.base.files import broken, entry, members, numbers
+from granite_xai.base.typing import FloatArray
 from granite_xai.models import Usage
 from granite_xai.persistence.rows import COUNT, synthetic_rows
 from granite_xai.persistence.values import value_from_json, value_to_json
-from granite_xai.typing import FloatArray
+from granite_xai.tables import Outline, rows_from_dict, rows_to_dict
 
 if TYPE_CHECKING:
-    from granite_xai.frames import Table
     from granite_xai.models import Predictor
+    from granite_xai.tables import Table
 
 TOLERANCE = 1e-5
 """Largest difference of predictions, in shares of their size: machines round differently, models differ by more."""

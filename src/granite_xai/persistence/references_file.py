@@ -6,21 +6,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from granite_xai.files import broken, entry, members, position, positions
-from granite_xai.frames import rows_from_dict, rows_to_dict
-from granite_xai.operators.masking import Baseline, Conditional
+from granite_xai.base.files import broken, entry, members, position, positions
+from granite_xai.masking.fitted import AleIntervals, FittedMaskings
+from granite_xai.masking.masking import Baseline, Conditional
 from granite_xai.persistence.bins_file import bins_from_dict, bins_to_dict
 from granite_xai.persistence.effects_file import mask_from_text, mask_to_text
 from granite_xai.persistence.models import has_rows
 from granite_xai.persistence.rows import without_rows
 from granite_xai.persistence.values import value_from_json, value_to_json
-from granite_xai.reference import Reference, Steps
+from granite_xai.tables import rows_from_dict, rows_to_dict
 
 if TYPE_CHECKING:
-    from granite_xai.frames import Table
+    from granite_xai.tables import Table
 
 
-def reference_to_dict(reference: Reference, table: Table) -> dict[str, Any]:
+def reference_to_dict(reference: FittedMaskings, table: Table) -> dict[str, Any]:
     """Write a reference; no row of the data is in it."""
     return {
         "bins": [
@@ -35,7 +35,7 @@ def reference_to_dict(reference: Reference, table: Table) -> dict[str, Any]:
     }
 
 
-def reference_from_dict(data: object, table: Table, place: str) -> Reference:
+def reference_from_dict(data: object, table: Table, place: str) -> FittedMaskings:
     """Read what `reference_to_dict` wrote."""
     bins = {}
     for i, item in enumerate(members(data, "bins", place)):
@@ -53,7 +53,7 @@ def reference_from_dict(data: object, table: Table, place: str) -> Reference:
     steps = [
         _steps_from_dict(item, table, f"{place}.steps[{i}]") for i, item in enumerate(members(data, "steps", place))
     ]
-    return Reference(bins, baselines, {step.fitted.position: step for step in steps})
+    return FittedMaskings(bins, baselines, {step.fitted.position: step for step in steps})
 
 
 def _masking(data: object, kind: type[Any], place: str) -> Any:
@@ -67,17 +67,17 @@ def _masking(data: object, kind: type[Any], place: str) -> Any:
     return masking
 
 
-def _steps_to_dict(steps: Steps, table: Table) -> dict[str, Any]:
+def _steps_to_dict(steps: AleIntervals, table: Table) -> dict[str, Any]:
     column = steps.fitted.position
     # The ends were rows of the data; of these only the column itself is read.
     ends = without_rows(steps.ends, column, table) if has_rows(table) else steps.ends
     return {"column": column, "edges": steps.edges.tolist(), "ends": rows_to_dict(ends)}
 
 
-def _steps_from_dict(data: object, table: Table, place: str) -> Steps:
+def _steps_from_dict(data: object, table: Table, place: str) -> AleIntervals:
     column = table.columns[position(data, "column", place, table.n_columns)]
     edges = positions(data, "edges", place, max(1, len(column.levels)))
     ends = rows_from_dict(entry(data, "ends", dict, place), table, f"{place}.ends")
     if len(edges) != ends.n_rows or len(edges) < 2 or np.any(np.diff(edges) <= 0):
         raise broken(f"{place}.edges", "do not ascend, or have no rows")
-    return Steps(column, edges, ends)
+    return AleIntervals(column, edges, ends)

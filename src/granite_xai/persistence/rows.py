@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from granite_xai.frames import read_alike, recombine
-from granite_xai.typing import IntArray
+from granite_xai.base.typing import IntArray
+from granite_xai.tables import read_alike, recombine
 
 if TYPE_CHECKING:
-    from granite_xai.frames import Column, Table
+    from granite_xai.tables import Column, Table
 
 COUNT = 8
 
@@ -20,7 +20,7 @@ def synthetic_rows(table: Table) -> Table:
 
     Examples
     --------
-    >>> from granite_xai.frames import read_table
+    >>> from granite_xai.tables import read_table
     >>> rows = synthetic_rows(read_table([[1.0, 5.0], [2.0, 6.0]], missing="error"))
     >>> rows.n_rows, sorted(set(rows.columns[0].values.tolist()))
     (8, [1.0, 2.0])

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from granite_xai.files import broken, members, number, numbers, position
+from granite_xai.base.files import broken, members, number, numbers, position
+from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.persistence.effects_file import mask_from_text, mask_to_text
 from granite_xai.surrogate import Curve, RegionSurrogate, Surrogate
-from granite_xai.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from granite_xai.frames import Table
+    from granite_xai.tables import Table
 
 
 def surrogate_to_dict(surrogate: Surrogate) -> dict[str, Any]:

@@ -10,20 +10,20 @@ from typing import Any
 
 import numpy as np
 
+from granite_xai.base.errors import GraniteError, InputError
+from granite_xai.base.files import broken, entry, members
+from granite_xai.behavior.behavior import Local, Risk, Sensitivity
+from granite_xai.compute import Resources
 from granite_xai.disagreement import Disagreement
-from granite_xai.errors import GraniteError, InputError
 from granite_xai.explainer import Explainer
-from granite_xai.files import broken, entry, members
-from granite_xai.frames.arrays_file import UnwritableError, array_from_json, array_to_json
+from granite_xai.influence import Individual, Interactions, Joint
+from granite_xai.interaction import Additive, Full, Partial, Pure, Whole
+from granite_xai.masking.masking import Accumulated, Baseline, Conditional, Marginal
 from granite_xai.objective import Objective
-from granite_xai.operators.behavior import Local, Risk, Sensitivity
-from granite_xai.operators.influence import Individual, Interactions, Joint
-from granite_xai.operators.interaction import Additive, Full, Partial, Pure, Whole
-from granite_xai.operators.masking import Accumulated, Baseline, Conditional, Marginal
-from granite_xai.partition.numeric import NumericTree
-from granite_xai.partition.regions import Partition
-from granite_xai.partitioners import Clusters, Cohorts, Given, Ice, Original, Subgroups, Tree, Without
-from granite_xai.resources import Resources
+from granite_xai.regions.partition import Partition
+from granite_xai.search.numeric import NumericTree
+from granite_xai.search.partitioners import AllExcept, Clusters, Cohorts, GivenRules, Ice, RepidTree, Subgroups, Tree
+from granite_xai.tables.arrays_file import UnwritableError, array_from_json, array_to_json
 
 _CLASSES: tuple[type[Any], ...] = (
     *(Marginal, Conditional, Baseline, Accumulated),
@@ -31,7 +31,7 @@ _CLASSES: tuple[type[Any], ...] = (
     *(Pure, Partial, Full, Whole, Additive),
     *(Individual, Joint, Interactions),
     *(Explainer, Disagreement, Objective, Resources),
-    *(Tree, NumericTree, Without, Given, Clusters, Cohorts, Subgroups, Original, Ice),
+    *(Tree, NumericTree, AllExcept, GivenRules, Clusters, Cohorts, Subgroups, RepidTree, Ice),
 )
 NAMED: dict[str, type[Any]] = {kind.__name__: kind for kind in _CLASSES}
 _SPECIAL = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
@@ -134,7 +134,7 @@ def _object_from_json(data: dict[str, Any], place: str) -> Any:
         raise broken(f"{place}.fields", f"are not those of {name}")
     given = {key: value_from_json(value, f"{place}.{key}") for key, value in stored.items()}
     try:
-        return kind(*given["columns"]) if kind is Without else kind(**given)
+        return kind(*given["columns"]) if kind is AllExcept else kind(**given)
     except (GraniteError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise broken(place, f"is no {name}: {str(error)[:200]}") from error
 

@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.behavior.behavior import Local
 from granite_xai.engine.games import RegionalGame
 from granite_xai.engine.masked import masked_model
 from granite_xai.engine.membership import Splits
 from granite_xai.estimator import Granite
+from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.explainer import regional_part
-from granite_xai.operators.behavior import Local
-from granite_xai.operators.influence import Interactions
-from granite_xai.operators.masking import Marginal
-from granite_xai.recombined.evaluations import Evaluations
-from granite_xai.typing import FloatArray, IntArray
+from granite_xai.influence import Interactions
+from granite_xai.masking.masking import Marginal
 
 if TYPE_CHECKING:
-    from granite_xai.disagreement import Comparison
-    from granite_xai.fitting import Fitted
-    from granite_xai.frames import Table
+    from granite_xai.disagreement import ResolvedQuestion
+    from granite_xai.fit import FitResult
+    from granite_xai.tables import Table
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,9 +40,9 @@ class Basis:
     evaluations: Evaluations | None = None
 
     @property
-    def fitted(self) -> Fitted:
+    def fitted(self) -> FitResult:
         """What the fit found."""
-        found: Fitted = self.granite._fitted
+        found: FitResult = self.granite._fitted
         return found
 
     @property
@@ -101,14 +101,14 @@ def additive_game(node: Evaluations) -> RegionalGame:
     return RegionalGame(Local(), masked_model(Marginal(), node, splits), node, splits)
 
 
-def sides(comparison: Comparison, node: Evaluations) -> tuple[FloatArray, FloatArray]:
+def sides(comparison: ResolvedQuestion, node: Evaluations) -> tuple[FloatArray, FloatArray]:
     """Both explanations where all rows of the evaluations are the region: rows × sets, or sets."""
     rows = np.arange(node.n_rows)
     first, second = (regional_part(0, "", side, node, rows).values for side in (comparison.first, comparison.second))
     return first, second
 
 
-def set_labels(comparison: Comparison) -> list[str]:
+def set_labels(comparison: ResolvedQuestion) -> list[str]:
     """A text for each compared set."""
     return [":".join(names) for names in comparison.first.layout.labels]
 

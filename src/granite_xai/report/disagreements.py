@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from granite_xai.disagreement import Comparison
-from granite_xai.effects import Effect
-from granite_xai.errors import GraniteError
-from granite_xai.operators.masking import Baseline
+from granite_xai.base.errors import GraniteError
+from granite_xai.base.typing import Coalition, FloatArray
+from granite_xai.compute import Resources
+from granite_xai.disagreement import ResolvedQuestion
+from granite_xai.effects import ResolvedExplainer
+from granite_xai.evaluations.evaluations import Bins, Evaluations
+from granite_xai.masking.fitted import fit_reference
+from granite_xai.masking.masking import Baseline
 from granite_xai.questions import questions
-from granite_xai.recombined.evaluations import Bins, Evaluations
-from granite_xai.reference import fit_reference
 from granite_xai.report.basis import Basis, listed, over_rows, set_labels, sides
 from granite_xai.report.words import cause, side_words
-from granite_xai.resources import Resources
-from granite_xai.typing import Coalition, FloatArray
 
 MAX_CELLS = 200_000
 """Cells of the table up to which bins for conditional questions are learned: trees of every column on the others."""
@@ -40,7 +40,7 @@ def disagreement_map(basis: Basis) -> dict[str, Any]:
     return {"sets": sets, "questions": [line for line in found if line["sets"] == sets]}
 
 
-def _line(comparison: Comparison, before: FloatArray, after: FloatArray, silent: bool) -> dict[str, Any]:
+def _line(comparison: ResolvedQuestion, before: FloatArray, after: FloatArray, silent: bool) -> dict[str, Any]:
     total = 0.0 if silent else float(before.sum())
     question = comparison.question
     first, second = side_words(question.first.name, "first"), side_words(question.second.name, "second")
@@ -58,7 +58,7 @@ def _line(comparison: Comparison, before: FloatArray, after: FloatArray, silent:
     }
 
 
-def _measured(basis: Basis, comparison: Comparison) -> tuple[FloatArray, FloatArray, bool] | None:
+def _measured(basis: Basis, comparison: ResolvedQuestion) -> tuple[FloatArray, FloatArray, bool] | None:
     """Disagreement of each set on all rows and inside the regions; None where it cannot be read."""
     try:
         evaluations = _with_bins(basis, comparison)
@@ -70,13 +70,13 @@ def _measured(basis: Basis, comparison: Comparison) -> tuple[FloatArray, FloatAr
     return before, np.asarray(after), _silent(basis, comparison, float(before.sum()))
 
 
-def by_set(comparison: Comparison, node: Evaluations) -> FloatArray:
+def by_set(comparison: ResolvedQuestion, node: Evaluations) -> FloatArray:
     """The part of each set in ``R``."""
     first, second = sides(comparison, node)
     return over_rows(comparison.loss(first - second), node.weights, comparison.first.behavior.per_row)
 
 
-def _silent(basis: Basis, comparison: Comparison, total: float) -> bool:
+def _silent(basis: Basis, comparison: ResolvedQuestion, total: float) -> bool:
     """Whether nothing but rounding is left; the fit knows its own floors."""
     for own, floor in zip(basis.fitted.comparisons, basis.fitted.floors.tolist(), strict=True):
         if own is comparison:
@@ -85,7 +85,7 @@ def _silent(basis: Basis, comparison: Comparison, total: float) -> bool:
     return bool(total <= 1e-20 * max(basis.variance, 1e-300) ** power)
 
 
-def _with_bins(basis: Basis, comparison: Comparison) -> Evaluations:
+def _with_bins(basis: Basis, comparison: ResolvedQuestion) -> Evaluations:
     """The evaluations with the bins that conditional masking reads, learned from the fitting rows."""
     evaluations = basis.known
     readings = comparison.first.readings() | comparison.second.readings()
@@ -96,7 +96,7 @@ def _with_bins(basis: Basis, comparison: Comparison) -> Evaluations:
     return replace(evaluations, bins={**evaluations.bins, **bins})
 
 
-def _further(basis: Basis) -> Iterator[Comparison]:
+def _further(basis: Basis) -> Iterator[ResolvedQuestion]:
     """Named questions about the same sets that need no further model rows."""
     influence = basis.fitted.comparisons[0].question.first.influence
     small = basis.table.n_rows * basis.table.n_columns <= MAX_CELLS
@@ -118,7 +118,7 @@ def _further(basis: Basis) -> Iterator[Comparison]:
             yield comparison
 
 
-def _is_known(effect: Effect, evaluations: Evaluations) -> bool:
+def _is_known(effect: ResolvedExplainer, evaluations: Evaluations) -> bool:
     if effect.changes() or effect.pairwise or isinstance(effect.masking, Baseline):
         return False
     ends: tuple[Coalition, ...] = (frozenset(), evaluations.everything)

@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
+from granite_xai.base.typing import Coalition, FloatArray, IntArray
+from granite_xai.compute import Resources
 from granite_xai.curves import dependence_bins
-from granite_xai.operators.influence import Interactions
-from granite_xai.operators.interaction import Additive, union
-from granite_xai.recombined.evaluations import Evaluations
-from granite_xai.recombined.plan import plan
-from granite_xai.reference import Reference
+from granite_xai.evaluations.evaluations import Evaluations
+from granite_xai.evaluations.plan import plan
+from granite_xai.influence import Interactions
+from granite_xai.interaction import Additive, union
+from granite_xai.masking.fitted import FittedMaskings
 from granite_xai.report.basis import Basis, additive_game
 from granite_xai.report.charts import cut
 from granite_xai.report.words import plain
 from granite_xai.requests import evaluate, request
-from granite_xai.resources import Resources
-from granite_xai.typing import Coalition, FloatArray, IntArray
 
 PAIRS = 3
 CHEAP_TREES = 4
@@ -89,7 +89,13 @@ def _squared_error(basis: Basis, rows: IntArray, part: Any, pairs: Sequence[Pair
     total = game.combine(Additive(1).terms(basis.fitted.layout.players, ()))[0].copy()
     asked = request(part, [], {union(pair) for pair in pairs})
     further, _ = evaluate(
-        basis.fitted.predictor, part, asked, Reference({}, {}, {}), weights=node.weights, y=None, resources=resources
+        basis.fitted.predictor,
+        part,
+        asked,
+        FittedMaskings({}, {}, {}),
+        weights=node.weights,
+        y=None,
+        resources=resources,
     )
     for one, two in pairs:
         joint = _masked(further, one | two) + further.pivot - node.pivot

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from granite_xai.partition.nodes import Leaf, Node, leaves
-from granite_xai.partition.rules import Rule
+from granite_xai.regions.nodes import Leaf, Node, leaves
+from granite_xai.regions.rule import Rule
 from granite_xai.report.basis import Basis
 from granite_xai.report.panels import region_explained
 

@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.curves import dependence_bins
-from granite_xai.disagreement import Comparison
-from granite_xai.frames import Column
-from granite_xai.recombined.evaluations import Evaluations
+from granite_xai.disagreement import ResolvedQuestion
+from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.report.basis import Basis, listed, over_rows, set_labels, sides
 from granite_xai.report.disagreements import by_set
 from granite_xai.report.words import plain, side_words
 from granite_xai.surrogate import additive
-from granite_xai.typing import FloatArray, IntArray
+from granite_xai.tables import Column
 
 MOST_CURVES = 50
 MOST_DRAWN = 30
@@ -27,7 +27,7 @@ def importances(basis: Basis) -> list[dict[str, Any]]:
     return [_importance(basis, comparison) for comparison in basis.fitted.comparisons]
 
 
-def _importance(basis: Basis, comparison: Comparison) -> dict[str, Any]:
+def _importance(basis: Basis, comparison: ResolvedQuestion) -> dict[str, Any]:
     local = comparison.first.behavior.per_row
     question = comparison.question
     scopes: list[dict[str, Any]] = []

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from granite_xai.diagnostics import Diagnostics
+from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.estimator import Granite
-from granite_xai.fitting import candidate_bytes, requested
-from granite_xai.recombined.routes import find_route
+from granite_xai.fit import candidate_bytes, requested
+from granite_xai.trees.routes import find_route
 
 _PER_CELL = {"trees (numba)": 1e-8, "trees (numpy)": 1e-7, "model": 0.0}
 """Seconds for an evaluation that the trees give; a rough figure, found on common machines."""

@@ -10,9 +10,9 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from granite_xai.files import write_text
-from granite_xai.frames import frame
+from granite_xai.base.files import write_text
 from granite_xai.report.text import story_text
+from granite_xai.tables import frame
 
 if TYPE_CHECKING:
     from granite_xai.estimator import Granite

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from granite_xai.disagreement import Comparison
-from granite_xai.partition.nodes import Split
-from granite_xai.partition.words import name_text
+from granite_xai.disagreement import ResolvedQuestion
+from granite_xai.regions.nodes import Split
+from granite_xai.regions.words import name_text
 from granite_xai.report.basis import Basis
 from granite_xai.report.words import count, number, percent, side_words
 
@@ -37,7 +37,7 @@ def _relative(basis: Basis) -> str:
     return f" (mean squared gap{_over(comparison)}: {percent(share)} of the variance of the predictions)"
 
 
-def _over(comparison: Comparison) -> str:
+def _over(comparison: ResolvedQuestion) -> str:
     sets = len(comparison.first.layout.sets)
     word = {"individual": "column", "joint": "group"}.get(comparison.question.first.influence.key, "set of columns")
     if sets == 1:

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from granite_xai.base.typing import FloatArray
+from granite_xai.behavior.behavior import Risk
+from granite_xai.compute import one_blas_thread
 from granite_xai.estimator import Granite
-from granite_xai.frames import read_table
+from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.frameworks.measures import held_out_fidelity
-from granite_xai.operators.behavior import Risk
-from granite_xai.recombined.evaluations import Evaluations
 from granite_xai.report.basis import Basis
 from granite_xai.report.disagreements import disagreement_map
 from granite_xai.report.ledger import ledger
@@ -22,9 +23,8 @@ from granite_xai.report.provenance import provenance
 from granite_xai.report.report import Report
 from granite_xai.report.sentences import further, opening, verdict
 from granite_xai.report.words import GLOSSARY, cause, side_words
-from granite_xai.resources import one_blas_thread
+from granite_xai.tables import read_table
 from granite_xai.targets import read_target
-from granite_xai.typing import FloatArray
 
 VERSION = 1
 """Version of the dict."""

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from granite_xai.disagreement import Disagreement
-from granite_xai.partition.words import quoted
+from granite_xai.regions.words import quoted
 
 # name of an explanation: how it is called, and what it is
 EXPLANATIONS: dict[str, tuple[str, str]] = {

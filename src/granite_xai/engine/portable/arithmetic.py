@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from granite_xai.resources import Resources
+from granite_xai.compute import Resources
 
 Array = Any
 """An array of whichever library computes."""

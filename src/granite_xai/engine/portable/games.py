@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from granite_xai.base.typing import AleDifference, Coalition, FloatArray, JansenTotal, PairwiseShapley, Term, Terms
+from granite_xai.behavior.behavior import Behavior, Risk
 from granite_xai.engine.portable.arithmetic import Arithmetic, Array
 from granite_xai.engine.portable.masked import Masked
-from granite_xai.operators.behavior import Behavior, Risk
-from granite_xai.operators.masking import Baseline
-from granite_xai.typing import Attribution, Change, Coalition, FloatArray, Term, Terms, Total
+from granite_xai.masking.masking import Baseline
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,11 +45,11 @@ class Game:
         return value
 
     def _value(self, term: Term) -> Array:
-        if isinstance(term, Change):
+        if isinstance(term, AleDifference):
             raise TypeError("changes along a column are no part of this")  # see why_not
-        if isinstance(term, Attribution):
+        if isinstance(term, PairwiseShapley):
             return self.masked.attribution(term)
-        if isinstance(term, Total):
+        if isinstance(term, JansenTotal):
             return self._total(term.hidden)
         if isinstance(self.behavior, Risk):
             losses = self._losses(self.behavior, term)

@@ -16,11 +16,11 @@ from functools import cached_property
 
 import numpy as np
 
+from granite_xai.base.typing import BoolArray, Coalition, FloatArray, IntArray, PairwiseShapley
 from granite_xai.engine.portable.arithmetic import Arithmetic, Array
 from granite_xai.engine.portable.matrices import Moved, carriers, transposed
-from granite_xai.operators.masking import Baseline, Masking
-from granite_xai.recombined.evaluations import Bins, Evaluations
-from granite_xai.typing import Attribution, BoolArray, Coalition, FloatArray, IntArray
+from granite_xai.evaluations.evaluations import Bins, Evaluations
+from granite_xai.masking.masking import Baseline, Masking
 
 MANY_BINS = 64
 """Bins up to which each has a product of its own; more are one product with the pairs of other bins set to 0."""
@@ -107,7 +107,7 @@ class Masked:
         own = self.shown(coalition, values, codes) if shown else self.hidden(coalition, values, codes)
         return self.arithmetic.cast(own)
 
-    def attribution(self, term: Attribution) -> Array:
+    def attribution(self, term: PairwiseShapley) -> Array:
         """Mean of the pairwise attributions of each row against the references."""
         phi = self.moved.attributions(term, self.evaluations, self.rows)
         return self.arithmetic.cast(self.shown(frozenset(), phi, np.arange(len(self.rows))))

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 
+from granite_xai.base.typing import Coalition, FloatArray, IntArray, PairwiseShapley
 from granite_xai.engine.portable.arithmetic import Arithmetic, Array
-from granite_xai.recombined.evaluations import Evaluations, Matrix
-from granite_xai.typing import Attribution, Coalition, FloatArray, IntArray
+from granite_xai.evaluations.evaluations import Evaluations, Matrix
 
-Key = Coalition | Attribution
+Key = Coalition | PairwiseShapley
 
 
 class Moved:
@@ -61,7 +61,7 @@ class Moved:
         lines, codes = np.unique(root.codes[rows], return_inverse=True)
         return self._part(kept, lines, rows), codes.reshape(-1)
 
-    def attributions(self, term: Attribution, node: Evaluations, rows: IntArray) -> Array:
+    def attributions(self, term: PairwiseShapley, node: Evaluations, rows: IntArray) -> Array:
         """Pairwise attributions of the rows of a node."""
         kept = self._whole(term, lambda: self.root.attributions[term], rows)
         if kept is None:

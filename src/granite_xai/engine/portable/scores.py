@@ -8,17 +8,17 @@ from functools import partial
 
 import numpy as np
 
+from granite_xai.base.errors import ResourceError
+from granite_xai.base.typing import BoolArray, Coalition, FloatArray, IntArray, Term, Terms
+from granite_xai.behavior.behavior import Behavior, Risk
+from granite_xai.compute import in_threads
 from granite_xai.engine.games import read_twice
 from granite_xai.engine.portable.arithmetic import Arithmetic, Array
 from granite_xai.engine.portable.games import Game
 from granite_xai.engine.portable.masked import Masked, Sides
 from granite_xai.engine.portable.matrices import Moved
-from granite_xai.errors import ResourceError
-from granite_xai.operators.behavior import Behavior, Risk
-from granite_xai.operators.masking import Accumulated, Baseline, Masking
-from granite_xai.recombined.evaluations import Evaluations
-from granite_xai.resources import in_threads
-from granite_xai.typing import BoolArray, Coalition, FloatArray, IntArray, Term, Terms
+from granite_xai.evaluations.evaluations import Evaluations
+from granite_xai.masking.masking import Accumulated, Baseline, Masking
 
 CELLS = 2**19
 """Splits times rows scored together in this process: few enough for the cache."""
@@ -57,7 +57,7 @@ def why_not(behavior: Behavior, maskings: Sequence[Masking], loss: object) -> st
 
     Examples
     --------
-    >>> from granite_xai.operators.behavior import Local
+    >>> from granite_xai.behavior.behavior import Local
     >>> why_not(Local(), [Baseline("region")], "squared")
     'a baseline that is chosen in each region'
     """

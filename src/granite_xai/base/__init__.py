@@ -1,0 +1,1 @@
+"""What every room uses: types, errors, options, what a run notices, files."""

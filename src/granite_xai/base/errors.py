@@ -1,0 +1,180 @@
+"""Every error and warning of the package, and the words they are phrased with.
+
+An error tells which argument is wrong, in which column and rows, how often, and what to do; the
+same facts are attributes, so that a program can read them without parsing the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+_SHOWN = 5
+
+
+class GraniteError(Exception):
+    """Something that this package refuses to do, with the reason and the remedy.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong, without the code.
+    code : str
+        The number of the case, for example ``"D01"``.
+    argument : str, optional
+        The argument at fault.
+    columns : iterable of str
+        Names of the columns at fault.
+    rows : iterable
+        Labels of the first rows at fault.
+    hint : str, optional
+        What to do; it is added to the text unless the message says it already.
+
+    Examples
+    --------
+    >>> error = GraniteError("X has 0 rows.", code="D28", argument="X", hint="Pass some rows.")
+    >>> str(error)
+    'D28: X has 0 rows. Pass some rows.'
+    >>> error.code, error.argument, error.columns, error.rows, error.hint
+    ('D28', 'X', (), (), 'Pass some rows.')
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: str,
+        argument: str | None = None,
+        columns: Iterable[str] = (),
+        rows: Iterable[Any] = (),
+        hint: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code
+        self.argument = argument
+        self.columns = tuple(columns)
+        self.rows = tuple(rows)
+        self.hint = hint
+
+    def __str__(self) -> str:
+        """Code, message, remedy."""
+        text = f"{self.code}: {self.message}"
+        if self.hint and self.hint not in self.message:
+            return f"{text} {self.hint}"
+        return text
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle by rebuilding, because keyword arguments are not part of ``args``."""
+        facts = {
+            "code": self.code,
+            "argument": self.argument,
+            "columns": self.columns,
+            "rows": self.rows,
+            "hint": self.hint,
+        }
+        return _rebuilt, (type(self), self.message, facts)
+
+
+class InputError(GraniteError, ValueError):
+    """The data or an option is wrong."""
+
+
+class CellError(InputError, TypeError):
+    """A cell of a table is neither a number nor text (scikit-learn expects a TypeError here)."""
+
+
+class ModelError(GraniteError, RuntimeError):
+    """The model cannot be called, or answers with something that cannot be explained."""
+
+
+class ResourceError(GraniteError, RuntimeError):
+    """The work would exceed a limit on memory, model evaluations or devices."""
+
+
+class FormatError(GraniteError, ValueError):
+    """A saved file is not what it claims to be."""
+
+
+class GraniteWarning(UserWarning):
+    """A result that holds, with something the reader should know."""
+
+
+class DataWarning(GraniteWarning):
+    """Something about the table."""
+
+
+class ModelWarning(GraniteWarning):
+    """Something about the model."""
+
+
+class BinWarning(GraniteWarning):
+    """Something about the bins of conditional masking."""
+
+
+def column_text(name: str, position: int) -> str:
+    """Name a column by its name and its index.
+
+    Examples
+    --------
+    >>> column_text("temp", 7)
+    "column 'temp' (index 7)"
+    """
+    return f"column {name!r} (index {position})"
+
+
+def rows_text(labels: Sequence[Any], total: int | None = None) -> str:
+    """Name the first five rows, and say by ``…`` that there are more.
+
+    Examples
+    --------
+    >>> rows_text([3, 18, 42, 77, 90, 91])
+    'rows 3, 18, 42, 77, 90, …'
+    >>> rows_text(["a"], total=1)
+    "row 'a'"
+    """
+    total = len(labels) if total is None else total
+    listed = ", ".join(repr(label) for label in labels[:_SHOWN])
+    return f"row{'' if total == 1 else 's'} {listed}{', …' if total > _SHOWN else ''}"
+
+
+def count_text(count: int, what: str, labels: Sequence[Any]) -> str:
+    """Say how many there are and where.
+
+    Examples
+    --------
+    >>> count_text(12, "NaN", [3, 18, 42, 77, 90])
+    '12 NaN (rows 3, 18, 42, 77, 90, …)'
+    """
+    return f"{count} {what} ({rows_text(labels, count)})"
+
+
+def listing(names: Iterable[Any], limit: int = 20) -> str:
+    """List names in quotes, at most ``limit`` of them.
+
+    Examples
+    --------
+    >>> listing(["a", "b", "c"], limit=2)
+    "'a', 'b', … (3 in all)"
+    """
+    names = list(names)
+    text = ", ".join(repr(name) for name in names[:limit])
+    return text if len(names) <= limit else f"{text}, … ({len(names)} in all)"
+
+
+def _rebuilt(kind: type[GraniteError], message: str, facts: dict[str, Any]) -> GraniteError:
+    return kind(message, **facts)
+
+
+for _public in (
+    GraniteError,
+    InputError,
+    ModelError,
+    ResourceError,
+    FormatError,
+    GraniteWarning,
+    DataWarning,
+    ModelWarning,
+    BinWarning,
+):
+    _public.__module__ = "granite_xai"  # where users find them, and where pickles look

@@ -1,0 +1,56 @@
+"""The shared words: arrays, coalitions, terms and games."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+BoolArray = NDArray[np.bool_]
+
+Coalition = frozenset[int]
+"""A set of column positions; the columns that stay visible."""
+
+Elementwise = Callable[[FloatArray], FloatArray]
+"""A loss on gaps, applied cell by cell."""
+
+PairLoss = Callable[[FloatArray, FloatArray], FloatArray]
+"""A loss of predictions against targets, applied cell by cell."""
+
+
+class JansenTotal(NamedTuple):
+    """Jansen's total variance of the columns in ``hidden``: no value of a coalition, so a term of its own."""
+
+    hidden: Coalition
+
+
+class PairwiseShapley(NamedTuple):
+    """Pairwise attributions ``Phi[n, m]`` of a set among some players, already summed over all coalitions."""
+
+    kind: str
+    members: tuple[Coalition, ...]
+    players: tuple[Coalition, ...] = ()
+
+
+class AleDifference(NamedTuple):
+    """The change of the prediction across a row's interval of one column, or its mean over the rows in the interval."""
+
+    column: int
+    averaged: bool
+
+
+Term = Coalition | JansenTotal | PairwiseShapley | AleDifference
+Terms = Mapping[Term, float]
+"""A linear combination of values: ``phi = sum of coefficient * nu(term)``."""
+
+
+class Game(Protocol):
+    """A value function ``nu``: what the visible columns of a coalition achieve."""
+
+    def __call__(self, term: Term) -> FloatArray:
+        """Value of one term; the shape is that of the behavior (rows, or one number a region)."""
+        ...

@@ -1,0 +1,1 @@
+"""nu: which aspect of the masked model counts as its value."""

@@ -1,0 +1,171 @@
+"""Resources: what a run may cost, and the refusal of plans that cost more."""
+
+from __future__ import annotations
+
+import importlib.util
+from dataclasses import dataclass
+from typing import Literal
+
+from granite_xai.base.errors import ResourceError
+from granite_xai.base.options import choose, whole_number
+
+_DTYPES = {"float64": "float64", "float32": "float32"}
+_DEVICES = {"cpu": "cpu", "cuda": "cuda"}
+_FEWER = "fewer rows (max_samples=), fewer columns (features=), a grid (Resources(max_grid=64))"
+
+
+@dataclass(frozen=True)
+class Resources:
+    """The limits of a run; fixed numbers, so that a repeat is equal bit by bit.
+
+    Parameters
+    ----------
+    memory_limit : int
+        Bytes that our own arrays may take in memory; evaluations beyond it go to temporary files.
+    max_evaluations : int
+        Rows that may be sent to the model.
+    max_grid : int, optional
+        Observed values that stand for an ordered column with more distinct values than that, in every term of its own
+        gap; the cost is then linear in the rows. For pure and full effects of single columns. None: exact.
+    batch_size : int, optional
+        Rows of one call of the model; the last batch is shorter. None: a fixed default.
+    dtype : {"float64", "float32"}
+        Numbers in which the split search forms its products. Sums are in float64 either way, and what is promising in
+        float32 is scored again in float64 before a split is chosen: the regions are the same.
+    device : {"cpu", "cuda"}
+        Where the split search forms them; ``"cuda"`` needs the extra ``gpu``. The regions are the same. What is
+        explained, measured and reported is always computed on the CPU in float64.
+    progress : {"auto", True, False}
+        Show progress of work longer than a second: in terminals and notebooks, always, never.
+
+    Examples
+    --------
+    >>> Resources(batch_size=32).memory_limit == 2**29
+    True
+    """
+
+    memory_limit: int = 2**29
+    max_evaluations: int = 20_000_000
+    max_grid: int | None = None
+    batch_size: int | None = None
+    dtype: Literal["float64", "float32"] = "float64"
+    device: Literal["cpu", "cuda"] = "cpu"
+    progress: bool | Literal["auto"] = "auto"
+
+    def __post_init__(self) -> None:
+        whole_number("memory_limit", self.memory_limit, at_least=1)
+        whole_number("max_evaluations", self.max_evaluations, at_least=1)
+        if self.max_grid is not None:
+            whole_number("max_grid", self.max_grid, at_least=2)
+        if self.batch_size is not None:
+            whole_number("batch_size", self.batch_size, at_least=1)
+        choose("dtype", self.dtype, _DTYPES)
+        choose("device", self.device, _DEVICES)
+        if not isinstance(self.progress, bool):
+            choose("progress", self.progress, {"auto": "auto"})
+
+
+def require_supported(resources: Resources) -> None:
+    """Refuse a device that is not there, naming what is missing, before the model is asked (R08).
+
+    Examples
+    --------
+    >>> require_supported(Resources())
+    """
+    missing = None if resources.device == "cpu" else _missing_for_cuda()
+    if missing:
+        raise ResourceError(
+            f"Resources(device={resources.device!r}): {missing}.",
+            code="R08",
+            argument="device",
+            hint='Install granite-xai[gpu] on a machine with a CUDA device, or leave device="cpu".',
+        )
+
+
+def _missing_for_cuda() -> str | None:
+    """What a search on a CUDA device lacks here; None: nothing."""
+    for package in ("torch", "array_api_compat"):
+        if importlib.util.find_spec(package) is None:
+            return f"{package.replace('_', '-')} is not installed"
+    import torch
+
+    if torch.cuda.is_available():
+        return None
+    return "this torch was built without CUDA" if torch.version.cuda is None else "torch finds no CUDA device"
+
+
+def require_evaluations(resources: Resources, rows: int, seconds: float | None = None) -> None:
+    """Refuse a plan that sends more rows to the model than allowed, with the numbers and the remedies (M13).
+
+    Parameters
+    ----------
+    resources : Resources
+        The limits.
+    rows : int
+        Rows that the plan would send.
+    seconds : float, optional
+        Estimate of the model's time for them (`Probe.seconds`).
+
+    Raises
+    ------
+    ResourceError
+        Before any work.
+
+    Examples
+    --------
+    >>> require_evaluations(Resources(max_evaluations=1000), 999)
+    """
+    if rows <= resources.max_evaluations:
+        return
+    hint = f"{_FEWER}, or a higher limit (Resources(max_evaluations={rows}))"
+    time = "" if seconds is None else f", about {_duration(seconds)} of the model's time"
+    message = f"the plan sends {rows:,} rows to the model{time}; max_evaluations allows {resources.max_evaluations:,}."
+    raise ResourceError(f"{message} Remedies: {hint}.", code="M13", argument="resources", hint=hint)
+
+
+def too_little(message: str, limit: int) -> ResourceError:
+    """The refusal of work for which there is no memory, with the remedies (D33).
+
+    Examples
+    --------
+    >>> too_little("the table needs 2.0 MiB; memory_limit allows 1.0 MiB.", 2**21).code
+    'D33'
+    """
+    hint = f"{_FEWER}, or a higher limit (Resources(memory_limit={limit}))"
+    return ResourceError(f"{message} Remedies: {hint}.", code="D33", argument="resources", hint=hint)
+
+
+def no_room(needed: int, folder: str, error: OSError) -> ResourceError:
+    """The error of a disk that is full although there seemed to be room (D33).
+
+    Examples
+    --------
+    >>> no_room(2**21, "temp", OSError(28, "No space left on device")).code
+    'D33'
+    """
+    hint = f"{_FEWER}, more room in {folder!r} (another folder: TMPDIR), or a higher limit (Resources(memory_limit=))"
+    reason = error.strerror or str(error)
+    return ResourceError(
+        f"evaluations that memory_limit keeps out of memory need {size(needed)} more in {folder!r}: {reason}. "
+        f"Remedies: {hint}.",
+        code="D33",
+        argument="resources",
+        hint=hint,
+    )
+
+
+def size(count: int) -> str:
+    """Bytes as a person reads them.
+
+    Examples
+    --------
+    >>> size(3 * 2**20), size(1000)
+    ('3.0 MiB', '1,000 bytes')
+    """
+    return f"{count / 2**20:,.1f} MiB" if count >= 2**20 else f"{count:,} bytes"
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

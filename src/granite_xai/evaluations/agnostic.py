@@ -1,0 +1,122 @@
+"""Evaluations for any model: every planned recombined row is sent to the predictor once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from granite_xai.base.errors import InputError
+from granite_xai.base.typing import Coalition, FloatArray
+from granite_xai.compute import Resources, Workspace, progress
+from granite_xai.evaluations.evaluations import Matrix
+from granite_xai.evaluations.plan import Plan
+from granite_xai.evaluations.values import Distinct
+
+if TYPE_CHECKING:
+    from granite_xai.models import Predictor
+    from granite_xai.tables import Table
+
+CHUNK = 2**20
+"""Recombined rows indexed at a time, at most; the predictor sends them in smaller batches."""
+SEEN = 2**16
+"""Evaluations looked at together."""
+LARGEST = 1e150
+"""Size up to which a prediction's square, summed over many rows, is still a number."""
+
+
+def too_large(scale: float) -> InputError:
+    """The refusal of predictions whose squares, or the squares of their variances, are no numbers (N06).
+
+    Examples
+    --------
+    >>> too_large(1e200).code
+    'N06'
+    """
+    return InputError(
+        f"predictions reach {scale:.3g} and the disagreement overflows: their squares are no numbers.",
+        code="N06",
+        argument="model",
+        hint="Rescale the predictions.",
+    )
+
+
+@dataclass(slots=True)
+class EvaluationRange:
+    """What the noise floor needs to know of all evaluations: the largest size, and whether they are float32 numbers."""
+
+    scale: float = 0.0
+    float32: bool = True
+    integers: bool = True
+
+    def see(self, values: FloatArray) -> FloatArray:
+        """Take note of some evaluations and pass them on, unless they are too large (N06)."""
+        every = values.reshape(-1)
+        for start in range(0, len(every), SEEN):
+            self._look(every[start : start + SEEN])
+        return values
+
+    def _look(self, values: FloatArray) -> None:
+        self.scale = max(self.scale, float(np.max(np.abs(values))))
+        if self.scale > LARGEST:
+            raise too_large(self.scale)
+        with np.errstate(over="ignore"):  # what is beyond float32 becomes infinite, and differs
+            self.float32 = self.float32 and bool(np.all(values.astype(np.float32) == values))
+        self.integers = self.integers and bool(np.all(np.rint(values) == values))
+
+    @property
+    def single_precision(self) -> bool:
+        """Every value is exactly a float32, and not all are integers."""
+        return self.float32 and not self.integers
+
+
+def evaluate_matrix(
+    predictor: Predictor, table: Table, columns: Coalition, distinct: Distinct, space: Workspace | None = None
+) -> FloatArray:
+    """``E_S[u, n] = F(value u on S, row n elsewhere)``, shape (U, n)."""
+    space = Workspace() if space is None else space
+    result = space.empty((len(distinct), table.n_rows))
+    chosen = sorted(columns)
+    for lines, rows in _parts(len(distinct), table.n_rows, _affordable(predictor, table, space)):
+        donors, base = distinct.representatives[lines], np.arange(rows.start, rows.stop)
+        every = np.tile(base, len(donors))
+        block = predictor.recombined(table, every, table, np.repeat(donors, len(base)), chosen)
+        result[lines, rows] = block.reshape(len(donors), len(base))
+    return result
+
+
+def _affordable(predictor: Predictor, table: Table, space: Workspace) -> int:
+    """Recombined rows whose places, cells and answers fit a block, before the model itself begins to work."""
+    indices, cells = 32, 24 * table.n_columns + 48
+    if space.block >= (indices + cells) * predictor.batch_size:
+        return int(np.clip((space.block - cells * predictor.batch_size) // indices, predictor.batch_size, CHUNK))
+    return max(1, space.block // (indices + cells))
+
+
+def _parts(lines: int, rows: int, size: int) -> Iterator[tuple[slice, slice]]:
+    """Blocks of whole lines while they are short enough, otherwise parts of single lines."""
+    step, width = max(1, size // rows), min(rows, size)
+    for line in range(0, lines, step):
+        for row in range(0, rows, width):
+            yield slice(line, min(line + step, lines)), slice(row, min(row + width, rows))
+
+
+class Source(Protocol):
+    """Where matrices come from: the model, or its trees."""
+
+    def __call__(self, columns: Coalition, distinct: Distinct) -> FloatArray:
+        """``E_S``, which may be written to."""
+        ...
+
+
+def evaluate_plan(
+    matrix: Source, plan: Plan, resources: Resources, extent: EvaluationRange, pivot: float
+) -> Iterator[tuple[Coalition, Matrix]]:
+    """Each planned matrix in turn, centred by the pivot."""
+    for columns, distinct in progress(plan.stores.items(), resources, "evaluations", len(plan.stores)):
+        values = extent.see(matrix(columns, distinct))
+        values -= pivot
+        yield columns, Matrix(values, distinct.codes, distinct.levels)
+        del values  # nobody may hold the last one while the next is made

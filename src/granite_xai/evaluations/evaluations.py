@@ -1,0 +1,267 @@
+"""The evaluations of a node: everything the engine reads, restricted to the node's rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from granite_xai.base.typing import BoolArray, Coalition, FloatArray, IntArray, PairwiseShapley
+from granite_xai.compute import Workspace
+from granite_xai.evaluations.vectors import Vectors
+from granite_xai.masking.masking import Masking
+
+LONG = 512
+"""Cells of a line from which it is worth a call of its own."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Groups:
+    """Rows in the order of some dense numbers, and where each number starts."""
+
+    order: IntArray
+    starts: IntArray
+
+    @classmethod
+    def of(cls, numbers: IntArray) -> Groups:
+        """Groups of the rows that share a number; every number from 0 to the largest must occur.
+
+        >>> Groups.of(np.array([1, 0, 1])).starts
+        array([0, 1])
+        """
+        counts = np.bincount(numbers)
+        small = numbers.astype(np.uint16) if len(counts) <= 2**16 else numbers  # sorted by radix
+        return cls(np.argsort(small, kind="stable"), np.cumsum(counts) - counts)
+
+
+@dataclass(frozen=True, eq=False)
+class Matrix:
+    """``E_S`` on some rows: one line for each distinct value of S, one column for each row.
+
+    Parameters
+    ----------
+    values : (U, n) float
+        Centred by the pivot of the evaluations.
+    codes : (n,) int
+        The line that holds each row's own value.
+    levels : (U,) int, optional
+        Where the lines are a grid of one column, the level of each (-1: missing).
+    """
+
+    values: FloatArray
+    codes: IntArray
+    levels: IntArray | None = None
+
+    @cached_property
+    def carriers(self) -> IntArray:
+        """A row that carries each value."""
+        groups = Groups.of(self.codes)
+        return groups.order[groups.starts]
+
+    def restrict(self, rows: IntArray, space: Workspace) -> Matrix:
+        """Only these rows, and only the values that occur in them."""
+        occurs = np.bincount(self.codes[rows], minlength=len(self.values)) > 0
+        codes = (np.cumsum(occurs) - 1)[self.codes[rows]]
+        levels = None if self.levels is None else self.levels[occurs]
+        return Matrix(cut_out(self.values, np.flatnonzero(occurs), rows, space), codes, levels)
+
+
+def cut_out(values: FloatArray, lines: IntArray, columns: IntArray, space: Workspace) -> FloatArray:
+    """Some lines and columns of a matrix: short lines together, a block at a time, long ones one by one.
+
+    >>> cut_out(np.arange(6.0).reshape(2, 3), np.array([1]), np.array([0, 2]), Workspace())
+    array([[3., 5.]])
+    """
+    result = space.empty((len(lines), len(columns)))
+    if len(columns) < LONG:
+        for part in space.slices(len(lines), 8 * len(columns)):
+            result[part] = values[np.ix_(lines[part], columns)]
+        return result
+    for own, line in zip(result, lines, strict=True):
+        values[line].take(columns, out=own, mode="clip")  # by default the result is buffered
+    return result
+
+
+@dataclass(frozen=True, eq=False)
+class Bins:
+    """The bin of each row: dense numbers, each of which occurs."""
+
+    numbers: IntArray
+
+    @classmethod
+    def of(cls, bins: IntArray) -> Bins:
+        """Bins from any numbers."""
+        return cls(np.unique(bins, return_inverse=True)[1].reshape(-1))
+
+    @cached_property
+    def blocks(self) -> list[IntArray]:
+        """The rows of each bin, ascending."""
+        groups = Groups.of(self.numbers)
+        return np.split(groups.order, groups.starts[1:])
+
+    @cached_property
+    def places(self) -> IntArray:
+        """Where each row stands when bin follows bin."""
+        return np.argsort(np.concatenate(self.blocks))
+
+    def restrict(self, rows: IntArray) -> Bins:
+        """Only these rows."""
+        return Bins.of(self.numbers[rows])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Coordinates:
+    """Where each row lies in its columns, free of units.
+
+    Parameters
+    ----------
+    ranks : (ordered columns, n) float
+        Mid-ranks among the fitting rows divided by their number; NaN is missing.
+    levels : (nominal columns, n) int
+        Codes; -1 is missing.
+    """
+
+    ranks: FloatArray
+    levels: IntArray
+
+    def restrict(self, rows: IntArray) -> Coordinates:
+        """Only these rows."""
+        return Coordinates(self.ranks[:, rows], self.levels[:, rows])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GridColumn:
+    """What a column on a grid changes in its own gap (C22).
+
+    Parameters
+    ----------
+    predictions : (n,) float
+        ``E_S[code(n), n]``: F at the rows with the column snapped, centred.
+    ends : (2, n) float
+        ``E_S`` at the smallest and the largest value, for curves that reach beyond the grid; no gap reads it.
+    bins : mapping from (masking, S) to the bin of each row's snapped value
+    fixed : mapping from (masking, S) to ``F(x_S, b)`` at each row's snapped value
+    """
+
+    predictions: FloatArray
+    ends: FloatArray
+    bins: Mapping[tuple[Masking, Coalition], Bins]
+    fixed: Mapping[tuple[Masking, Coalition], FloatArray]
+
+    def restrict(self, rows: IntArray) -> GridColumn:
+        """Only these rows."""
+        bins = {key: bins.restrict(rows) for key, bins in self.bins.items()}
+        fixed = {key: values[rows] for key, values in self.fixed.items()}
+        return GridColumn(self.predictions[rows], self.ends[:, rows], bins, fixed)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evaluations:
+    """All that is known of the model on the rows of a node.
+
+    Parameters
+    ----------
+    predictions : (n,) float
+        ``F`` at the rows, centred.
+    weights : (n,) float
+    pivot : float
+        What was subtracted from every evaluation, so that no variance is a difference of large numbers.
+    y : (n,) float, optional
+    places : mapping from a coalition T to ``(S, shown)``
+    matrices : mapping from S to ``E_S``
+    bins : mapping from (masking, coalition) to the bin number of each row
+    fixed : mapping from (masking, coalition) to ``F(x_T, b)`` for a fixed baseline b, centred
+    attributions : mapping from a term to the pairwise attributions ``Phi[n, m]``
+    errors : mapping from a sampled attribution to its standard error, all rows being the reference
+    changes : mapping from a column to the change of the prediction across each row's interval, and the interval
+    everything : all column positions
+    coordinates : where each row lies in its columns; only for a baseline chosen in each region
+    space : where matrices and attributions, and those of a node's children, are held
+    vectors : what a partitioner wants to be alike in a region, one vector a row; most have none
+    snapped : mapping from a column on a grid to what this changes in its own gap
+    """
+
+    predictions: FloatArray
+    weights: FloatArray
+    pivot: float
+    y: FloatArray | None
+    places: Mapping[Coalition, tuple[Coalition, bool]]
+    matrices: Mapping[Coalition, Matrix]
+    bins: Mapping[tuple[Masking, Coalition], Bins]
+    fixed: Mapping[tuple[Masking, Coalition], FloatArray]
+    attributions: Mapping[PairwiseShapley, FloatArray]
+    errors: Mapping[PairwiseShapley, FloatArray]
+    changes: Mapping[int, tuple[FloatArray, IntArray]]
+    everything: Coalition
+    space: Workspace = field(default_factory=Workspace)
+    coordinates: Coordinates | None = None
+    vectors: tuple[Vectors, ...] = ()
+    snapped: Mapping[Coalition, GridColumn] = field(default_factory=dict)
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the node."""
+        return len(self.predictions)
+
+    @property
+    def target(self) -> FloatArray:
+        """The y of the rows, for behaviors that need it."""
+        if self.y is None:  # checked before any model call (T01)
+            raise ValueError("the evaluations hold no y")
+        return self.y
+
+    def matrix(self, columns: Coalition) -> Matrix:
+        """``E_S``; where its complement was evaluated instead, the transpose, one line a row."""
+        store, shown = self.places[columns]
+        matrix = self.matrices[store]
+        if shown:
+            return matrix
+        values = self.space.empty((self.n_rows, self.n_rows))
+        for part in self.space.slices(self.n_rows, 8 * (self.n_rows + len(matrix.values))):
+            values[part] = matrix.values[:, part].T.take(matrix.codes, axis=1)
+        return Matrix(values, np.arange(self.n_rows))
+
+    def own(self, columns: Coalition) -> Evaluations:
+        """The evaluations as the gap of S reads them: with S snapped in every term where it is on a grid (C22)."""
+        if not self.snapped or columns not in self.matrices:
+            return self
+        # The complement may be one column, which elsewhere is read on its own grid.
+        own = {columns: (columns, True), self.everything - columns: (columns, False)}
+        alone = replace(self, places={**self.places, **own})
+        snapped = self.snapped.get(columns)
+        if snapped is None:
+            return alone
+        return replace(
+            alone,
+            predictions=snapped.predictions,
+            bins={**self.bins, **snapped.bins},
+            fixed={**self.fixed, **snapped.fixed},
+        )
+
+    def restrict(self, rows: IntArray) -> Evaluations:
+        """The same evaluations for some of the rows (positions within this node)."""
+        return replace(
+            self,
+            predictions=self.predictions[rows],
+            weights=self.weights[rows],
+            y=None if self.y is None else self.y[rows],
+            matrices={key: matrix.restrict(rows, self.space) for key, matrix in self.matrices.items()},
+            bins={key: bins.restrict(rows) for key, bins in self.bins.items()},
+            fixed={key: values[rows] for key, values in self.fixed.items()},
+            changes={key: (change[rows], interval[rows]) for key, (change, interval) in self.changes.items()},
+            coordinates=None if self.coordinates is None else self.coordinates.restrict(rows),
+            errors={key: error[rows] for key, error in self.errors.items()},
+            attributions={key: cut_out(phi, rows, rows, self.space) for key, phi in self.attributions.items()},
+            vectors=tuple(vectors.restrict(rows) for vectors in self.vectors),
+            snapped={key: snapped.restrict(rows) for key, snapped in self.snapped.items()},
+        )
+
+    def divide(self, inside: BoolArray, column: int, inner: bool) -> Evaluations:
+        """One side of a cut along a column; only curves on a grid of this column know which column it is."""
+        rows = np.flatnonzero(inside if inner else ~inside)
+        cuts = [vectors.inner_entries(inside, column) for vectors in self.vectors]
+        entries = [cut if cut is None or inner else ~cut for cut in cuts]
+        parts = (vectors.part(rows, chosen) for vectors, chosen in zip(self.vectors, entries, strict=True))
+        return replace(self.restrict(rows), vectors=tuple(parts))

@@ -1,0 +1,98 @@
+"""Pairwise attributions ``Phi[n, m]``: the effect of a set on row n against the single reference m.
+
+A local effect under marginal masking is linear in ``R^T[n, m]``, so the sum over coalitions is taken before any
+region is known:
+
+    Phi[n, m] = sum over T of a_T R^T[n, m],     effect of row n in a region = mean of Phi[n, m] over its rows m
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+import numpy as np
+
+from granite_xai.base.typing import Coalition, FloatArray, PairwiseShapley, Terms
+from granite_xai.compute import Workspace
+from granite_xai.evaluations.evaluations import Matrix
+
+
+class Attributions:
+    """Sums matrices ``E_S`` up as they are evaluated, so that none has to be kept.
+
+    Parameters
+    ----------
+    wanted : mapping from an attribution to its coalitions
+    predictions : (n,) float
+        Centred predictions of the rows.
+    everything : all column positions
+    space : Workspace
+        Where the sums are held.
+    """
+
+    def __init__(
+        self, wanted: Mapping[PairwiseShapley, Terms], predictions: FloatArray, everything: Coalition, space: Workspace
+    ) -> None:
+        self._wanted = wanted
+        self._everything = everything
+        self._space = space
+        self.values = {term: self._ends(terms, predictions) for term, terms in wanted.items()}
+
+    @property
+    def coalitions(self) -> set[Coalition]:
+        """The coalitions that have to be evaluated."""
+        return {c for terms in self._wanted.values() for c in terms if isinstance(c, frozenset)}
+
+    def _ends(self, terms: Terms, predictions: FloatArray) -> FloatArray:
+        """The full coalition reads the row's own prediction, the empty one the reference's."""
+        own, reference = terms.get(self._everything, 0.0), terms.get(frozenset(), 0.0)
+        result = self._space.empty((len(predictions), len(predictions)))
+        for part in self._space.slices(len(predictions), 16 * len(predictions)):
+            result[part] = own * predictions[part, None] + reference * predictions[None, :]
+        return result
+
+    def add(self, store: Coalition, matrix: Matrix) -> None:
+        """Add ``R^S`` and its transpose ``R^{-S}`` to every attribution that reads them."""
+        self._add(store, matrix.values.shape, lambda part: matrix.values[matrix.codes[part]])
+        self._add(
+            self._everything - store,
+            matrix.values.shape,
+            lambda part: matrix.values[:, part].T.take(matrix.codes, axis=1),
+        )
+
+    def _add(self, coalition: Coalition, shape: tuple[int, ...], lines_of: Callable[[slice], FloatArray]) -> None:
+        """Add ``R^T`` to every attribution that reads it, some lines at a time."""
+        readers = [
+            (self.values[term], terms[coalition]) for term, terms in self._wanted.items() if terms.get(coalition)
+        ]
+        count, n = shape
+        for part in self._space.slices(n if readers else 0, 8 * (2 * n + count)):
+            lines = lines_of(part)
+            for values, coefficient in readers:
+                values[part] += coefficient * lines
+
+
+class SamplingErrors:
+    """Standard errors of sampled effects: the masked model of every coalition, combined draw by draw."""
+
+    def __init__(self, predictions: FloatArray, weights: FloatArray, everything: Coalition) -> None:
+        mean = np.full_like(predictions, np.average(predictions, weights=weights))
+        self._masked: dict[Coalition, FloatArray] = {everything: predictions, frozenset(): mean}
+        self._shares = weights / weights.sum()
+        self._everything = everything
+
+    def add(self, store: Coalition, matrix: Matrix) -> None:
+        """Keep the marginal masked model of ``store`` and of its complement."""
+        by_value = np.bincount(matrix.codes, weights=self._shares, minlength=len(matrix.values))
+        self._masked[store] = (matrix.values @ self._shares)[matrix.codes]
+        self._masked[self._everything - store] = by_value @ matrix.values
+
+    def errors(self, draws: Iterable[Terms]) -> FloatArray:
+        """Standard error of the mean over the draws, one for each row."""
+        effects = np.stack([self._effect(terms) for terms in draws])
+        return np.asarray(effects.std(axis=0, ddof=1) / np.sqrt(len(effects)))
+
+    def _effect(self, terms: Terms) -> FloatArray:
+        parts = [value * self._masked[term] for term, value in terms.items() if isinstance(term, frozenset)]
+        total: FloatArray = np.sum(parts, axis=0)
+        return total

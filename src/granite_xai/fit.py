@@ -1,0 +1,303 @@
+"""One fit, step by step: plan, ask the model, measure, search, describe."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from granite_xai.base.errors import BinWarning
+from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.behavior.behavior import Risk, Sensitivity
+from granite_xai.compute import Resources, one_blas_thread
+from granite_xai.disagreement import ResolvedQuestion
+from granite_xai.engine.centres import central_rows
+from granite_xai.engine.membership import CUT_BYTES, Splits
+from granite_xai.evaluations.agnostic import EvaluationRange, too_large
+from granite_xai.evaluations.evaluations import Evaluations
+from granite_xai.evaluations.noise import (
+    Probe,
+    delta as noise_delta,
+    floor,
+    local_error,
+    probe,
+    risk_error,
+    sampling_floor,
+    sensitivity_error,
+)
+from granite_xai.explainer import regional_part
+from granite_xai.grid_check import grid_note, words
+from granite_xai.influence import Interactions, PlayersAndSets
+from granite_xai.interaction import Additive
+from granite_xai.masking.fitted import FittedMaskings, fit_reference
+from granite_xai.objective import Objective, ScaledObjective, shares
+from granite_xai.regions.nodes import Leaf
+from granite_xai.regions.partition import Partition
+from granite_xai.requests import EvaluationPlan, evaluate, request
+from granite_xai.search.problem import PartitionResult, Problem
+from granite_xai.surrogate import Surrogate, fidelity, fit_surrogate
+
+if TYPE_CHECKING:
+    from granite_xai.base.diagnostics import Diagnostics
+    from granite_xai.effects import ResolvedExplainer
+    from granite_xai.models import Predictor
+    from granite_xai.search.tree import Tree
+    from granite_xai.tables import Table
+
+THIN = 5
+"""Rows below which a bin of a region is called thin."""
+
+
+class Partitioner(Protocol):
+    """Anything that divides the rows of a problem by rules."""
+
+    def partition(self, problem: Problem) -> PartitionResult:
+        """The regions, and what else was learned."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FitInputs:
+    """What a fit is about: rows, model, objective, limits."""
+
+    table: Table
+    predictor: Predictor
+    y: FloatArray | None
+    weights: FloatArray
+    objective: Objective
+    comparisons: tuple[ResolvedQuestion, ...]
+    question_weights: tuple[float, ...]
+    partitioner: Partitioner
+    tree: Tree
+    also: tuple[ResolvedExplainer, ...]
+    missing: bool
+    resources: Resources
+    n_jobs: int | None
+    seed: int
+    diagnostics: Diagnostics
+    _probes: list[Probe] = field(default_factory=list)
+
+    @property
+    def probed(self) -> Probe:
+        """What the first calls of the model say of it; made when it is read, after all that the data alone decide."""
+        if not self._probes:
+            self._probes.append(probe(self.predictor, self.table, self.diagnostics))
+        return self._probes[0]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FitResult:
+    """What a fit found."""
+
+    table: Table
+    predictor: Predictor
+    comparisons: tuple[ResolvedQuestion, ...]
+    question_weights: tuple[float, ...]
+    reference: FittedMaskings
+    partition: Partition
+    regions: IntArray
+    weights: FloatArray
+    roots: FloatArray
+    floors: FloatArray
+    remaining: float
+    centres: dict[int | None, int]
+    surrogate: Surrogate
+    fidelity: float
+    global_fidelity: float
+    missing: bool
+    learned: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def silent(self) -> bool:
+        """Whether every question is at its noise floor."""
+        return bool(np.all(self.roots <= self.floors))
+
+    @property
+    def layout(self) -> PlayersAndSets:
+        """Players and sets of the first question."""
+        return self.comparisons[0].first.layout
+
+
+def run(ask: FitInputs, see: Callable[[Evaluations], None] | None = None) -> FitResult:
+    """Ask the model, search for regions, and describe them.
+
+    Parameters
+    ----------
+    ask : FitInputs
+    see : callable, optional
+        Is shown the evaluations, which nobody keeps otherwise: what can be read off them costs no further model rows.
+    """
+    record = ask.diagnostics
+    asked = requested(ask)
+    changes = set().union(*(effect.changes() for effect in asked.effects))
+    readings = set().union(*(effect.readings() for effect in asked.effects))
+    reference = fit_reference(readings, changes, ask.table, ask.weights, ask.seed)
+    layout = ask.comparisons[0].first.layout
+    order = _order(ask.comparisons)
+    record.note("bytes", asked.bytes)
+    candidate = candidate_bytes(ask)
+    budget = asked.budget(ask.table, ask.resources, candidate)
+    record.note("plan", asked.stages(ask.table, budget, candidate))
+    probed = ask.probed
+    with record.stage("evaluations"):
+        evaluations, extent = evaluate(
+            ask.predictor,
+            ask.table,
+            asked,
+            reference,
+            weights=ask.weights,
+            y=ask.y,
+            resources=ask.resources,
+            seconds_per_row=probed.seconds_per_row,
+            n_jobs=ask.n_jobs,
+            diagnostics=record,
+        )
+    if evaluations.snapped:
+        note = grid_note(
+            ask.comparisons, ask.table, ask.predictor, evaluations, reference, ask.resources, asked.checked, ask.seed
+        )
+        record.note("max_grid", note)
+        record.remember(words(note))
+    with record.stage("search"), one_blas_thread():
+        roots, floors, error = _measure(ask, evaluations, extent)
+        scaled = shares(ask.comparisons, ask.question_weights, roots, floors, ask.objective, evaluations)
+        found = _search(ask, evaluations, scaled, error)
+    record.note("memory", {"held": evaluations.space.most_held, "spilled": evaluations.space.most_spilled})
+    if see is not None:
+        see(evaluations)
+    partition = found.partition
+    regions = partition.apply(ask.table)
+    rows = [np.flatnonzero(regions == k) for k in range(len(partition))]
+    _note_bins(ask, evaluations, rows)
+    with one_blas_thread():
+        everyone = [np.arange(ask.table.n_rows)]
+        return FitResult(
+            table=ask.table,
+            predictor=ask.predictor,
+            comparisons=ask.comparisons,
+            question_weights=ask.question_weights,
+            reference=reference,
+            partition=partition,
+            regions=regions,
+            weights=ask.weights,
+            roots=roots,
+            floors=floors,
+            remaining=float(sum(region.disagreement for region in partition)),
+            centres=_centres(evaluations, rows),
+            surrogate=fit_surrogate(ask.table, evaluations, layout.players, order, rows),
+            fidelity=fidelity(ask.table, evaluations, layout.players, order, rows),
+            global_fidelity=fidelity(ask.table, evaluations, layout.players, order, everyone),
+            missing=ask.missing,
+            learned=found.learned,
+        )
+
+
+def requested(ask: FitInputs) -> EvaluationPlan:
+    """What a fit asks of the model: both sides of every question, and the pure effects of the surrogate."""
+    effects = [side for comparison in ask.comparisons for side in (comparison.first, comparison.second)]
+    players, order = ask.comparisons[0].first.layout.players, _order(ask.comparisons)
+    additive = {term for term in Additive(order).terms(players, ()) if isinstance(term, frozenset)}
+    singles = {frozenset({i}) for i in range(ask.table.n_columns)}
+    return request(ask.table, [*effects, *ask.also], additive | singles, ask.resources.max_grid)
+
+
+def candidate_bytes(ask: FitInputs) -> int:
+    """Memory of the search for one candidate: what is least, since candidates are scored in blocks."""
+    n = ask.table.n_rows
+    return CUT_BYTES * n + max(comparison.split_bytes(n, n) for comparison in ask.comparisons)
+
+
+def _order(comparisons: Sequence[ResolvedQuestion]) -> int:
+    """Order of the effects in the surrogate: that of the compared interactions, otherwise 1."""
+    interaction = comparisons[0].question.first.influence
+    return interaction.order if isinstance(interaction, Interactions) else 1
+
+
+def _measure(ask: FitInputs, evaluations: Evaluations, extent: EvaluationRange) -> tuple[FloatArray, FloatArray, float]:
+    """Disagreement of each question on all rows, its noise floor, and the noise of one prediction."""
+    single = ask.predictor.native_float32 or extent.single_precision
+    error = noise_delta(ask.probed, extent.scale, single)
+    splits = Splits.whole(evaluations.weights)
+    with np.errstate(over="ignore", invalid="ignore"):  # an overflow is named below (N06)
+        roots = np.array([comparison.regional(evaluations, splits)[0, 0] for comparison in ask.comparisons])
+        floors = np.array([_floor(comparison, evaluations, error) for comparison in ask.comparisons])
+        countable = np.isfinite(roots * ask.table.n_rows) & np.isfinite(floors)
+    labels = [comparison.question.label for comparison in ask.comparisons]
+    ask.diagnostics.note("noise_floor", dict(zip(labels, floors.tolist(), strict=True)))
+    ask.diagnostics.note("measured_disagreement", dict(zip(labels, roots.tolist(), strict=True)))
+    if not np.all(countable):
+        raise too_large(extent.scale)
+    return roots, floors, error
+
+
+def _floor(comparison: ResolvedQuestion, evaluations: Evaluations, error: float) -> float:
+    """The disagreement that rounding (and sampling) alone can produce (1.5)."""
+    behavior, weights = comparison.first.behavior, evaluations.weights
+    if isinstance(behavior, Sensitivity):
+        variance = Splits.whole(weights).variances(evaluations.predictions[None])[0, 0]
+        error = sensitivity_error(error, float(np.sqrt(variance)))
+    elif isinstance(behavior, Risk) and evaluations.y is not None:
+        predictions = evaluations.predictions + evaluations.pivot
+        error = risk_error(error, behavior.function, predictions, evaluations.pivot, evaluations.y, weights)
+    else:
+        error = local_error(error)
+    layout = comparison.first.layout
+    order = _order([comparison])
+    total = floor(len(layout.sets), comparison.loss, order, error)
+    for effect in (comparison.first, comparison.second):
+        if effect.draws:
+            errors = regional_part(0, "", effect, evaluations, np.arange(evaluations.n_rows)).errors
+            rows = weights if effect.behavior.per_row else None
+            total += sampling_floor(comparison.loss, np.atleast_2d(errors), rows)
+    return total
+
+
+def _search(ask: FitInputs, evaluations: Evaluations, scaled: ScaledObjective, error: float) -> PartitionResult:
+    """The regions; one when there is nothing to explain (C4), but for partitioners that have an end of their own."""
+    problem = Problem(
+        table=ask.table,
+        evaluations=evaluations,
+        shares=scaled,
+        missing=ask.missing,
+        resources=ask.resources,
+        n_jobs=ask.n_jobs,
+        diagnostics=ask.diagnostics,
+        predictor=ask.predictor,
+        tree=ask.tree,
+        error=error,
+        seed=ask.seed,
+    )
+    if problem.silent and not getattr(ask.partitioner, "always", False):
+        reason = "too few samples" if ask.table.n_rows == 1 else "nothing to explain"
+        return PartitionResult(Partition(Leaf(ask.table.n_rows, 1.0, 0.0, reason), ask.table.names))
+    return ask.partitioner.partition(problem)
+
+
+def _centres(evaluations: Evaluations, regions: Sequence[IntArray]) -> dict[int | None, int]:
+    """The central fitting row of all rows (None) and of each region, where a baseline depends on the region."""
+    if evaluations.coordinates is None:
+        return {}
+    members = np.zeros((len(regions) + 1, evaluations.n_rows))
+    for line, rows in zip(members, [np.arange(evaluations.n_rows), *regions], strict=True):
+        line[rows] = evaluations.weights[rows]
+    everyone, *others = central_rows(evaluations.coordinates, members).tolist()
+    return {None: everyone, **dict(enumerate(others))}
+
+
+def _note_bins(ask: FitInputs, evaluations: Evaluations, regions: Sequence[IntArray]) -> None:
+    """Count the bins that are too thin to average over, and warn once (C10)."""
+    thin = single = 0
+    for bins in evaluations.bins.values():
+        for rows in regions:
+            counts = np.unique(bins.numbers[rows], return_counts=True)[1]
+            thin += int(np.count_nonzero(counts < THIN))
+            single += len(counts) == 1
+    ask.diagnostics.note("thin_bins", {"cells": thin, "single_bin": single})
+    if thin or single:
+        ask.diagnostics.warn(
+            f"C10: conditional masking has {thin} bins with fewer than {THIN} rows of a region, and {single} times all "
+            "rows of a region share one bin, where conditional equals marginal by construction.",
+            BinWarning,
+        )

@@ -1,0 +1,251 @@
+"""Influence: whose effect is asked for: columns, groups of columns, or their interactions."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, ClassVar, Protocol
+
+from granite_xai.base.errors import InputError
+from granite_xai.base.typing import Coalition
+
+
+class Resolver(Protocol):
+    """The part of a table that turns labels into positions."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of all columns."""
+        ...
+
+    def resolve(self, label: Hashable, argument: str) -> int:
+        """Position of a column given by label."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class PlayersAndSets:
+    """The players of the game and the sets whose effects are compared.
+
+    Parameters
+    ----------
+    players : disjoint coalitions that cover all columns
+    sets : the members (players) of each compared set
+    labels : the names of each set's parts (columns, or one group)
+    """
+
+    players: tuple[Coalition, ...]
+    sets: tuple[tuple[Coalition, ...], ...]
+    labels: tuple[tuple[str, ...], ...]
+
+    @property
+    def order(self) -> int:
+        """Members of a compared set: 1 for individual and joint effects."""
+        return max(map(len, self.sets))
+
+
+@dataclass(frozen=True, slots=True)
+class Individual:
+    """The effect of each column.
+
+    Parameters
+    ----------
+    features : sequence of labels, optional
+        The columns compared; None: all.
+
+    Examples
+    --------
+    >>> Individual(["hr", "temp"]).features
+    ('hr', 'temp')
+    """
+
+    features: Sequence[Hashable] | None = None
+    key: ClassVar[str] = "individual"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "features", _as_tuple(self.features))
+
+    def layout(self, table: Resolver) -> PlayersAndSets:
+        """Columns as players; the chosen columns as sets."""
+        chosen = range(len(table.names)) if self.features is None else _positions(table, self.features)
+        return _columns_layout(table, [(i,) for i in chosen])
+
+
+@dataclass(frozen=True, slots=True)
+class Joint:
+    """The effect of each group of columns; a column in no group is a player of its own.
+
+    Parameters
+    ----------
+    groups : mapping of name to columns
+        ``()``: none yet, so that every column is a player of its own.
+    features : sequence of group names or columns, optional
+        The players compared; None: all, so that grouping the columns of one category leaves the others as they are. A
+        group's name wins over a column's.
+
+    Examples
+    --------
+    >>> Joint({"body": ["bmi", "bp"]}).groups
+    (('body', ('bmi', 'bp')),)
+    """
+
+    groups: Any
+    features: Sequence[Hashable] | None = None
+    key: ClassVar[str] = "joint"
+
+    def __post_init__(self) -> None:
+        named = isinstance(self.groups, Mapping)
+        if not named and not (isinstance(self.groups, tuple) and all(isinstance(g, tuple) for g in self.groups)):
+            raise _group_error(f"groups={self.groups!r} is not a mapping.", "Pass groups={name: [columns]}.")
+        items = self.groups.items() if named else self.groups
+        groups = tuple((str(name), _as_tuple(columns) or ()) for name, columns in items)
+        if named and not groups:
+            raise _group_error("groups is empty.", "Pass groups={name: [columns]}.")
+        object.__setattr__(self, "groups", groups)
+        object.__setattr__(self, "features", _as_tuple(self.features))
+
+    def layout(self, table: Resolver) -> PlayersAndSets:
+        """Groups and ungrouped columns as players; all of them (or ``features``) as sets."""
+        players = self._groups(table)
+        grouped: Coalition = frozenset().union(*players.values())
+        singles = {name: frozenset({i}) for i, name in enumerate(table.names) if i not in grouped}
+        everyone = {**players, **{name: single for name, single in singles.items() if name not in players}}
+        chosen = list(everyone) if self.features is None else [self._named(table, everyone, f) for f in self.features]
+        return PlayersAndSets(
+            (*players.values(), *singles.values()),
+            tuple((everyone[name],) for name in chosen),
+            tuple((name,) for name in chosen),
+        )
+
+    def _groups(self, table: Resolver) -> dict[str, Coalition]:
+        players: dict[str, Coalition] = {}
+        owner: dict[int, str] = {}
+        for name, columns in self.groups:
+            positions = [_member(table, name, column) for column in columns]
+            if not positions:
+                raise _group_error(f"group {name!r} has no columns.", "Give each group at least one column.")
+            for i in positions:
+                if i in owner:
+                    text = f"column {table.names[i]!r} (index {i}) is in group {owner[i]!r} and in group {name!r}."
+                    raise _group_error(text, "Groups may not overlap: name each column once.", (table.names[i],))
+                owner[i] = str(name)
+            players[str(name)] = frozenset(positions)
+        return players
+
+    @staticmethod
+    def _named(table: Resolver, players: Mapping[str, Coalition], label: Hashable) -> str:
+        if isinstance(label, str) and label in players:
+            return label
+        position = table.resolve(label, "features")
+        name = table.names[position]
+        if players.get(name) != frozenset({position}):
+            text = f"features names column {name!r} (index {position}), which belongs to a group."
+            raise _group_error(text, f"Name the group instead; players: {', '.join(players)}.", (name,))
+        return name
+
+
+@dataclass(frozen=True, slots=True)
+class Interactions:
+    """The interaction of each set of exactly ``order`` columns.
+
+    Parameters
+    ----------
+    order : int
+        2 for pairs (the disagreement then measures orders three and above), 3 for triples.
+    sets : sequence of tuples of labels, optional
+        The sets compared; None: all.
+
+    Examples
+    --------
+    >>> Interactions(order=2, sets=[("hr", "temp")]).sets
+    (('hr', 'temp'),)
+    """
+
+    order: int = 2
+    sets: Sequence[Sequence[Hashable]] | None = None
+    key: ClassVar[str] = "interaction"
+
+    def __post_init__(self) -> None:
+        if isinstance(self.order, bool) or not isinstance(self.order, int) or self.order < 2:
+            raise InputError(
+                f"order={self.order!r} is not a whole number of at least 2.",
+                code="P02",
+                argument="order",
+                hint="2 compares pairs, 3 triples; for single columns use influence='individual'.",
+            )
+        if self.sets is not None:
+            if isinstance(self.sets, str) or any(isinstance(columns, str | int) for columns in self.sets):
+                raise _order_error(self.order, self.sets)
+            object.__setattr__(self, "sets", tuple(tuple(columns) for columns in self.sets))
+
+    def layout(self, table: Resolver) -> PlayersAndSets:
+        """Columns as players; sets of ``order`` columns as sets."""
+        if self.order > len(table.names):
+            raise InputError(
+                f"an interaction of order {self.order} needs {self.order} columns; X has {len(table.names)}.",
+                code="P03",
+                argument="influence",
+                hint="Lower the order.",
+            )
+        if self.sets is None:
+            return _columns_layout(table, list(combinations(range(len(table.names)), self.order)))
+        chosen = [tuple(sorted(_positions(table, columns))) for columns in self.sets]
+        if not chosen:
+            raise _nothing_compared(table)
+        if any(len(columns) != self.order for columns in chosen):
+            raise _order_error(self.order, self.sets)
+        return _columns_layout(table, chosen)
+
+
+Influence = Individual | Joint | Interactions
+
+
+def _as_tuple(labels: Sequence[Hashable] | None) -> tuple[Hashable, ...] | None:
+    if labels is None:
+        return None
+    return (labels,) if isinstance(labels, str | int) else tuple(labels)
+
+
+def _positions(table: Resolver, labels: Sequence[Hashable]) -> list[int]:
+    positions = [table.resolve(label, "features") for label in labels]
+    if not positions:
+        raise _nothing_compared(table)
+    return list(dict.fromkeys(positions))
+
+
+def _member(table: Resolver, group: str, label: Hashable) -> int:
+    try:
+        return table.resolve(label, "groups")
+    except InputError as error:
+        text = f"group {group!r} names column {label!r}, which X does not have."
+        raise _group_error(text, f"Columns: {', '.join(table.names)}.", (str(label),)) from error
+
+
+def _nothing_compared(table: Resolver) -> InputError:
+    return InputError(
+        "features is empty.",
+        code="P04",
+        argument="features",
+        hint=f"Name at least one of {', '.join(table.names)}, or pass None for all.",
+    )
+
+
+def _columns_layout(table: Resolver, sets: Sequence[tuple[int, ...]]) -> PlayersAndSets:
+    players = tuple(frozenset({i}) for i in range(len(table.names)))
+    members = tuple(tuple(players[i] for i in columns) for columns in sets)
+    return PlayersAndSets(players, members, tuple(tuple(table.names[i] for i in columns) for columns in sets))
+
+
+def _group_error(message: str, hint: str, columns: tuple[str, ...] = ()) -> InputError:
+    return InputError(message, code="D41", argument="groups", columns=columns, hint=hint)
+
+
+def _order_error(order: int, sets: object) -> InputError:
+    example = ", ".join(repr(letter) for letter in "abcdefgh"[:order])
+    return InputError(
+        f"features={sets!r} must hold tuples of {order} different columns for interactions of order {order}.",
+        code="P04",
+        argument="features",
+        hint=f"For columns {example} pass features=[({example})].",
+    )

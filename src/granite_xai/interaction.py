@@ -1,0 +1,206 @@
+"""Interaction: how much of what S does together with other columns is credited to S.
+
+Every operator is a fixed linear combination of values of the game. ``players`` are disjoint coalitions
+(columns, or groups merged), ``members`` the players that make up the set S: one for an individual or a
+joint effect, k for an interaction of order k. With the discrete derivative
+
+    Delta(S, T) = sum over L within S of (-1)^(|S|-|L|) nu(T + L)
+
+pure is ``Delta(S, nothing)``, full is ``Delta(S, all others)`` and partial a weighted mean over all T.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain, combinations
+from math import comb, factorial
+from typing import ClassVar
+
+from granite_xai.base.options import unknown
+from granite_xai.base.typing import Coalition, Term, Terms
+
+Players = Sequence[Coalition]
+
+
+def union(players: Iterable[Coalition]) -> Coalition:
+    """All columns of some players.
+
+    >>> sorted(union([frozenset({0}), frozenset({2, 3})]))
+    [0, 2, 3]
+    """
+    return frozenset(chain.from_iterable(players))
+
+
+def subsets(players: Players) -> Iterable[tuple[Coalition, ...]]:
+    """Every subset of the players, small ones first.
+
+    >>> len(list(subsets([frozenset({0}), frozenset({1})])))
+    4
+    """
+    return chain.from_iterable(combinations(players, size) for size in range(len(players) + 1))
+
+
+def add_terms(parts: Iterable[tuple[float, Terms]]) -> dict[Term, float]:
+    """A weighted sum of linear combinations, without terms that cancel.
+
+    >>> add_terms([(1.0, {frozenset(): 1.0}), (-1.0, {frozenset(): 1.0})])
+    {}
+    """
+    total: dict[Term, float] = {}
+    for weight, terms in parts:
+        for term, coefficient in terms.items():
+            total[term] = total.get(term, 0.0) + weight * coefficient
+    return {term: coefficient for term, coefficient in total.items() if coefficient != 0.0}
+
+
+def derivative(members: Players, given: Coalition) -> Terms:
+    """The discrete derivative ``Delta(S, T)`` as a linear combination of coalitions.
+
+    >>> derivative([frozenset({0})], frozenset())
+    {frozenset(): -1.0, frozenset({0}): 1.0}
+    """
+    return {given | union(part): (-1.0) ** (len(members) - len(part)) for part in subsets(members)}
+
+
+def others(players: Players, members: Players) -> tuple[Coalition, ...]:
+    """The players that are not members of S."""
+    return tuple(player for player in players if player not in members)
+
+
+@dataclass(frozen=True, slots=True)
+class Pure:
+    """What S does alone: ``nu(S) - nu(nothing)``, for interactions ``Delta(S, nothing)``.
+
+    Examples
+    --------
+    >>> Pure().terms([frozenset({0}), frozenset({1})], [frozenset({1})])
+    {frozenset(): -1.0, frozenset({1}): 1.0}
+    """
+
+    key: ClassVar[str] = "pure"
+
+    def terms(self, players: Players, members: Players) -> Terms:
+        """The values this effect of S is made of."""
+        return derivative(members, frozenset())
+
+
+@dataclass(frozen=True, slots=True)
+class Full:
+    """What is lost when S alone is hidden: ``nu(D) - nu(D without S)``, for interactions ``Delta(S, D without S)``.
+
+    Examples
+    --------
+    >>> Full().terms([frozenset({0}), frozenset({1})], [frozenset({1})])
+    {frozenset({0}): -1.0, frozenset({0, 1}): 1.0}
+    """
+
+    key: ClassVar[str] = "full"
+
+    def terms(self, players: Players, members: Players) -> Terms:
+        """The values this effect of S is made of."""
+        return derivative(members, union(others(players, members)))
+
+
+def _shapley_taylor(p: int, k: int, t: int) -> float:
+    return k / (p * comb(p - 1, t))
+
+
+def _shapley_interaction(p: int, k: int, t: int) -> float:
+    return 1 / ((p - k + 1) * comb(p - k, t))
+
+
+def _faithful(p: int, k: int, t: int) -> float:
+    scale = factorial(2 * k - 1) / factorial(k - 1) ** 2
+    return scale * factorial(p - t - 1) * factorial(t + k - 1) / factorial(p + k - 1)
+
+
+INDICES: dict[str, Callable[[int, int, int], float]] = {
+    "shapley-taylor": _shapley_taylor,
+    "sii": _shapley_interaction,
+    "k-sii": _shapley_interaction,
+    "fsii": _faithful,
+}
+"""Weight of ``Delta(S, T)`` from the number of players p, of members k and of players in T; all are the Shapley
+value for one member. At the top order k-SII equals SII."""
+
+
+@dataclass(frozen=True, slots=True)
+class Partial:
+    """A fair share of every interaction S takes part in: the Shapley value, for interactions an index of order k.
+
+    Parameters
+    ----------
+    index : str
+        ``"shapley-taylor"`` (default), ``"sii"``, ``"k-sii"`` or ``"fsii"``; they differ only for interactions.
+
+    Examples
+    --------
+    >>> terms = Partial().terms([frozenset({0}), frozenset({1})], [frozenset({0})])
+    >>> terms[frozenset({0})], terms[frozenset()]
+    (0.5, -0.5)
+    """
+
+    index: str = "shapley-taylor"
+    key: ClassVar[str] = "partial"
+
+    def __post_init__(self) -> None:
+        if self.index not in INDICES:
+            raise unknown("index", self.index, INDICES)
+
+    def terms(self, players: Players, members: Players) -> Terms:
+        """The values this effect of S is made of: every coalition of players."""
+        weight, rest = INDICES[self.index], others(players, members)
+        return add_terms(
+            (weight(len(players), len(members), len(given)), derivative(members, union(given)))
+            for given in subsets(rest)
+        )
+
+    def sampled(self, order: Players, members: Players) -> Terms:
+        """The same effect estimated from one order of arrival of the players.
+
+        For Shapley-Taylor, S arrives with its first member: ``Delta(S, players before it)``.
+        """
+        first = min(order.index(member) for member in members)
+        return derivative(members, union(order[:first]))
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """The prediction itself, ``nu(D)``.
+
+    Examples
+    --------
+    >>> Whole().terms([frozenset({0})], [frozenset({0})])
+    {frozenset({0}): 1.0}
+    """
+
+    key: ClassVar[str] = "whole"
+
+    def terms(self, players: Players, members: Players) -> Terms:
+        """The values this effect is made of."""
+        return {union(players): 1.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Additive:
+    """The additive surrogate G: ``nu(nothing)`` plus all pure effects up to an order.
+
+    Examples
+    --------
+    >>> Additive().terms([frozenset({0}), frozenset({1})], [])
+    {frozenset(): -1.0, frozenset({0}): 1.0, frozenset({1}): 1.0}
+    """
+
+    order: int = 1
+    key: ClassVar[str] = "additive"
+
+    def terms(self, players: Players, members: Players) -> Terms:
+        """The values this effect is made of."""
+        sizes = range(self.order + 1)
+        effects = (part for size in sizes for part in combinations(players, size))
+        return add_terms((1.0, derivative(part, frozenset())) for part in effects)
+
+
+Interaction = Pure | Partial | Full | Whole | Additive
+INTERACTIONS: dict[str, Interaction] = {"pure": Pure(), "partial": Partial(), "full": Full()}

@@ -1,0 +1,1 @@
+"""F_T: what stands in for the columns that are hidden."""

@@ -1,0 +1,237 @@
+"""Bins: which rows count as having the same visible values under conditional masking.
+
+A bin number is a function of the visible columns ``x_T`` alone, learned once from the fitting rows and unchanged
+in regions and on new rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from granite_xai.base.errors import InputError
+from granite_xai.base.typing import Coalition, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from granite_xai.masking.masking import Conditional
+    from granite_xai.tables import Column, Table
+
+BinFunction = Callable[["Table"], IntArray]
+"""Bin number of each row of a table; a value that can be pickled."""
+
+COUNT = 10
+"""Bins of one column, and leaves of the tree for several."""
+
+
+def fit_bins(masking: Conditional, table: Table, visible: Coalition, random_state: int = 0) -> BinFunction:
+    """Learn ``bin_T`` for the visible columns T.
+
+    Parameters
+    ----------
+    masking : Conditional
+    table : Table
+        The fitting rows.
+    visible : frozenset of int
+        Positions of the columns in T.
+    random_state : int
+        Seed of the tree.
+
+    Returns
+    -------
+    callable
+        From a table to one bin number a row.
+    """
+    if not visible or len(visible) == table.n_columns:
+        return OneBin()
+    columns = tuple(sorted(visible))
+    if masking.bins == "exact":
+        return ExactBins(columns)
+    if masking.bins != "tree":
+        return _custom_bins(masking.bins, table, columns)
+    if len(columns) > 1:
+        return _tree_bins(table, columns, random_state)
+    column = table.columns[columns[0]]
+    return LevelBins(column) if column.kind in ("nominal", "boolean") else IntervalBins(column, interval_edges(column))
+
+
+@dataclass(frozen=True, slots=True)
+class OneBin:
+    """All rows together: nothing, or everything, is visible."""
+
+    def __call__(self, table: Table) -> IntArray:
+        """Bin number of each row."""
+        return np.zeros(table.n_rows, dtype=np.intp)
+
+
+@dataclass(frozen=True, slots=True)
+class ExactBins:
+    """One bin for each distinct row of the visible columns."""
+
+    columns: tuple[int, ...]
+
+    def __call__(self, table: Table) -> IntArray:
+        """Bin number of each row."""
+        return table.distinct(self.columns)[0]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LevelBins:
+    """One bin for each level; missing values and every unseen level apart."""
+
+    fitted: Column
+
+    def __call__(self, table: Table) -> IntArray:
+        """Bin number of each row."""
+        return _level_codes(table.columns[self.fitted.position], self.fitted)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IntervalBins:
+    """Tenths of an ordered column, one bin a value when it has few (C8); missing values apart."""
+
+    fitted: Column
+    edges: IntArray
+
+    def __call__(self, table: Table) -> IntArray:
+        """Bin number of each row."""
+        column = table.columns[self.fitted.position]
+        ranks = ranks_among(column, self.fitted, side="left")
+        bins = np.minimum(np.searchsorted(self.edges, ranks, side="left"), len(self.edges) - 1)
+        return np.where(column.codes < 0, len(self.edges), bins).astype(np.intp)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TreeBins:
+    """Leaves of one tree that predicts the hidden columns from the visible ones (C9)."""
+
+    fitted: tuple[Column, ...]
+    tree: Any
+
+    def __call__(self, table: Table) -> IntArray:
+        """Bin number of each row."""
+        return np.asarray(self.tree.apply(_predictors(table, self.fitted)), dtype=np.intp)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CustomBins:
+    """A user's own bins."""
+
+    columns: tuple[int, ...]
+    bins: Any
+
+    def __call__(self, table: Table) -> IntArray:
+        """Bin number of each row."""
+        answer = np.asarray(self.bins.apply(table.select(self.columns)))
+        if answer.shape != (table.n_rows,):
+            raise InputError(
+                f"bins.apply returned shape {answer.shape} for {table.n_rows} rows.",
+                code="P03",
+                argument="bins",
+                hint="Return one bin number for each row.",
+            )
+        return np.unique(answer, return_inverse=True)[1].reshape(-1).astype(np.intp)
+
+
+def _custom_bins(bins: Any, table: Table, columns: tuple[int, ...]) -> CustomBins:
+    """Fit a copy, so that one object of the user serves every coalition."""
+    rest = tuple(i for i in range(table.n_columns) if i not in columns)
+    fitted = deepcopy(bins)
+    fitted.fit(table.select(columns), table.select(rest))
+    return CustomBins(columns, fitted)
+
+
+def _tree_bins(table: Table, columns: tuple[int, ...], random_state: int) -> BinFunction:
+    from sklearn.tree import DecisionTreeRegressor
+
+    hidden = (column for column in table.columns if column.position not in columns)
+    targets = [block for column in hidden if (block := _target(column)) is not None]
+    if not targets:
+        return OneBin()
+    fitted = tuple(table.columns[i] for i in columns)
+    tree = DecisionTreeRegressor(max_leaf_nodes=COUNT, min_samples_leaf=20, random_state=random_state)
+    return TreeBins(fitted, tree.fit(_predictors(table, fitted), np.hstack(targets)))
+
+
+def interval_edges(column: Column) -> IntArray:
+    """Upper ends of the bins of an ordered column, as positions among its levels.
+
+    The k-th edge is the smallest value with at least k tenths of the (present) rows at or below it; with at most
+    ten distinct values every value is an edge.
+    """
+    n_levels = len(column.levels)
+    if n_levels <= COUNT:
+        return np.arange(n_levels, dtype=np.intp)
+    below = np.cumsum(np.bincount(column.codes[column.codes >= 0], minlength=n_levels))
+    tenths = np.arange(1, COUNT + 1) * below[-1]
+    return np.unique(np.searchsorted(below * COUNT, tenths, side="left")).astype(np.intp)
+
+
+def ranks_among(column: Column, fitted: Column, side: str) -> IntArray:
+    """Position of each value among the levels of the fit.
+
+    ``side="left"``: of the smallest fitting value at or above it; ``"right"``: of the largest at or below it
+    (-1 when there is none). Missing values get -1.
+    """
+    if column is fitted:
+        return column.codes
+    levels, keys = sortable(column, fitted)
+    offset = 1 if side == "right" else 0
+    found = np.searchsorted(levels, keys, side=side) - offset  # type: ignore[call-overload]
+    return np.append(found, -1)[column.codes].astype(np.intp)
+
+
+def sortable(column: Column, fitted: Column) -> tuple[Any, Any]:
+    """Levels of the fit and of the new column on one sorted scale; for ordinal columns their declared places."""
+    if fitted.order is None:
+        return fitted.levels, column.levels
+    place = {label: i for i, label in enumerate(fitted.order)}
+    return [place[level] for level in fitted.levels], [place.get(level, len(place)) for level in column.levels]
+
+
+def _level_codes(column: Column, fitted: Column) -> IntArray:
+    """Code of each level in the fit; missing values and every unseen level get a number of their own after those."""
+    known = {level: i for i, level in enumerate(fitted.levels.tolist())}
+    missing = len(known)
+    codes = [known.get(level, missing + 1 + i) for i, level in enumerate(column.levels.tolist())]
+    return np.array([*codes, missing], dtype=np.intp)[column.codes]
+
+
+def _predictors(table: Table, fitted: tuple[Column, ...]) -> FloatArray:
+    """Ordered columns as ranks among the fitting values, nominal ones as indicators."""
+    blocks = []
+    for column in fitted:
+        rows = table.columns[column.position]
+        if column.kind in ("nominal", "boolean"):
+            width = len(column.levels) + int((column.codes < 0).any())
+            blocks.append(_indicators(_level_codes(rows, column), width))
+        else:
+            ranks = ranks_among(rows, column, side="right")
+            # Below all fitting values: the lowest rank, since -1 is for missing values.
+            blocks.append(np.where(rows.codes < 0, -1, np.maximum(ranks, 0))[:, None].astype(np.float64))
+    return np.hstack(blocks)
+
+
+def _target(column: Column) -> FloatArray | None:
+    """Mid-ranks (or indicators) scaled to total variance 1; None for a constant."""
+    codes = column.codes + 1  # missing values lowest
+    counts = np.bincount(codes)
+    if np.count_nonzero(counts) < 2:
+        return None
+    if column.kind in ("nominal", "boolean"):
+        own = _level_codes(column, column)
+        block = _indicators(own, int(own.max()) + 1)
+    else:
+        middle = np.cumsum(counts) - (counts - 1) / 2
+        block = middle[codes][:, None].astype(np.float64)
+    scaled: FloatArray = block / np.sqrt(block.var(axis=0).sum())
+    return scaled
+
+
+def _indicators(codes: IntArray, width: int) -> FloatArray:
+    """One column for each code below the width; a higher one (a level the fit never saw) is all zeros."""
+    indicators: FloatArray = (codes[:, None] == np.arange(width)).astype(np.float64)
+    return indicators

@@ -1,1 +1,0 @@
-"""The four axes of an explanation: masking, behavior, interaction, influence."""

@@ -1,1 +1,0 @@
-"""Regions of the data and the rules that describe them."""

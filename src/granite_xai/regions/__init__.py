@@ -1,0 +1,1 @@
+"""Regions: conditions, rules, and the partition they make."""

@@ -1,0 +1,234 @@
+"""Conditions on one column: intervals and sets of levels, with their algebra."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from granite_xai.base.errors import InputError
+from granite_xai.base.typing import BoolArray
+from granite_xai.regions.ends import (
+    at_or_above,
+    between,
+    between_dates,
+    between_numbers,
+    end,
+    is_missing,
+    rank,
+    ranks,
+    tighter,
+)
+from granite_xai.regions.words import Bound, Label, as_label, label_order, name_text, value_text
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Rows with ``low < x <= high`` of a numeric, ordered or date column.
+
+    ``Interval()`` is every present value; `only_missing` its opposite. These two serve columns of any kind.
+
+    Parameters
+    ----------
+    low, high : float, date, duration or label, optional
+        The ends; None is open.
+    order : sequence of labels, optional
+        All labels of an ordered column, lowest first. Not part of the text, nor of equality.
+    missing : bool
+        Whether missing values belong too.
+    others : bool
+        Whether labels outside `order` belong too. Not part of the text, nor of equality.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Interval(6.5, 20).text("hr")
+    '6.5 < hr ≤ 20'
+    >>> Interval(high=1, missing=True).contains(np.array([0.0, 2.0, np.nan]))
+    array([ True, False,  True])
+    """
+
+    low: Bound | None = None
+    high: Bound | None = None
+    order: Sequence[Label] | None = field(default=None, compare=False)
+    missing: bool = False
+    others: bool = field(default=False, compare=False)
+
+    def __post_init__(self) -> None:
+        order = None if self.order is None else tuple(as_label(v) for v in self.order)
+        low, high = end(self.low, order), end(self.high, order)
+        if low is not None and high is not None and at_or_above(low, high, order):
+            if self.others and order:  # no label of the order, but all that are not in it
+                low = high = order[0]
+            else:  # one form for all empty intervals, whatever the kind of column
+                low, high, order = 0.0, 0.0, None
+        for name, value in (("low", low), ("high", high), ("order", order)):
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def only_missing(cls) -> Interval:
+        """Rows whose value is missing.
+
+        Examples
+        --------
+        >>> Interval.only_missing().text("temp")
+        'temp is missing'
+        """
+        return cls(0.0, 0.0, missing=True)
+
+    @property
+    def has_values(self) -> bool:
+        """Whether any present value can belong."""
+        return self.low is None or self.low != self.high
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no value can belong, missing included."""
+        return not (self.has_values or self.missing or (self.others and self.order))
+
+    def contains(self, values: NDArray[Any], order: Sequence[Label] | None = None) -> BoolArray:
+        """Tell which values belong; `order` is the column's, for an interval of labels that has none."""
+        missing = is_missing(values)
+        if not self.has_values and not (self.others and self.order):
+            inside = np.zeros(len(values), dtype=np.bool_)
+        elif self.low is None and self.high is None:
+            inside = ~missing
+        else:
+            inside = self._between(values, order) & ~missing
+        return inside | missing if self.missing else inside
+
+    def _between(self, values: NDArray[Any], order: Sequence[Label] | None) -> BoolArray:
+        order = self.order if self.order is not None else order
+        if order is not None:
+            places = ranks(values, order)
+            inside = between(places, rank(self.low, order), rank(self.high, order))
+            return np.where(places < 0, self.others, inside)
+        known = self.high if self.low is None else self.low
+        if isinstance(known, np.datetime64 | np.timedelta64):
+            return between_dates(values, self.low, self.high)
+        if isinstance(known, str):
+            words = f"the order of the labels is not known for an interval that ends at {value_text(known)}."
+            hint = "Give the column an ordered categorical type."
+            raise InputError(words, code="P03", argument="order", hint=hint)
+        return between_numbers(values, self.low, self.high)
+
+    def intersect(self, other: Condition) -> Condition:
+        """Return the values that belong to both.
+
+        Examples
+        --------
+        >>> Interval(high=20).intersect(Interval(6.5)).text("hr")
+        '6.5 < hr ≤ 20'
+        """
+        missing = self.missing and other.missing
+        if isinstance(other, Levels):
+            return other.intersect(self)
+        bounded = [c for c in (self, other) if c.low is not None or c.high is not None]
+        others = bool(bounded) and all(c.others for c in bounded)
+        order = self.order if self.order is not None else other.order
+        if not (self.has_values and other.has_values):
+            both = order[0] if others and order else 0.0
+            return Interval(both, both, order if others else None, missing, others=others)
+        low = tighter(self.low, other.low, order, upper=False)
+        high = tighter(self.high, other.high, order, upper=True)
+        return Interval(low, high, order, missing, others=others)
+
+    def text(self, name: str) -> str:
+        """Write the condition as a person would."""
+        word = name_text(name)
+        if not self.has_values:
+            return f"{word} is missing" if self.missing else f"{word} is impossible"
+        low, high = (None if v is None else value_text(v) for v in (self.low, self.high))
+        if high is None:
+            text = f"{word} is present" if low is None else f"{word} > {low}"
+        else:
+            text = f"{word} ≤ {high}" if low is None else f"{low} < {word} ≤ {high}"
+        return text + " or missing" if self.missing else text
+
+
+@dataclass(frozen=True)
+class Levels:
+    """Rows whose level of a nominal or boolean column is one of `levels`, or none of them.
+
+    With ``others=True`` the condition is the complement: every level but these, including levels that no
+    fitting row had. So a rule says by itself where a new level goes.
+
+    Parameters
+    ----------
+    levels : set of labels
+        The levels listed.
+    others : bool
+        Whether all *other* levels belong instead.
+    missing : bool
+        Whether missing values belong too.
+
+    Examples
+    --------
+    >>> Levels({"mist", "clear"}).text("weathersit")
+    'weathersit in {clear, mist}'
+    >>> Levels({"mist"}, others=True, missing=True).text("weathersit")
+    'weathersit is not mist or missing'
+    """
+
+    levels: Set[Label]
+    others: bool = False
+    missing: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "levels", frozenset(as_label(v) for v in self.levels))
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no value can belong, missing included."""
+        return not (self.levels or self.others or self.missing)
+
+    def contains(self, values: NDArray[Any], order: Sequence[Label] | None = None) -> BoolArray:
+        """Tell which values belong; levels are matched by label."""
+        missing = is_missing(values)
+        # Equal numbers are one label (1, 1.0, True): a level may be an integer here and a float in another table.
+        listed = [not gone and as_label(v) in self.levels for v, gone in zip(values, missing, strict=True)]
+        inside = (np.array(listed, dtype=np.bool_) ^ self.others) & ~missing
+        return inside | missing if self.missing else inside
+
+    def intersect(self, other: Condition) -> Condition:
+        """Return the levels that belong to both.
+
+        Examples
+        --------
+        >>> Levels({"a", "b"}).intersect(Levels({"b"}, others=True)).text("x")
+        'x is a'
+        """
+        missing = self.missing and other.missing
+        if isinstance(other, Interval):
+            if not other.has_values:
+                return Interval(0.0, 0.0, missing=missing)
+            if other.low is None and other.high is None:
+                return replace(self, missing=missing)
+            raise InputError("an interval and a set of levels cannot describe one column.", code="P03")
+        if self.others and other.others:
+            return Levels(self.levels | other.levels, others=True, missing=missing)
+        if self.others or other.others:
+            kept = other.levels - self.levels if self.others else self.levels - other.levels
+        else:
+            kept = self.levels & other.levels
+        return Levels(kept, missing=missing) if kept else Interval(0.0, 0.0, missing=missing)
+
+    def sorted_levels(self) -> list[Label]:
+        """List the levels, numbers by size, then text by letters."""
+        return sorted(self.levels, key=label_order)
+
+    def text(self, name: str) -> str:
+        """Write the condition as a person would."""
+        labels = [value_text(v) for v in self.sorted_levels()]
+        negation = "not " if self.others else ""
+        if len(labels) == 1:
+            text = f"{name_text(name)} is {negation}{labels[0]}"
+        else:
+            text = f"{name_text(name)} {negation}in {{{', '.join(labels)}}}"
+        return text + " or missing" if self.missing else text
+
+
+Condition = Interval | Levels

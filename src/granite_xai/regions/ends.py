@@ -1,0 +1,164 @@
+"""Ends of intervals and cells of columns: how they are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from granite_xai.base.errors import InputError
+from granite_xai.base.typing import BoolArray
+from granite_xai.regions.dates import floor_ticks
+from granite_xai.regions.words import Bound, Label, as_bound, as_label, value_text
+
+
+def is_missing(values: NDArray[Any]) -> BoolArray:
+    """Tell which values are missing: NaN, NaT or None.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> is_missing(np.array(["a", None], dtype=object))
+    array([False,  True])
+    """
+    if values.dtype.kind == "f":
+        return np.asarray(np.isnan(values))
+    if values.dtype.kind in "mM":
+        return np.asarray(np.isnat(values))
+    if values.dtype.kind != "O":
+        return np.zeros(len(values), dtype=np.bool_)
+    return np.array([v is None or (isinstance(v, float) and v != v) for v in values], dtype=np.bool_)
+
+
+def end(value: Bound | None, order: tuple[Label, ...] | None) -> Bound | None:
+    """Return the stored form of an end: a number, date or duration, or one of the ordered labels.
+
+    Examples
+    --------
+    >>> end(3, None), end("low", ("low", "high"))
+    (3.0, 'low')
+    """
+    if value is None or order is None:
+        return None if value is None else as_bound(value)
+    label = as_label(value)
+    if label not in order:
+        raise InputError(f"{value_text(label)} is not one of the ordered labels.", code="P02", argument="order")
+    return order[order.index(label)]
+
+
+def at_or_above(low: Bound, high: Bound, order: Sequence[Label] | None) -> bool:
+    """Tell whether ``low >= high``; text of unknown order is only compared for equality.
+
+    Examples
+    --------
+    >>> at_or_above("high", "low", ("low", "high"))
+    True
+    """
+    if order is not None:
+        labels: list[object] = list(order)
+        return labels.index(low) >= labels.index(high)
+    if _kind(low) != _kind(high):
+        words = f"{value_text(low)} and {value_text(high)}"
+        raise InputError(f"{words} cannot bound one interval.", code="P03", argument="low")
+    return bool(low == high if isinstance(low, str) else low >= high)  # type: ignore[operator]
+
+
+def _kind(value: Bound) -> str:
+    return np.asarray(value).dtype.kind if isinstance(value, np.generic | str) else "f"
+
+
+def tighter(one: Bound | None, two: Bound | None, order: Sequence[Label] | None, *, upper: bool) -> Bound | None:
+    """Return the tighter of two upper, or two lower, ends.
+
+    Examples
+    --------
+    >>> tighter(3.0, 5.0, None, upper=True), tighter(3.0, None, None, upper=False)
+    (3.0, 3.0)
+    """
+    if one is None or two is None or one == two:
+        return two if one is None else one
+    if order is None and isinstance(one, str) and isinstance(two, str):
+        raise InputError(f"the order of {value_text(one)} and {value_text(two)} is not known.", code="P03")
+    return two if at_or_above(one, two, order) == upper else one
+
+
+def between(values: NDArray[Any], low: Any, high: Any) -> BoolArray:
+    """Tell which numbers satisfy ``low < x <= high``; None is open.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> between(np.array([1.0, 2.0, 3.0]), 1.0, 2.0)
+    array([False,  True, False])
+    """
+    above = np.ones(len(values), dtype=np.bool_) if low is None else values > low
+    return above if high is None else above & (values <= high)
+
+
+def between_numbers(values: NDArray[Any], low: Bound | None, high: Bound | None) -> BoolArray:
+    """Compare numbers; truth values and numbers kept as objects count as numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> between_numbers(np.array([False, True, None], dtype=object), None, 0.0)
+    array([ True, False, False])
+    """
+    objects = values if values.dtype.kind == "O" else ()
+    numeric = (int, float, np.number, np.bool_, type(None))
+    if values.dtype.kind not in "fiubO" or not all(isinstance(v, numeric) for v in objects):
+        raise InputError("the rule compares with numbers, but the column has others.", code="P03", argument="X")
+    return between(values.astype(np.float64), low, high)
+
+
+def between_dates(values: NDArray[Any], low: Bound | None, high: Bound | None) -> BoolArray:
+    """Compare dates or durations exactly, whatever their units.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> days = np.array(["2012-02-29", "2012-03-01"], dtype="datetime64[s]")
+    >>> between_dates(days, None, np.datetime64("2012-02-29"))
+    array([ True, False])
+    """
+    ends = [v for v in (low, high) if v is not None]
+    if any(values.dtype.kind != _kind(v) for v in ends):
+        words = f"{value_text(ends[0])} cannot be compared with {values.dtype}."
+        raise InputError(words, code="P03", argument="X")
+    if np.datetime_data(values.dtype)[0] in "YMW":
+        values = values.astype(f"{values.dtype.kind}8[D]")
+    ticks = [
+        floor_ticks(v, values.dtype) if isinstance(v, np.datetime64 | np.timedelta64) else None for v in (low, high)
+    ]
+    return between(values.astype(np.int64), *ticks)
+
+
+def ranks(values: NDArray[Any], order: Sequence[Label]) -> NDArray[np.int64]:
+    """Return the place of every label in the order; -1 for a label outside it and for a missing one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ranks(np.array(["high", "huge", None], dtype=object), ("low", "high"))
+    array([ 1, -1, -1])
+    """
+    place = {as_label(v): i for i, v in enumerate(order)}
+    missing = is_missing(values)
+    found = [-1 if gone else place.get(as_label(v), -1) for v, gone in zip(values, missing, strict=True)]
+    return np.array(found, dtype=np.int64)
+
+
+def rank(value: Bound | None, order: Sequence[Label]) -> int | None:
+    """Return the place of an end in the order.
+
+    Examples
+    --------
+    >>> rank("high", ("low", "high"))
+    1
+    """
+    labels: list[object] = list(order)
+    if value is not None and value not in labels:
+        raise InputError(f"{value_text(value)} is not one of the ordered labels.", code="P03", argument="order")
+    return None if value is None else labels.index(value)

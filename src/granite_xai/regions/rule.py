@@ -1,0 +1,189 @@
+"""A region's rule: conditions on columns that hold together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from granite_xai.base.errors import InputError, listing
+from granite_xai.base.files import broken, entry, members
+from granite_xai.base.typing import BoolArray
+from granite_xai.regions.conditions import Condition, Interval, Levels
+from granite_xai.regions.grammar import Orders, parse_conditions
+from granite_xai.regions.stored import condition_from_dict, condition_to_dict
+from granite_xai.tables import Column, Table, read_table
+
+__all__ = ["Condition", "Interval", "Levels", "Rule", "as_table", "find_column", "satisfied"]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """The rows that satisfy one condition on each of some columns.
+
+    Membership, text and JSON derive from the same conditions; no rule is ever merged as text. Dates with a time zone
+    are compared, and written, in UTC.
+
+    Parameters
+    ----------
+    conditions : tuple of (column name, condition)
+        At most one condition for each column; none: all rows.
+
+    Examples
+    --------
+    >>> rule = Rule().and_("workingday", Interval(high=0)).and_("hr", Interval(6.5)).and_("hr", Interval(high=20))
+    >>> str(rule)
+    'workingday ≤ 0 and 6.5 < hr ≤ 20'
+    >>> Rule.parse(str(rule)) == rule
+    True
+    >>> str(Rule())
+    'all rows'
+    """
+
+    conditions: tuple[tuple[str, Condition], ...] = ()
+
+    def __post_init__(self) -> None:
+        pairs = tuple((str(name), condition) for name, condition in self.conditions)
+        names = [name for name, _ in pairs]
+        twice = sorted(name for name, count in Counter(names).items() if count > 1)
+        if twice:
+            hint = "Join the conditions of a column with Rule.and_."
+            raise InputError(f"{listing(twice)} has two conditions.", code="P03", columns=twice, hint=hint)
+        object.__setattr__(self, "conditions", pairs)
+
+    def __str__(self) -> str:
+        """Return the rule as a person would write it; `parse` reads it back."""
+        texts = [condition.text(name) for name, condition in self.conditions]
+        if len(texts) > 1:
+            # "a or missing and b" would leave it to the reader which of the two binds first.
+            texts = [f"({t})" if t.endswith(" or missing") else t for t in texts]
+        return " and ".join(texts) or "all rows"
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no row can satisfy the rule."""
+        return any(condition.is_empty for _, condition in self.conditions)
+
+    def and_(self, name: str, condition: Condition) -> Rule:
+        """Return the rule with one more condition, joined with the one it has on that column.
+
+        Examples
+        --------
+        >>> str(Rule().and_("x", Interval(high=3)).and_("x", Interval(high=1)))
+        'x ≤ 1'
+        """
+        known = dict(self.conditions)
+        known[name] = known[name].intersect(condition) if name in known else condition
+        return Rule(tuple(known.items()))
+
+    def contains(self, X: Any, names: Sequence[str] = ()) -> BoolArray:
+        """Tell which rows of a table satisfy the rule; `names` are those of the fit, for tables without names.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> Rule.parse("x1 > 0").contains(np.array([[1.0, 2.0], [3.0, -1.0]]))
+        array([ True, False])
+        """
+        table = as_table(X)
+        inside = np.ones(table.n_rows, dtype=np.bool_)
+        for name, condition in self.conditions:
+            inside &= satisfied(condition, find_column(table, name, names))
+        return inside
+
+    @classmethod
+    def parse(cls, text: str, orders: Orders | None = None) -> Rule:
+        """Read a rule from its text; ``<=`` may stand for ``≤``.
+
+        Parameters
+        ----------
+        text : str
+            What ``str(rule)`` gives.
+        orders : mapping from column name to labels, optional
+            The labels of ordered columns, lowest first; the text does not hold them. Without it the order is that
+            of the table, and labels that are numbers must ascend.
+
+        Examples
+        --------
+        >>> str(Rule.parse("`b<=c` <= 0.5 or missing and w is not mist"))
+        '(`b<=c` ≤ 0.5 or missing) and w is not mist'
+        """
+        rule = cls()
+        for name, condition in parse_conditions(text, orders):
+            rule = rule.and_(name, condition)
+        return rule
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the rule in the types of JSON.
+
+        Examples
+        --------
+        >>> Rule().to_dict()
+        {'conditions': []}
+        """
+        return {"conditions": [{"column": n, "condition": condition_to_dict(c)} for n, c in self.conditions]}
+
+    @classmethod
+    def from_dict(cls, data: object, place: str = "rule") -> Rule:
+        """Read what `to_dict` wrote; anything else is a FormatError that names the place.
+
+        Examples
+        --------
+        >>> rule = Rule.parse("x ≤ 1")
+        >>> Rule.from_dict(rule.to_dict()) == rule
+        True
+        """
+        known: dict[str, Condition] = {}
+        for i, item in enumerate(members(data, "conditions", place)):
+            here = f"{place}.conditions[{i}]"
+            name = entry(item, "column", str, here)
+            if name in known:
+                raise broken(f"{here}.column", f"is {name[:60]!r}, which has a condition already")
+            known[name] = condition_from_dict(entry(item, "condition", dict, here), f"{here}.condition")
+        return cls(tuple(known.items()))
+
+
+def as_table(X: Any) -> Table:
+    """Return X as a table in which values may be missing.
+
+    Examples
+    --------
+    >>> as_table([[1.0, 2.0]]).names
+    ('x0', 'x1')
+    """
+    return X if isinstance(X, Table) else read_table(X, missing="allow")
+
+
+def satisfied(condition: Condition, column: Column) -> BoolArray:
+    """Tell which rows of a column satisfy a condition.
+
+    Examples
+    --------
+    >>> satisfied(Interval(high=1.0), as_table([[0.0], [2.0]]).columns[0])
+    array([ True, False])
+    """
+    if column.values.dtype.kind != "O":
+        return condition.contains(column.values, column.order)
+    # Labels are compared once a level, not once a row; a missing row has the code -1: the last cell.
+    cells = np.array([*column.levels, None], dtype=object)
+    return condition.contains(cells, column.order)[column.codes]
+
+
+def find_column(table: Table, name: str, names: Sequence[str] = ()) -> Column:
+    """Return a column by its name, or by its place among the names of the fit if the table has none of its own.
+
+    Examples
+    --------
+    >>> table = as_table([[1.0, 2.0]])
+    >>> find_column(table, "x1").position, find_column(table, "temp", ["hr", "temp"]).position
+    (1, 1)
+    """
+    if name in table.names:
+        return table.columns[table.names.index(name)]
+    if not table.named and len(names) == table.n_columns and name in names:
+        return table.columns[list(names).index(name)]
+    words = f"X has no column {name!r}; it has {listing(table.names)}."
+    raise InputError(words, code="D37", argument="X", columns=[name])

@@ -1,0 +1,238 @@
+"""Candidates: the ways to cut a node in two along one column, in the order that breaks ties.
+
+A candidate says which levels of its column, and whether missing values, go left. Cuts, groups of levels and missing
+values are then one thing, and the split is read off at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import combinations, groupby
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from granite_xai.base.typing import BoolArray, FloatArray, IntArray
+from granite_xai.engine.membership import Cut
+from granite_xai.evaluations.evaluations import Evaluations
+from granite_xai.search.levels import order_levels
+
+if TYPE_CHECKING:
+    from granite_xai.tables import Column, Table
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Family:
+    """All candidates of one column: levels that every one of them sends the same way are one class.
+
+    Parameters
+    ----------
+    column : int
+        Position of the column.
+    classes : (levels + 1,) int
+        Class of missing values (entry 0) and of each level of the table (entries 1, 2, …).
+    inner : (K, classes) bool
+        Which classes go left.
+    """
+
+    column: int
+    classes: IntArray
+    inner: BoolArray
+
+    def enough(self, counts: IntArray, least: int) -> Family:
+        """Only the candidates that leave so many rows on both sides, given the rows at each entry."""
+        by_class = np.bincount(self.classes, weights=counts, minlength=self.inner.shape[1])
+        n_left = self.inner @ by_class
+        kept = np.minimum(n_left, by_class.sum() - n_left) >= max(least, 1)
+        return Family(self.column, self.classes, self.inner[kept])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidate:
+    """One way to cut a node.
+
+    Parameters
+    ----------
+    family : Family
+        The candidates of the same column.
+    number : int
+        Which of them.
+    """
+
+    family: Family
+    number: int
+
+    @property
+    def column(self) -> int:
+        """Position of the column."""
+        return self.family.column
+
+    @property
+    def left(self) -> BoolArray:
+        """Whether missing values (entry 0) and each level of the table (entries 1, 2, …) go left."""
+        return self.inside(np.arange(-1, len(self.family.classes) - 1))
+
+    def inside(self, codes: IntArray) -> BoolArray:
+        """Which rows go left, from their codes."""
+        goes: BoolArray = self.family.inner[self.number][self.family.classes[codes + 1]]
+        return goes
+
+
+def candidates(
+    table: Table,
+    rows: IntArray,
+    evaluations: Evaluations,
+    *,
+    columns: Sequence[int],
+    max_candidates: int,
+    min_samples_leaf: int,
+    cuts: str = "quantiles",
+) -> list[Candidate]:
+    """Every cut of a node that leaves enough rows on both sides, lowest in the order of ties first.
+
+    Parameters
+    ----------
+    table : Table
+        All fitting rows.
+    rows : array of int
+        The node's rows.
+    evaluations : Evaluations
+        Of the node; they order the levels of nominal columns with many.
+    columns : sequence of int
+        Positions of the columns that may be split, ascending.
+    max_candidates : int
+        B: at most B - 1 thresholds a column.
+    min_samples_leaf : int
+        Rows (not weight) that each side needs.
+    cuts : "quantiles" or "chunks"
+        How thresholds are chosen.
+    """
+    found = []
+    rule = partial(CUTS[cuts], max_candidates=max_candidates, min_samples_leaf=min_samples_leaf)
+    for position in columns:
+        column = table.columns[position]
+        counts = np.bincount(column.codes[rows] + 1, minlength=len(column.levels) + 1)
+        family = _family(column, rows, counts, evaluations, max_candidates, rule).enough(counts, min_samples_leaf)
+        found += [Candidate(family, number) for number in range(len(family.inner))]
+    return found
+
+
+def _family(
+    column: Column, rows: IntArray, counts: IntArray, evaluations: Evaluations, max_candidates: int, rule: CutRule
+) -> Family:
+    """The candidates of one column: missing values on the left first, then on the right (C14)."""
+    n_levels = len(counts) - 1
+    if column.kind in ("nominal", "boolean"):
+        present = np.flatnonzero(counts[1:])
+        groups = list(_groupings(column, rows, present, evaluations, max_candidates))
+        inner = np.array(groups, dtype=np.bool_).reshape(-1, n_levels)
+        classes = np.arange(n_levels)
+    else:
+        codes = rule(counts[1:])
+        inner = np.tri(len(codes), len(codes) + 1, dtype=np.bool_)
+        classes = np.searchsorted(codes, np.arange(n_levels))
+    # Missing values are the last class.
+    classes = np.append(inner.shape[1], classes)
+    if not counts[0]:
+        return Family(column.position, classes, _with_missing(inner, left=False))
+    only_missing = np.arange(inner.shape[1] + 1)[None] == inner.shape[1]
+    both = [_with_missing(inner, left=side) for side in (True, False)]
+    return Family(column.position, classes, np.concatenate([only_missing, *both]))
+
+
+def _with_missing(inner: BoolArray, *, left: bool) -> BoolArray:
+    """Some cuts with the class of missing values behind the others."""
+    return np.concatenate([inner, np.full((len(inner), 1), left)], axis=1)
+
+
+def cut_codes(counts: IntArray, max_candidates: int) -> IntArray:
+    """Levels v of the cuts ``x <= v`` of an ordered column, from the rows at each level (C11).
+
+    With fewer than B distinct values every value but the largest; otherwise the values at the places
+    ``(n - 1) k // B`` of the sorted rows, k = 1 … B - 1.
+
+    >>> cut_codes(np.array([1, 0, 2, 1]), 40)
+    array([0, 2])
+    """
+    present = np.flatnonzero(counts)
+    if len(present) < max_candidates:
+        return present[:-1]
+    places = (int(counts.sum()) - 1) * np.arange(1, max_candidates) // max_candidates
+    codes: IntArray = np.unique(np.searchsorted(np.cumsum(counts), places, side="right"))
+    below: IntArray = codes[codes < present[-1]]
+    return below
+
+
+def chunk_codes(counts: IntArray, max_candidates: int, min_samples_leaf: int) -> IntArray:
+    """Levels v of the cuts ``x <= v`` at every m-th sorted row, m = ``min_samples_leaf`` (REPID, GADGET).
+
+    The rows m + 1, 2 m + 1, … up to n - m, of these at most ``max_candidates`` + 1 quantiles. The originals score such
+    a cut with the row itself on the right and then apply it with the row on the left; we score what is applied.
+
+    >>> chunk_codes(np.ones(10, dtype=int), 100, 3)
+    array([3, 6])
+    """
+    present = np.flatnonzero(counts)
+    places = np.arange(min_samples_leaf, int(counts.sum()) - min_samples_leaf, min_samples_leaf)
+    if len(places) == 0:
+        return present[:0]
+    quantiles = -(-np.arange(max_candidates + 1) * len(places) // max_candidates)
+    chosen = places[np.unique(np.maximum(quantiles, 1)) - 1]
+    codes: IntArray = np.unique(np.searchsorted(np.cumsum(counts), chosen, side="right"))
+    below: IntArray = codes[codes < present[-1]]
+    return below
+
+
+def _quantile_codes(counts: IntArray, max_candidates: int, min_samples_leaf: int) -> IntArray:
+    return cut_codes(counts, max_candidates)
+
+
+CutRule = Callable[[IntArray], IntArray]
+CUTS: dict[str, Callable[..., IntArray]] = {"quantiles": _quantile_codes, "chunks": chunk_codes}
+
+
+def _groupings(
+    column: Column, rows: IntArray, present: IntArray, evaluations: Evaluations, max_candidates: int
+) -> Iterator[BoolArray]:
+    """Groups of levels for the left side: fewer levels first, then in the order of the levels (C13)."""
+    if len(present) < 2:
+        return
+    if 2 ** (len(present) - 1) <= max_candidates:
+        sizes = range(1, len(present) // 2 + 1)
+        chosen = {_lighter(group, present) for size in sizes for group in combinations(present.tolist(), size)}
+    else:
+        line = order_levels(column, rows, present, evaluations)
+        prefixes = [tuple(line[:k].tolist()) for k in range(1, len(line))]
+        chosen = {_lighter(group, present) for group in [*((code,) for code in present.tolist()), *prefixes]}
+    for group in sorted(chosen, key=lambda group: (len(group), group)):
+        table = np.zeros(len(column.levels), dtype=np.bool_)
+        table[list(group)] = True
+        yield table
+
+
+def _lighter(group: tuple[int, ...], present: IntArray) -> tuple[int, ...]:
+    """The side with fewer levels; of two equal ones that with the first level."""
+    rest = [code for code in present.tolist() if code not in group]
+    own = sorted(group)
+    return tuple(own if (len(own), own) <= (len(rest), rest) else rest)
+
+
+def cuts_of(chosen: Sequence[Candidate], table: Table, rows: IntArray) -> list[Cut]:
+    """The candidates of a node as cuts of its rows, one for each column; candidates of a column are neighbours."""
+    cuts = []
+    for family, group in groupby(chosen, key=attrgetter("family")):
+        inner = family.inner[[candidate.number for candidate in group]]
+        cuts.append(Cut.of(family.column, inner, family.classes[table.columns[family.column].codes[rows] + 1]))
+    return cuts
+
+
+def best_of(scores: FloatArray, tolerance: float = 1e-10) -> int:
+    """The first candidate within the tolerance of the smallest score (C15).
+
+    >>> best_of(np.array([0.5, 0.2, 0.2 - 1e-12]))
+    1
+    """
+    return int(np.flatnonzero(scores <= scores.min() + tolerance)[0])

@@ -1,0 +1,129 @@
+"""RepidTree: the trees of REPID and GADGET as their authors grow them, over curve matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from granite_xai.base.options import choose, real_number, whole_number
+from granite_xai.curves import dependence_bins, ice_curves, make_grid, require_numeric
+from granite_xai.engine.membership import Splits
+from granite_xai.evaluations.noise import floor, local_error
+from granite_xai.evaluations.vectors import Vectors, centred
+from granite_xai.explainer import Explainer
+from granite_xai.influence import Individual
+from granite_xai.questions import questions
+from granite_xai.regions.partition import Partition
+from granite_xai.search.problem import PartitionResult, Problem, measured
+from granite_xai.search.scatter import rescaled, scattered
+from granite_xai.search.values import AroundDependence, local_values
+
+if TYPE_CHECKING:
+    from granite_xai.compute import Resources
+    from granite_xai.effects import ResolvedExplainer
+    from granite_xai.models import Predictor
+    from granite_xai.tables import Table
+
+EFFECTS = {"pd": None, "ale": "ale", "shap": "shap-pdp"}
+
+
+@dataclass(frozen=True, slots=True)
+class RepidTree:
+    """REPID's and GADGET's own tree: curves on a fixed grid, improvement-based stopping, numeric columns only.
+
+    The loss is the sum over rows (and grid points) of the squared distance between a local effect and its mean in the
+    region; ``loss_`` is its value on all rows, ``region_losses_`` that of each region.
+
+    Parameters
+    ----------
+    features : sequence of labels, optional
+        Columns whose effects shall become alike; None: all.
+    effect : "pd", "ale" or "shap"
+        ICE curves on an equidistant grid, each centred by its mean; changes across ten quantile intervals; SHAP values
+        around their mean in tenths of the column (the original smooths them by a spline).
+    points : int
+        Grid points of ICE curves.
+    trim : bool
+        Whether a split along a compared column drops the grid points outside each side and centres curves again.
+    recalculate : bool
+        Whether SHAP values are computed again inside each region.
+    min_improvement : float
+        Smallest gain of the first split, in shares of the loss of all rows; each later one needs this times the gain
+        of the split above it.
+
+    Examples
+    --------
+    >>> RepidTree(["x1"], "pd").points
+    20
+    """
+
+    features: Sequence[Hashable] | None = None
+    effect: str = "pd"
+    points: int = 20
+    trim: bool = True
+    recalculate: bool = False
+    min_improvement: float = 0.1
+    always: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        choose("effect", self.effect, {name: name for name in EFFECTS})
+        whole_number("points", self.points, at_least=2)
+        real_number("min_improvement", self.min_improvement, at_least=0)
+
+    def columns(self, table: Table) -> list[int]:
+        """Positions of the compared columns."""
+        labels = table.names if self.features is None else self.features
+        return sorted({table.resolve(label, "features") for label in labels})
+
+    def effects(
+        self, table: Table, predictor: Predictor, resources: Resources, seed: int
+    ) -> tuple[ResolvedExplainer, ...]:
+        """The local effects that are read of the model; other columns than numeric ones are refused first."""
+        for column in table.columns:
+            require_numeric(column, "the original form (exact=True)")
+        compared = Individual([table.names[i] for i in self.columns(table)])
+        if self.effect == "shap":
+            return (Explainer("marginal", "local", "partial", compared).effect(table, predictor, resources, seed),)
+        if self.effect == "ale":
+            return (Explainer("accumulated", "local", "full", compared).effect(table, predictor, resources, seed),)
+        return ()
+
+    def partition(self, problem: Problem) -> PartitionResult:
+        """Grow the original's tree; its regions carry the disagreement of the question."""
+        table = problem.table
+        inner, root = self._posed(problem)
+        tree = replace(problem.tree, alpha=0.0, min_improvement=self.min_improvement, cuts="chunks", max_candidates=100)
+        node = tree.grown(inner)
+        total = problem.shares.total
+        shares = [leaf.disagreement for leaf in Partition(node, table.names)]
+        learned = {"loss_": root * total, "region_losses_": np.array(shares) * root * total}
+        return PartitionResult(Partition(measured(node, problem), table.names), learned)
+
+    def _posed(self, problem: Problem) -> tuple[Problem, float]:
+        """The problem with the original's loss instead of the question, and that loss a row."""
+        table, columns = problem.table, self.columns(problem.table)
+        noise = floor(len(columns), np.square, 1, local_error(problem.error))
+        if self.effect == "pd":
+            curves = [self._curves(problem, i) for i in columns]
+            return scattered(problem, curves, noise * self.points)
+        if self.effect == "ale":
+            question = questions()["ale"].with_influence(Individual([table.names[i] for i in columns]))
+            comparison = question.compare(table, problem.predictor, problem.resources, problem.seed)
+            return rescaled(problem, comparison, problem.evaluations, noise)
+        (effect,) = self.effects(table, problem.predictor, problem.resources, problem.seed)
+        everyone = Splits.whole(problem.evaluations.weights)
+        values = local_values(effect, problem.evaluations, everyone)[:, 0]
+        bins = {i: dependence_bins(table.columns[i]) for i in columns}
+        changes = {i: (value, bins[i]) for i, value in zip(columns, values, strict=True)}
+        measure = AroundDependence(effect, tuple(columns), self.recalculate)
+        return rescaled(problem, measure, replace(problem.evaluations, changes=changes), noise)
+
+    def _curves(self, problem: Problem, position: int) -> Vectors:
+        grid = make_grid(problem.table, position, self.points, "equidistant")
+        curves = centred(ice_curves(problem.predictor, problem.table, grid, problem.resources))
+        if not self.trim:
+            return Vectors(curves)
+        return Vectors(curves, position, grid.values, problem.table.columns[position].values)

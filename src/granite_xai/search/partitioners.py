@@ -1,0 +1,58 @@
+"""Ways to find regions: pass one as ``Granite(model, question, partitioner=...)``.
+
+Tree
+    Greedy splits that lower the disagreement, with a price for each region: what `Granite` does by itself.
+GivenRules
+    Rules that someone wrote down.
+Clusters
+    Rows with like explanations or like ICE curves (`Ice`), put into rules.
+Cohorts
+    Rows near a few representatives, chosen so that explanations agree, put into rules.
+Subgroups
+    Regions in which one column is nearly independent of the others.
+RepidTree
+    The trees of REPID and GADGET as their authors grow them.
+
+Each is a small frozen value with ``partition(problem)``; anything else with that method serves as well. `AllExcept`
+names the columns that rules may not use.
+
+>>> import granite_xai as gx
+>>> toy = gx.datasets.make_toy()
+>>> mine = gx.partitioners.GivenRules(["x2 ≤ 0", "x2 > 0"])
+>>> bool(gx.Granite(toy.model, partitioner=mine).fit(toy.X).remaining_ < 1e-12)
+True
+"""
+
+from __future__ import annotations
+
+from granite_xai.curves import Ice
+from granite_xai.search.clusters import Clusters
+from granite_xai.search.cohorts import Cohorts
+from granite_xai.search.given import GivenRules
+from granite_xai.search.original import RepidTree
+from granite_xai.search.problem import PartitionResult, Problem
+from granite_xai.search.subgroups import Subgroups
+from granite_xai.search.tree import AllExcept, Tree
+
+OLD_NAMES = {"Found": PartitionResult, "Given": GivenRules, "Original": RepidTree, "Without": AllExcept}
+"""Names of 0.1 that still work."""
+
+__all__ = [
+    "AllExcept",
+    "Clusters",
+    "Cohorts",
+    "GivenRules",
+    "Ice",
+    "PartitionResult",
+    "Problem",
+    "RepidTree",
+    "Subgroups",
+    "Tree",
+]
+
+
+def __getattr__(name: str) -> type:
+    """The partitioner behind a name of 0.1."""
+    if name in OLD_NAMES:
+        return OLD_NAMES[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,87 @@
+"""Scatter: how far the rows of a region are apart, whatever vectors describe them.
+
+    R(region) = mean over its rows of the squared distance between a row's vector and the region's mean vector
+
+With ICE curves on a grid this is the loss of REPID and GADGET, with indicators of a cluster it is Gini's impurity, with
+one number a row CART's variance: one search serves them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from granite_xai.base.typing import BoolArray, FloatArray
+from granite_xai.engine.membership import Splits
+from granite_xai.evaluations.evaluations import Evaluations
+from granite_xai.evaluations.vectors import Vectors, centred
+from granite_xai.objective import Measure, ScaledObjective
+from granite_xai.search.problem import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Scatter:
+    """Mean squared distance of the rows' vectors to their mean, summed over all vectors of the evaluations.
+
+    Examples
+    --------
+    >>> vectors = np.array([[0.0], [0.0], [2.0]])
+    >>> _side(vectors, np.ones((1, 3)))
+    array([0.8888...])
+    """
+
+    def split_bytes(self, n_rows: int, n_values: int) -> int:
+        """Bytes that scoring takes for each split of so many rows."""
+        return 8 * n_rows * 4
+
+    def regional(self, evaluations: Evaluations, splits: Splits) -> FloatArray:
+        """Scatter of both sides of every split, shape (K, 2)."""
+        total = np.zeros_like(splits.mass)
+        for vectors in evaluations.vectors:
+            total += _scatter(vectors, splits)
+        return total
+
+
+def _scatter(vectors: Vectors, splits: Splits) -> FloatArray:
+    found = np.stack([_side(vectors.values, splits.inner), _side(vectors.values, splits.outer)], axis=1)
+    if vectors.column is None or not splits.cuts:
+        return found
+    for k in np.flatnonzero(splits.columns == vectors.column):  # here the cut also shortens the curves
+        entries = vectors.inner_entries(splits.inside[k], vectors.column)
+        if entries is not None:
+            found[k] = _cut(vectors.values, splits, int(k), entries)
+    return found
+
+
+def _cut(values: FloatArray, splits: Splits, k: int, entries: BoolArray) -> FloatArray:
+    sides = ((splits.inner[k], entries), (splits.outer[k], ~entries))
+    return np.array([_side(centred(values[:, kept]), weights[None])[0] for weights, kept in sides])
+
+
+def _side(values: FloatArray, members: FloatArray) -> FloatArray:
+    """Scatter of each region, given by the (K, n) weights of its rows."""
+    mass = members.sum(axis=1)
+    divisor = np.where(mass > 0, mass, 1.0)
+    # Centred by the common mean first: what all rows share must not swamp what sets them apart.
+    shared = members.sum(axis=0) @ values / max(float(mass.sum()), 1e-300)
+    apart = values - shared
+    means = (members @ apart) / divisor[:, None]
+    squares = (members @ np.square(apart).sum(axis=1)) / divisor
+    found: FloatArray = np.maximum(squares - np.square(means).sum(axis=1), 0.0)
+    return found
+
+
+def rescaled(problem: Problem, measure: Measure, evaluations: Evaluations, floor: float) -> tuple[Problem, float]:
+    """The same problem with another end, in shares of its own value on all rows, and that value."""
+    whole = Splits.whole(evaluations.weights)
+    root = float(measure.regional(evaluations, whole)[0, 0])
+    factor = np.array([1.0 / root if root > floor else 0.0])
+    shares = ScaledObjective((measure,), factor, np.array([floor]), problem.shares.total)
+    return replace(problem, evaluations=evaluations, shares=shares), root
+
+
+def scattered(problem: Problem, vectors: Sequence[Vectors], floor: float = 0.0) -> tuple[Problem, float]:
+    """The problem of making vectors alike in each region, and their scatter on all rows."""
+    return rescaled(problem, Scatter(), replace(problem.evaluations, vectors=tuple(vectors)), floor)

@@ -1,0 +1,86 @@
+"""Subgroups: regions in which one column is nearly independent of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from granite_xai.base.options import choose
+from granite_xai.base.typing import FloatArray
+from granite_xai.evaluations.vectors import Vectors
+from granite_xai.masking.bins import interval_edges
+from granite_xai.regions.partition import Partition
+from granite_xai.search.problem import PartitionResult, Problem, measured
+from granite_xai.search.scatter import scattered
+
+if TYPE_CHECKING:
+    from granite_xai.compute import Resources
+    from granite_xai.effects import ResolvedExplainer
+    from granite_xai.models import Predictor
+    from granite_xai.tables import Column, Table
+
+FLOOR = 1e-12
+BY = {name: name for name in ("distribution", "mean")}
+
+
+@dataclass(frozen=True, slots=True)
+class Subgroups:
+    """A tree that models one column from the others; inside its leaves the column hardly depends on them.
+
+    The model is not asked: only the rows decide. How deep the tree is, how small its leaves and what a leaf costs (as
+    a share of the column's scatter) are options of the estimator.
+
+    Parameters
+    ----------
+    feature : label
+        The column.
+    by : "distribution" or "mean"
+        Whether a split separates the column's whole distribution (indicators of its tenths; any monotone transform
+        gives the same regions) or its mean (CART).
+
+    Examples
+    --------
+    >>> Subgroups("temp").by
+    'distribution'
+    """
+
+    feature: Hashable
+    by: str = "distribution"
+    always: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        choose("by", self.by, BY)
+
+    def effects(
+        self, table: Table, predictor: Predictor, resources: Resources, seed: int
+    ) -> tuple[ResolvedExplainer, ...]:
+        """Nothing is read of the model; an unknown column is refused before any work."""
+        table.resolve(self.feature, "feature")
+        return ()
+
+    def partition(self, problem: Problem) -> PartitionResult:
+        """Leaves of the tree, with the disagreement of the question in them."""
+        table = problem.table
+        column = table.columns[table.resolve(self.feature, "feature")]
+        dependent, _ = scattered(problem, [Vectors(described(column, self.by))], FLOOR)
+        others = [table.names[i] for i in problem.tree.columns(table) if i != column.position]
+        node = replace(problem.tree, split_features=others).grown(dependent)
+        return PartitionResult(Partition(measured(node, problem), table.names))
+
+
+def described(column: Column, by: str) -> FloatArray:
+    """A column as vectors: indicators of its levels, or of lying below each tenth; or its standardised values."""
+    missing = (column.codes < 0).astype(np.float64)[:, None]
+    if column.kind in ("nominal", "boolean"):
+        indicators: FloatArray = (column.codes[:, None] == np.arange(len(column.levels))).astype(np.float64)
+    elif by == "distribution":
+        indicators = (column.codes[:, None] <= interval_edges(column)[:-1]).astype(np.float64)
+    else:
+        raw = column.values if column.kind == "numeric" else column.codes.astype(np.float64)
+        present = column.codes >= 0
+        center, spread = (raw[present].mean(), raw[present].std()) if present.any() else (0.0, 1.0)
+        indicators = np.where(present, (raw - center) / (spread or 1.0), 0.0)[:, None]
+    return np.hstack([indicators, missing]) if missing.any() else indicators

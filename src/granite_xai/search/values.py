@@ -1,0 +1,58 @@
+"""Local effects inside the regions of a split, and their distance to what the column's value alone explains."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.engine.games import RegionalGame
+from granite_xai.engine.masked import bin_means, masked_model
+from granite_xai.engine.membership import Splits
+from granite_xai.evaluations.evaluations import Bins, Evaluations
+
+if TYPE_CHECKING:
+    from granite_xai.effects import ResolvedExplainer
+
+
+def local_values(effect: ResolvedExplainer, evaluations: Evaluations, splits: Splits) -> FloatArray:
+    """Local effects of every set, each row in its own region, shape (sets, K, n)."""
+    game = RegionalGame(effect.behavior, masked_model(effect.masking, evaluations, splits), evaluations, splits)
+    shape = splits.inside.shape
+    return np.stack([np.broadcast_to(game.combine(terms), shape) for terms in effect.combined])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AroundDependence:
+    """Squared distance of local effects to their mean among the region's rows with like values of the column.
+
+    Parameters
+    ----------
+    effect : the local effects, resolved
+    columns : positions of the compared columns, in the order of the effect's sets
+    recalculate : whether effects are those inside the region; otherwise those on all rows
+    """
+
+    effect: ResolvedExplainer
+    columns: tuple[int, ...]
+    recalculate: bool
+
+    def split_bytes(self, n_rows: int, n_values: int) -> int:
+        """Bytes that scoring takes for each split of so many rows."""
+        return 8 * n_rows * (len(self.columns) + 4)
+
+    def regional(self, evaluations: Evaluations, splits: Splits) -> FloatArray:
+        """Mean over the rows of both sides of every split, shape (K, 2)."""
+        again = local_values(self.effect, evaluations, splits) if self.recalculate else None
+        total = np.zeros(splits.inside.shape)
+        for place, column in enumerate(self.columns):
+            fixed, bins = evaluations.changes[column]
+            total += _squared(fixed if again is None else again[place], bins, splits)
+        return splits.means(total)
+
+
+def _squared(values: FloatArray, bins: IntArray, splits: Splits) -> FloatArray:
+    squared: FloatArray = np.square(values - bin_means(values, Bins.of(bins), splits))
+    return squared

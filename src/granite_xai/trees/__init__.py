@@ -1,0 +1,1 @@
+"""E_S and Shapley values read off tree ensembles."""

@@ -1,0 +1,175 @@
+"""Tree ensembles without calling the model: ``E_S`` and pairwise attributions from the trees themselves.
+
+A leaf with value v contributes to ``E_S[u, n]`` exactly when the value u meets the leaf's conditions on S and the row n
+meets its conditions on the other columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from granite_xai.base.typing import Coalition, FloatArray, IntArray
+from granite_xai.compute import Workspace
+from granite_xai.trees.forest import Cells, Forest, cells_of
+from granite_xai.trees.links import Link, identity, link_of, opposite
+from granite_xai.trees.refusal import RefusalError
+from granite_xai.trees.sources import Asked, Source, asked_of, source_of
+from granite_xai.trees.tree_pairs import pairs_by_numba, pairs_by_numpy
+from granite_xai.trees.tree_products import sums_by_numba, sums_by_numpy
+from granite_xai.trees.treelite_reader import load
+
+if TYPE_CHECKING:
+    from granite_xai.models import Predictor
+    from granite_xai.tables import Table
+
+
+@dataclass(frozen=True, eq=False)
+class Ensemble:
+    """A model as sums of trees and a link.
+
+    Parameters
+    ----------
+    forests : the sums that the link reads
+    link : from the sums to what is explained
+    source : where they come from
+    """
+
+    forests: tuple[Forest, ...]
+    link: Link
+    source: Source
+    n_features: int
+
+    @property
+    def is_sum(self) -> bool:
+        """Whether what is explained is a sum of the trees itself, up to its sign: then attributions add up too."""
+        return self.link in (identity, opposite)
+
+    @property
+    def n_leaves(self) -> int:
+        """Leaves of all trees."""
+        return sum(len(forest.leaves) for forest in self.forests)
+
+    def on(self, table: Table) -> TreesOnTable:
+        """The ensemble on a table, in the model's own numbers."""
+        if table.n_columns != self.n_features:
+            raise RefusalError(f"the model has {self.n_features} columns, the table {table.n_columns}")
+        matrix = self.source.view(table)
+        return TreesOnTable(self, tuple(cells_of(forest, matrix) for forest in self.forests), matrix)
+
+
+@dataclass(frozen=True, eq=False)
+class TreesOnTable:
+    """An ensemble and the cells of a table's rows; ``fast`` chooses the compiled walks.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+    cells : for each forest, the cells of the rows
+    matrix : (n, d) float
+        The rows in the model's own numbers.
+    """
+
+    ensemble: Ensemble
+    cells: tuple[Cells, ...]
+    matrix: FloatArray
+
+    def matrix_of(
+        self,
+        columns: Coalition,
+        donors: IntArray,
+        *,
+        fast: bool,
+        n_jobs: int | None = None,
+        space: Workspace | None = None,
+    ) -> FloatArray:
+        """``E_S[u, n]``: the value of the donor row u on S, row n elsewhere, shape (U, n)."""
+        space = Workspace() if space is None else space
+        chosen = np.zeros(self.ensemble.n_features, dtype=bool)
+        chosen[sorted(columns)] = True
+        sums = []
+        for cells in self.cells:
+            sums.append(space.empty((len(donors), len(self.matrix))))
+            if fast:
+                sums_by_numba(cells, chosen, donors, sums[-1], space, n_jobs)
+            else:
+                sums_by_numpy(cells, chosen, donors, sums[-1], space)
+        if self.ensemble.link is identity:
+            return sums[0]
+        for part in space.slices(len(donors), 32 * len(sums) * len(self.matrix)):
+            sums[0][part] = self.ensemble.link([total[part] for total in sums])
+        return sums[0]
+
+    def attributions(
+        self,
+        players: Sequence[Coalition],
+        wanted: Sequence[int],
+        *,
+        fast: bool,
+        n_jobs: int | None = None,
+        space: Workspace | None = None,
+    ) -> FloatArray:
+        """``Phi_i[n, m]`` of the wanted players, shape (wanted, n, n); only where the explained number is a sum."""
+        if not self.ensemble.is_sum:
+            raise ValueError("attributions of single trees add up only without a link")
+        (cells,) = self.cells
+        space = Workspace() if space is None else space
+        values = space.empty((len(wanted), len(self.matrix), len(self.matrix)))
+        if fast:
+            pairs_by_numba(cells, players, wanted, values, n_jobs)
+        else:
+            pairs_by_numpy(cells, players, wanted, values, space)
+        return np.negative(values, out=values) if self.ensemble.link is opposite else values
+
+    def predictions(self, *, fast: bool = False, space: Workspace | None = None) -> FloatArray:
+        """F of the table's own rows."""
+        one = self.matrix_of(frozenset(), np.zeros(1, dtype=np.intp), fast=fast, space=space)
+        return one.reshape(-1)
+
+
+def read_ensemble(predictor: Predictor) -> Ensemble:
+    """Read what a predictor explains as sums of trees.
+
+    Raises
+    ------
+    RefusalError
+        With the reason.
+    """
+    if find_spec("treelite") is None:
+        raise RefusalError("treelite is not installed (pip install granite-xai[fast])")
+    asked = asked_of(predictor)
+    source = source_of(asked)
+    try:
+        loaded = load(source.load())
+    except RefusalError:
+        raise
+    except Exception as error:  # whatever a library's new version brings is refused, never guessed
+        message = (
+            f"treelite cannot read this {type(asked.model).__name__} ({str(error).strip().splitlines()[-1][:200]})"
+        )
+        raise RefusalError(message, "M25" if "categor" in str(error) else "M30") from error
+    link, outputs = _link(asked, predictor, loaded.link, loaded.alpha, loaded.outputs)
+    forests = tuple(loaded.forest(output, source.n_trees) for output in outputs)
+    return Ensemble(forests, link, source, loaded.n_features)
+
+
+def _link(asked: Asked, predictor: Predictor, name: str, alpha: float, outputs: int) -> tuple[Link, tuple[int, ...]]:
+    choice = predictor.reading.choice
+    output = choice.default if choice.column is None and outputs == 2 else choice.column
+    if choice.classes is None and choice.column is None and outputs == 1:
+        output = None
+    if outputs > 1 and output is None:
+        raise RefusalError(f"the trees have {outputs} outputs")
+    if choice.scale == "predict" and getattr(asked.model, "classes_", None) is not None:
+        raise RefusalError("labels are explained as numbers")
+    two_classes = choice.classes is not None and len(choice.classes) == 2
+    if asked.raw or name.startswith("identity"):
+        flipped = outputs == 1 and two_classes and output == 0
+        return (opposite if flipped else identity), (0 if outputs == 1 else int(output or 0),)
+    if outputs == 1 and not two_classes:
+        output = None
+    return link_of(name, alpha, outputs, output)

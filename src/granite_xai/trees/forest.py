@@ -1,0 +1,252 @@
+"""A sum of trees in flat arrays, and the cells into which its thresholds and categories divide the columns.
+
+Every comparison with a threshold is made once for each value of a table, in the model's own numbers; what follows
+compares whole numbers only, so that no rounding can send a row another way than the model does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from granite_xai.base.typing import BoolArray, FloatArray, IntArray
+from granite_xai.compute.compiling import compiled
+from granite_xai.trees.masks_kernels import MOST_LEAVES, build_masks
+from granite_xai.trees.refusal import RefusalError
+
+NodeArrays = tuple[NDArray[np.generic], ...]
+MOST_WORDS = 2**24
+"""Words of leaves that are kept for a table (128 MiB)."""
+BLOCK_CELLS = 2**20
+"""Cells of nodes times rows that are compared at a time: few enough for the cache."""
+Bits = TypeVar("Bits", np.uint8, np.bool_)
+
+
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """Trees whose leaves are added up; the nodes of a tree follow each other, parents first.
+
+    Parameters
+    ----------
+    feature : (nodes,) int
+        Column that is compared; -1 for a leaf.
+    threshold, strict : (nodes,)
+        Left if ``x <= threshold``, or ``x < threshold`` where strict.
+    default_left : (nodes,) bool
+        Way of missing values.
+    left, right : (nodes,) int
+    value : (nodes,) float
+        Of leaves; the averaging factor is part of it.
+    categories : list of arrays, by node of a categorical split; the others are absent
+    list_right : (nodes,) bool
+        Whether the listed categories go right.
+    starts : (trees + 1,) int
+        First node of each tree.
+    base : float
+        What is added to the sum of the leaves.
+    """
+
+    feature: IntArray
+    threshold: FloatArray
+    strict: BoolArray
+    default_left: BoolArray
+    left: IntArray
+    right: IntArray
+    value: FloatArray
+    categories: dict[int, IntArray]
+    list_right: BoolArray
+    starts: IntArray
+    base: float
+
+    @property
+    def n_trees(self) -> int:
+        """Number of trees."""
+        return len(self.starts) - 1
+
+    @cached_property
+    def leaves(self) -> IntArray:
+        """Nodes that are leaves."""
+        return np.flatnonzero(self.feature < 0)
+
+    @cached_property
+    def levels(self) -> tuple[IntArray, ...]:
+        """The inner nodes of every depth, over all trees."""
+        levels, nodes = [], self.starts[:-1]
+        while len(nodes := nodes[self.feature[nodes] >= 0]):
+            levels.append(nodes)
+            nodes = np.concatenate([self.left[nodes], self.right[nodes]])
+        return tuple(levels)
+
+    @cached_property
+    def reach(self) -> float:
+        """Largest size that a partial sum of the leaves can take: what rounding is measured by."""
+        sizes = np.abs(np.where(self.feature < 0, self.value, 0.0))
+        return abs(self.base) + float(np.maximum.reduceat(sizes, self.starts[:-1]).sum() if self.n_trees else 0.0)
+
+    def using(self, columns: BoolArray) -> BoolArray:
+        """Which trees split on any of the columns."""
+        touched = (self.feature >= 0) & columns[np.maximum(self.feature, 0)]
+        return np.logical_or.reduceat(touched, self.starts[:-1]) if self.n_trees else np.zeros(0, dtype=bool)
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """A forest on a table: the cell of every row and column, and what each split does with cells.
+
+    Parameters
+    ----------
+    rows : (n, d) int
+        0 is missing; otherwise 1 + the number of thresholds passed, or 1 + the place of the category.
+    first, cut : (nodes,) int
+        A cell goes left if ``first <= cell < cut`` ...
+    offset : (nodes,) int
+        ... or, where this is not negative, if ``bits[offset + cell]``.
+    """
+
+    forest: Forest
+    rows: NDArray[np.int32]
+    first: NDArray[np.int32]
+    cut: NDArray[np.int32]
+    offset: IntArray
+    bits: BoolArray
+
+    @property
+    def arrays(self) -> NodeArrays:
+        """What the compiled walks read."""
+        forest = self.forest
+        return (
+            *(forest.feature, self.first, self.cut, self.offset, self.bits),
+            *(forest.left, forest.right, forest.value, forest.starts),
+        )
+
+    @cached_property
+    def n_words(self) -> int:
+        """Words of leaves that the masks hold."""
+        return int(self.forest.n_trees * (self.rows.max(axis=0, initial=0) + 1).sum())
+
+    @cached_property
+    def masks(self) -> NodeArrays | None:
+        """The leaves that each cell leaves possible, as words of bits; None where a tree has too many leaves."""
+        forest = self.forest
+        sizes = np.add.reduceat(forest.feature < 0, forest.starts[:-1]) if forest.n_trees else np.zeros(1)
+        begins = np.concatenate([[0], np.cumsum(self.rows.max(axis=0, initial=0) + 1)]).astype(np.intp)
+        if sizes.max() > MOST_LEAVES or self.n_words > MOST_WORDS:
+            return None
+        masks = np.zeros((forest.n_trees, int(begins[-1])), dtype=np.uint64)
+        values = np.zeros((forest.n_trees, MOST_LEAVES))
+        asks = np.zeros((forest.n_trees, self.rows.shape[1]), dtype=bool)
+        compiled(build_masks)(*self.arrays, begins, masks, values, asks)
+        return masks, values, asks, begins
+
+    def goes_left(self, nodes: IntArray, rows: NDArray[np.int32]) -> BoolArray:
+        """Whether each row goes left at each (inner) node, shape (nodes, rows)."""
+        cells = rows.T[self.forest.feature[nodes]]
+        went: BoolArray = (cells >= self.first[nodes, None]) & (cells < self.cut[nodes, None])
+        listed = np.flatnonzero(self.offset[nodes] >= 0)
+        if len(listed):
+            went[listed] = self.bits[self.offset[nodes[listed], None] + cells[listed]]
+        return went
+
+    @cached_property
+    def packed(self) -> NDArray[np.uint8]:
+        """Whether each row of the table goes left at each node, eight rows to a byte."""
+        return self._packed(self.rows)
+
+    def _packed(self, rows: NDArray[np.int32]) -> NDArray[np.uint8]:
+        result = np.zeros((len(self.forest.feature), -(-len(rows) // 8)), dtype=np.uint8)
+        inner = np.flatnonzero(self.forest.feature >= 0)
+        for part in np.array_split(inner, 1 + len(inner) * len(rows) // BLOCK_CELLS):
+            result[part] = np.packbits(self.goes_left(part, rows), axis=1, bitorder="little")
+        return result
+
+    def rows_reached(self, free: BoolArray, part: slice, keep: bool = True) -> BoolArray:
+        """Which leaves a part of the table's rows (from a multiple of 8) meets, free columns left aside.
+
+        What every row does at every node is kept for the next question, unless it takes too much memory.
+        """
+        met = self.bits_reached(free, part, keep)
+        return np.unpackbits(met, axis=1, count=part.stop - part.start, bitorder="little").view(bool)
+
+    def bits_reached(self, free: BoolArray, part: slice, keep: bool = True) -> NDArray[np.uint8]:
+        """The same, eight rows to a byte."""
+        bytes_of = slice(part.start // 8, -(-part.stop // 8))
+        went = self.packed[:, bytes_of] if keep else self._packed(self.rows[part])
+        return self._propagate(went, np.uint8(255), free)
+
+    def values_reached(self, donors: IntArray, free: BoolArray) -> BoolArray:
+        """Which leaves the rows that carry some values meet, free columns left aside, shape (leaves, U)."""
+        forest = self.forest
+        went = np.zeros((len(forest.feature), len(donors)), dtype=bool)
+        asked = np.flatnonzero((forest.feature >= 0) & ~free[forest.feature])
+        went[asked] = self.goes_left(asked, self.rows[donors])
+        return self._propagate(went, np.bool_(True), free)
+
+    def _propagate(self, went: NDArray[Bits], everything: Bits, free: BoolArray) -> NDArray[Bits]:
+        """Pass what reaches each node on to its children, down to the leaves."""
+        forest = self.forest
+        reach = np.empty(went.shape, dtype=went.dtype)
+        reach[forest.starts[:-1]] = everything
+        for nodes in forest.levels:
+            ignored = free[forest.feature[nodes]]
+            both, asked = nodes[ignored], nodes[~ignored]
+            reach[forest.left[both]] = reach[forest.right[both]] = reach[both]
+            here, left = reach[asked], went[asked]
+            reach[forest.left[asked]] = here & left
+            reach[forest.right[asked]] = here & ~left
+        return reach[forest.leaves]
+
+
+def cells_of(forest: Forest, matrix: FloatArray) -> Cells:
+    """Divide the columns of a matrix, given in the model's own numbers, into the cells of a forest.
+
+    Parameters
+    ----------
+    forest : Forest
+    matrix : (n, d) float
+        NaN is missing.
+    """
+    nodes = len(forest.feature)
+    rows = np.ones(matrix.shape, dtype=np.int32)
+    first, cut, offset = np.zeros(nodes, np.int32), np.zeros(nodes, np.int32), np.full(nodes, -1, np.intp)
+    bits: list[BoolArray] = []
+    used = 0
+    for j in range(matrix.shape[1]):
+        own = np.flatnonzero(forest.feature == j)
+        listed = [node for node in own.tolist() if node in forest.categories]
+        if listed and len(listed) < len(own):
+            raise RefusalError(f"column {j} is split by thresholds and by categories")
+        if not listed:
+            rows[:, j], cut[own] = _by_threshold(forest, own, matrix[:, j])
+            first[own] = np.where(forest.default_left[own], 0, 1)
+            continue
+        kinds, rows[:, j] = _by_category(matrix[:, j])
+        for node in listed:
+            went = np.isin(kinds, forest.categories[node]) != forest.list_right[node]
+            bits.append(np.concatenate([[forest.default_left[node]], went]))
+            offset[node], used = used, used + len(kinds) + 1
+    return Cells(forest, rows, first, cut, offset, np.concatenate(bits) if bits else np.zeros(1, dtype=bool))
+
+
+def _by_threshold(forest: Forest, nodes: IntArray, values: FloatArray) -> tuple[IntArray, IntArray]:
+    """Cells of the values and the cell at which each node turns right; ``x < t`` is passed before ``x <= t``."""
+    strict = forest.strict[nodes]
+    open_ends = np.unique(forest.threshold[nodes[strict]])
+    closed_ends = np.unique(forest.threshold[nodes[~strict]])
+    passed = np.searchsorted(open_ends, values, side="right") + np.searchsorted(closed_ends, values, side="left")
+    turns = forest.threshold[nodes]
+    before = np.searchsorted(open_ends, turns, side="left") + np.searchsorted(closed_ends, turns, side="left")
+    before += ~strict & np.isin(turns, open_ends)
+    return np.where(np.isnan(values), 0, passed + 1), before + 2
+
+
+def _by_category(values: FloatArray) -> tuple[IntArray, IntArray]:
+    """The categories present and the cells of the values; fractions are cut off, as the libraries do."""
+    present = ~np.isnan(values)
+    cells = np.zeros(len(values), dtype=np.intp)
+    kinds, places = np.unique(np.trunc(values[present]).astype(np.int64), return_inverse=True)
+    cells[present] = places + 1
+    return kinds.astype(np.intp), cells

@@ -1,0 +1,205 @@
+"""Which models are sums of trees, how treelite is handed each, and what their libraries do before and after the sum."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from granite_xai.base.typing import FloatArray
+from granite_xai.models.outputs import as_it_is
+from granite_xai.trees.refusal import RefusalError
+from granite_xai.trees.views import histogram_matrix, lightgbm_matrix, single_precision
+
+if TYPE_CHECKING:
+    from granite_xai.models import Predictor
+    from granite_xai.tables import Table
+
+
+@dataclass(frozen=True)
+class Source:
+    """A model of a known kind, ready for the loader.
+
+    Parameters
+    ----------
+    load : () -> treelite's model
+    view : the table in the model's own numbers
+    n_trees : trees in use, all classes counted; None: all
+    """
+
+    load: Callable[[], Any]
+    view: Callable[[Table], FloatArray]
+    n_trees: int | None = None
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a predictor asks: the model, by which method, and whether for the score before the link."""
+
+    model: Any
+    method: str
+    raw: bool
+
+
+def asked_of(predictor: Predictor) -> Asked:
+    """Look at how the predictor calls its model; refuse what is not a method of the model itself."""
+    send = predictor.reading.send
+    if predictor.reading.prepare is not as_it_is:
+        raise RefusalError("the model takes something other than the table")
+    keywords = dict(send.keywords) if isinstance(send, partial) else {}
+    function = send.func if isinstance(send, partial) else send
+    raw = bool(keywords.pop("output_margin", False) or keywords.pop("raw_score", False))
+    if keywords:
+        raise RefusalError(f"the model is called with {', '.join(keywords)}")
+    if isinstance(send, partial) and send.args:  # a booster, which is asked through a matrix of its own
+        return Asked(send.args[0], "predict", raw)
+    if not inspect.ismethod(function):
+        raise RefusalError("the model is a function")
+    name = function.__name__
+    return Asked(function.__self__, name, raw or name == "decision_function")
+
+
+def source_of(asked: Asked) -> Source:
+    """The source of a model that is a sum of trees by its very class; a subclass may predict anything."""
+    model = asked.model
+    library, name = type(model).__module__.partition(".")[0], type(model).__name__
+    reader = _READERS.get((library, name))
+    if reader is None:
+        raise RefusalError(f"{name} is no tree ensemble known to us")
+    return reader(model, asked)
+
+
+def _plain(fitted: Any, **changes: Any) -> Any:
+    """A shallow copy in which some attributes differ; the user's model is never written to."""
+    other = copy.copy(fitted)
+    other.__dict__.update(changes)
+    return other
+
+
+def _import_sklearn(model: Any) -> Any:
+    from treelite.sklearn import import_model
+
+    return import_model(model)
+
+
+def _forest(model: Any, asked: Asked) -> Source:
+    # The loader trusts n_estimators; trees may have been added or left out since.
+    loadable = _plain(model, n_estimators=len(model.estimators_))
+    return Source(partial(_import_sklearn, loadable), partial(single_precision, model))
+
+
+def _single_tree(model: Any, asked: Asked) -> Source:
+    from sklearn import ensemble
+
+    kind = ensemble.RandomForestRegressor if not hasattr(model, "classes_") else ensemble.RandomForestClassifier
+    fields = ("n_features_in_", "n_outputs_", "classes_", "n_classes_")
+    known = {field: getattr(model, field) for field in fields if hasattr(model, field)}
+    forest = _plain(kind(n_estimators=1), estimators_=[model], **known)
+    return Source(partial(_import_sklearn, forest), partial(single_precision, model))
+
+
+def _gradient_boosting(model: Any, asked: Asked) -> Source:
+    if model.loss == "exponential" and not asked.raw:
+        raise RefusalError("GradientBoostingClassifier(loss='exponential') has a link that is not applied by us", "M23")
+    loadable = _plain(model, n_estimators=len(model.estimators_))
+    return Source(partial(_import_sklearn, loadable), partial(single_precision, model))
+
+
+def _histogram_boosting(model: Any, asked: Asked) -> Source:
+    return Source(partial(_import_sklearn, _in_codes(model)), partial(histogram_matrix, model))
+
+
+def _in_codes(model: Any) -> Any:
+    """The model with its categories named by their codes: the loader knows no text, and we look codes up ourselves."""
+    preprocessor = getattr(model, "_preprocessor", None)
+    if preprocessor is None:
+        return model
+    (name, encoder, columns), *others = preprocessor.transformers_
+    codes = _plain(encoder, categories_=[np.arange(len(known)) for known in encoder.categories_])
+    return _plain(model, _preprocessor=_plain(preprocessor, transformers_=[(name, codes, columns), *others]))
+
+
+def _xgboost_model(model: Any, asked: Asked) -> Source:
+    if not np.isnan(model.missing):
+        raise RefusalError(f"xgboost takes {model.missing} for missing", "M26")
+    source = _xgboost(model.get_booster(), asked)
+    try:
+        best = int(model.best_iteration)
+    except AttributeError:
+        return source
+    per_round = int(model.n_classes_) if getattr(model, "n_classes_", 2) > 2 else 1
+    parallel = int(
+        json.loads(model.get_booster().save_config())["learner"]["gradient_booster"]["gbtree_model_param"][
+            "num_parallel_tree"
+        ]
+    )
+    return Source(source.load, source.view, (best + 1) * per_round * parallel)
+
+
+def _xgboost(model: Any, asked: Asked) -> Source:
+    learner = json.loads(model.save_config())["learner"]
+    booster, objective = learner["gradient_booster"]["name"], learner["objective"]["name"]
+    if booster not in ("gbtree", "dart"):
+        raise RefusalError(f"xgboost's booster {booster!r} is no sum of trees")
+    if objective in ("multi:softmax", "binary:hinge") and asked.method == "predict" and not asked.raw:
+        raise RefusalError(f"xgboost's objective {objective!r} predicts labels")
+    return Source(partial(_import_xgboost, model), partial(single_precision, model))
+
+
+def _import_xgboost(model: Any) -> Any:
+    from treelite.frontend import from_xgboost
+
+    return from_xgboost(model)
+
+
+def _lightgbm_model(model: Any, asked: Asked) -> Source:
+    return _lightgbm(model.booster_, asked)
+
+
+def _lightgbm(model: Any, asked: Asked) -> Source:
+    # The text holds the trees up to the best iteration, which are those that predict uses.
+    text = model.model_to_string()
+    kinds = {int(kind) for line in re.findall(r"^decision_type=(.*)$", text, re.M) for kind in line.split()}
+    if any(kind >> 2 & 3 == 1 for kind in kinds):
+        raise RefusalError("lightgbm takes zero for missing", "M26")
+    if re.search(r"^is_linear=1$", text, re.M):
+        raise RefusalError("lightgbm's leaves hold linear models", "M30")
+    if str(model.params.get("pred_early_stop", False)).lower() not in ("false", "0"):
+        raise RefusalError("lightgbm stops adding trees row by row (pred_early_stop)", "M24")
+    return Source(partial(_import_lightgbm, model), partial(lightgbm_matrix, model))
+
+
+def _import_lightgbm(model: Any) -> Any:
+    from treelite.frontend import from_lightgbm
+
+    return from_lightgbm(model)
+
+
+_Reader = Callable[[Any, Asked], Source]
+_READERS: dict[tuple[str, str], _Reader] = {
+    **{
+        ("sklearn", f"{kind}{task}"): _forest
+        for kind in ("RandomForest", "ExtraTrees")
+        for task in ("Regressor", "Classifier")
+    },
+    **{
+        ("sklearn", f"{kind}{task}"): _single_tree
+        for kind in ("DecisionTree", "ExtraTree")
+        for task in ("Regressor", "Classifier")
+    },
+    **{("sklearn", f"GradientBoosting{task}"): _gradient_boosting for task in ("Regressor", "Classifier")},
+    **{("sklearn", f"HistGradientBoosting{task}"): _histogram_boosting for task in ("Regressor", "Classifier")},
+    **{
+        ("xgboost", f"XGB{kind}"): _xgboost_model for kind in ("Regressor", "Classifier", "RFRegressor", "RFClassifier")
+    },
+    ("xgboost", "Booster"): _xgboost,
+    **{("lightgbm", f"LGBM{task}"): _lightgbm_model for task in ("Regressor", "Classifier")},
+    ("lightgbm", "Booster"): _lightgbm,
+}

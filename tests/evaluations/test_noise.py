@@ -1,0 +1,362 @@
+"""The probe and the noise floor (design 1.5)."""
+
+from __future__ import annotations
+
+import warnings
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from granite_xai.base.diagnostics import Diagnostics
+from granite_xai.base.errors import ModelError, ModelWarning
+from granite_xai.evaluations.noise import (
+    Probe,
+    delta,
+    floor,
+    is_float32,
+    local_error,
+    probe,
+    risk_error,
+    sampling_floor,
+    sensitivity_error,
+)
+from granite_xai.models import as_predictor
+from granite_xai.tables import read_table
+
+X = np.random.default_rng(0).normal(size=(100, 3))
+QUIET = Probe(repeat=0.0, reorder=0.0, moved=0.0, mutates=False, seconds_per_row=0.0)
+
+
+def table(data=X, missing="error"):
+    return read_table(data, missing=missing)
+
+
+def quietly(model, data=X, **options):
+    """Probe a model that gives no reason for a warning."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return probe(as_predictor(model, **options), table(data))
+
+
+def squared(prediction, y):
+    return (prediction - y) ** 2
+
+
+# The five calls -------------------------------------------------------------------------------------------------------
+
+
+def test_the_probe_is_exactly_five_calls_on_at_most_64_rows():
+    sent = []
+
+    def model(X):
+        sent.append(X.copy())
+        return X[:, 0]
+
+    F = as_predictor(model)
+    probe(F, table())
+    first = X[:64]
+    expected = [first, first, X[:7][::-1], np.nextafter(first, np.inf), np.nextafter(first, -np.inf)]
+    assert len(sent) == len(expected) == 5
+    assert all(np.array_equal(got, want) for got, want in zip(sent, expected, strict=True))
+    assert (F.usage.calls, F.usage.rows) == (5, 4 * 64 + 7)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 7, 8])
+def test_small_tables_are_probed_whole(rows):
+    F = as_predictor(lambda X: X[:, 0])
+    probe(F, table(X[:rows]))
+    assert (F.usage.calls, F.usage.rows) == (5, 4 * rows + min(rows, 7))
+
+
+@pytest.mark.parametrize("batch_size", [1, 5, 32])
+def test_M15_no_call_of_the_probe_is_larger_than_a_batch(batch_size):
+    sizes = []
+
+    def model(X):
+        sizes.append(len(X))
+        return X[:, 0]
+
+    quietly(model, batch_size=batch_size)
+    assert sizes == [batch_size, batch_size, min(7, batch_size), batch_size, batch_size]
+
+
+def test_a_smooth_deterministic_model_gives_no_reason_to_warn():
+    found = quietly(lambda X: 3 * X[:, 0] + X[:, 1])
+    assert (found.repeat, found.reorder, found.mutates, found.refused) == (0.0, 0.0, False, False)
+    assert 0.0 < found.moved < 1e-14
+
+
+def test_a_model_that_fails_on_the_rows_themselves_is_an_error_naming_them():
+    with pytest.raises(ModelError) as caught:
+        probe(as_predictor(lambda X: np.where(X[:, 0] == X[5, 0], np.nan, 0.0)), table())
+    assert (caught.value.code, caught.value.rows) == ("M04", (5,))
+
+
+# M09, M11 and their like ----------------------------------------------------------------------------------------------
+
+
+def test_M09_a_model_that_is_not_deterministic_is_warned_about_with_the_deviation():
+    calls = []
+
+    def model(X):
+        calls.append(1)
+        return X[:, 0] + 0.125 * (len(calls) == 2)
+
+    record = Diagnostics()
+    with pytest.warns(ModelWarning, match=r"M09: the model is not deterministic.* 0\.125 apart"):
+        found = probe(as_predictor(model), table(), record)
+    assert found.repeat == pytest.approx(0.125)
+    assert record.as_dict()["warnings"][0].startswith("M09")
+    assert delta(found, 1.0, float32=False) == found.repeat
+
+
+def test_M09_a_model_that_depends_on_its_batch_is_warned_about():
+    with pytest.warns(ModelWarning, match="M09: .*other rows of the batch"):
+        found = probe(as_predictor(lambda X: X[:, 0] - X[:, 0].mean()), table())
+    assert found.repeat == 0.0
+    assert found.reorder == pytest.approx(abs(X[:64, 0].mean() - X[:7, 0].mean()))
+
+
+def test_M09_a_model_that_depends_on_the_order_is_warned_about():
+    with pytest.warns(ModelWarning, match="M09"):
+        found = probe(as_predictor(lambda X: X[:, 0] + np.arange(len(X))), table())
+    assert found.reorder == pytest.approx(6.0)
+
+
+def test_M09_differences_of_rounding_are_no_reason_to_warn():
+    calls = []
+
+    def model(X):
+        calls.append(1)
+        return X[:, 0] * (1 + 2.0**-52 * len(calls))
+
+    assert 0.0 < quietly(model).repeat < 1e-14
+
+
+def spoil(X):
+    if isinstance(X, pd.DataFrame):
+        X.iloc[0, 0] = 7.0
+    elif isinstance(X, pl.DataFrame):
+        X.insert_column(0, X.to_series(0).alias("mine"))
+    else:
+        X[0, 0] = 7.0
+
+
+@pytest.mark.parametrize("data", [X, pd.DataFrame(X), pl.DataFrame(X)], ids=["numpy", "pandas", "polars"])
+def test_M11_a_model_that_writes_into_its_input_is_warned_about_once_and_the_data_survive(data):
+    before = np.array(data)
+
+    def model(X):
+        values = np.array(X)[:, 1]
+        spoil(X)
+        return values
+
+    with pytest.warns(ModelWarning, match="M11") as caught:
+        found = probe(as_predictor(model), table(data))
+    assert found.mutates
+    assert len(caught) == 1
+    assert np.array_equal(np.array(data), before)
+
+
+def test_M11_missing_values_are_not_mistaken_for_changes():
+    holes = np.where(X > 1, np.nan, X)
+    for data in (holes, pd.DataFrame(holes), pl.DataFrame(holes), pa.table({"a": holes[:, 0], "b": holes[:, 1]})):
+        F = as_predictor(lambda X: np.zeros(len(X)))
+        assert not probe(F, table(data, missing="allow")).mutates
+
+
+def test_M11_text_columns_are_compared_as_well():
+    frame = pd.DataFrame({"a": ["x", "y", "x"], "b": [1.0, 2.0, 3.0]})
+    assert not quietly(lambda X: X["b"].to_numpy(), frame).mutates
+    objects = np.array([["x", 1.0], ["y", None], ["x", 3.0]], dtype=object)
+    F = as_predictor(lambda X: np.zeros(len(X)))
+    assert not probe(F, table(objects, missing="allow")).mutates
+
+
+def test_a_lookup_of_exact_values_that_refuses_moved_ones_is_probed_all_the_same():
+    data = np.tile([[1.5, 2.0], [2.5, 1.0]], (10, 1))
+    effects = {1.5: 0.5, 2.5: -0.5}
+    F = as_predictor(lambda X: np.array([effects[value] for value in X[:, 0]]))
+    found = probe(F, table(data))
+    assert (found.moved, found.refused) == (0.0, True)
+    assert F.usage.calls == 5
+
+
+def test_N01_a_model_that_jumps_between_neighbouring_floats_is_warned_about():
+    data = np.random.default_rng(1).integers(0, 5, size=(50, 2)) / 2
+    with pytest.warns(ModelWarning, match="N01: the model jumps by 1"):
+        probe(as_predictor(lambda X: np.floor(2 * X[:, 0])), table(data))
+    assert quietly(lambda X: np.floor(X[:, 0]), (2 * data).astype(int)).moved == 0.0
+
+
+def test_whole_numbers_stored_as_floats_do_not_move():
+    """A column of codes carries no rounding: a model that looks codes up exactly keeps its small floor."""
+    data = np.random.default_rng(1).integers(0, 5, size=(50, 2)).astype(float)
+    assert quietly(lambda X: np.floor(X[:, 0]) * (X[:, 1] == 2.0), data).moved == 0.0
+
+
+def test_the_larger_of_the_two_medians_counts_so_single_thresholds_do_not():
+    data = np.linspace(0.0, 1.0, 50).reshape(-1, 1)
+    assert quietly(lambda X: np.where(X[:, 0] <= data[20, 0], 0.0, 1.0), data).moved == 0.0
+    halves = np.arange(50.0).reshape(-1, 1) / 2
+    for one_sided in (np.floor, np.ceil):
+        with pytest.warns(ModelWarning, match="N01"):
+            assert probe(as_predictor(lambda X, jump=one_sided: jump(2 * X[:, 0])), table(halves)).moved == 1.0
+
+
+def test_integer_and_category_columns_do_not_move():
+    frame = pd.DataFrame({"n": [1, 2, 3], "town": pd.Categorical(["a", "b", "a"]), "new": [True, False, True]})
+    seen = []
+
+    def model(X):
+        seen.append(X)
+        return X["n"].to_numpy()
+
+    assert quietly(model, frame).moved == 0.0
+    assert all(X.equals(frame) for X in (seen[3], seen[4]))
+
+
+# M13: seconds ---------------------------------------------------------------------------------------------------------
+
+
+def test_M13_seconds_of_a_plan_follow_from_rows_and_calls():
+    found = Probe(0.0, 0.0, 0.0, False, seconds_per_row=0.001, seconds_per_call=0.5)
+    assert found.seconds(1000, batch_size=250) == pytest.approx(4 * 0.5 + 1.0)
+    assert found.seconds(1001, batch_size=250) == pytest.approx(5 * 0.5 + 1.001)
+    assert found.seconds(0) == 0.0
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that only the model moves, so that timings do not depend on the machine."""
+    now = [0.0]
+    monkeypatch.setattr("granite_xai.models.predictor.time", SimpleNamespace(perf_counter=lambda: now[0]))
+    return now
+
+
+@pytest.mark.parametrize(("per_row", "per_call"), [(0.001, 0.0), (0.0, 0.5), (0.002, 0.25)])
+def test_M13_what_a_row_costs_is_told_from_what_a_call_costs(clock, per_row, per_call):
+    def model(X):
+        clock[0] += per_call + per_row * len(X)
+        return X[:, 0]
+
+    found = quietly(model)
+    assert found.seconds_per_row == pytest.approx(per_row, abs=1e-12)
+    assert found.seconds_per_call == pytest.approx(per_call, abs=1e-12)
+    assert found.seconds(10**6, 10**5) == pytest.approx(10**6 * per_row + 10 * per_call)
+
+
+def test_M13_a_slow_first_call_does_not_count(clock):
+    def model(X):
+        clock[0] += 100.0 if clock[0] == 0.0 else 0.01 * len(X)
+        return X[:, 0]
+
+    assert quietly(model).seconds_per_row == pytest.approx(0.01)
+
+
+def test_M13_tables_too_small_for_two_sizes_still_give_an_estimate(clock):
+    def model(X):
+        clock[0] += 0.01
+        return X[:, 0]
+
+    assert quietly(model, X[:5]).seconds_per_row == pytest.approx(0.002)
+
+
+# The floor ------------------------------------------------------------------------------------------------------------
+
+
+def test_values_are_single_precision_if_all_are_exact_and_not_all_whole():
+    assert is_float32(X[:, 0].astype(np.float32).astype(float))
+    assert not is_float32(X[:, 0])
+    assert not is_float32(np.arange(5.0))
+    assert not is_float32(np.array([0.5, 1e300]))
+    assert not is_float32(np.array([0.5, 1e-320]))
+    assert not is_float32(np.empty(0))
+
+
+def test_delta_is_the_largest_of_rounding_and_what_the_probe_saw():
+    assert delta(QUIET, 2.0, float32=False) == 16 * 2.0**-52
+    assert delta(QUIET, -2.0, float32=True) == 16 * 2.0**-23
+    for field in ("repeat", "reorder", "moved"):
+        seen = Probe(
+            **{"repeat": 0.0, "reorder": 0.0, "moved": 0.0, "mutates": False, "seconds_per_row": 0.0, field: 0.5}
+        )
+        assert delta(seen, 2.0, float32=False) == 0.5
+
+
+def test_errors_of_the_three_behaviors_follow_the_formulas():
+    assert local_error(0.25) == 0.25
+    assert sensitivity_error(0.25, sd=3.0) == 2 * 3.0 * 0.25 + 0.25**2
+
+
+def test_the_error_of_a_risk_is_the_worse_of_the_full_and_the_empty_model():
+    rng = np.random.default_rng(3)
+    F, y, d = rng.normal(size=20), rng.normal(size=20), 0.3
+    mean = float(F.mean())
+
+    def by_hand(shown):
+        return np.mean(
+            [
+                max(abs((f + d - t) ** 2 - (f - t) ** 2), abs((f - d - t) ** 2 - (f - t) ** 2))
+                for f, t in zip(shown, y, strict=True)
+            ]
+        )
+
+    expected = max(by_hand(F), by_hand([mean] * 20))
+    assert risk_error(d, squared, F, mean, y) == pytest.approx(expected, rel=1e-12)
+    assert risk_error(0.0, squared, F, mean, y) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("F", "mean"), [([1.0, 3.0], 2.0), ([6.0, -2.0], 2.0)], ids=["empty is worse", "full is worse"]
+)
+def test_the_error_of_a_risk_can_come_from_either_end(F, mean):
+    y = np.array([1.0, 3.0])
+    full, empty = (np.mean(2 * 0.5 * np.abs(shown - y) + 0.25) for shown in (np.array(F), np.full(2, mean)))
+    assert full != empty
+    assert risk_error(0.5, squared, np.array(F), mean, y) == max(full, empty)
+
+
+def test_the_error_of_a_risk_weighs_rows():
+    F, y = np.array([0.0, 5.0]), np.array([0.0, 0.0])
+    assert risk_error(1.0, squared, F, 0.0, y, np.array([1.0, 0.0])) == 1.0
+    assert risk_error(1.0, squared, F, 0.0, y, np.array([0.0, 1.0])) == 11.0
+
+
+def test_the_floor_grows_with_sets_and_order():
+    assert floor(5, np.square, order=1, error=0.5) == 5 * (4 * 0.5) ** 2
+    assert floor(5, np.abs, order=2, error=0.5) == 5 * 8 * 0.5
+    assert floor(0, np.square, order=1, error=0.5) == 0.0
+
+
+def test_sampled_effects_add_their_standard_errors():
+    errors = np.array([[0.5, 0.0], [1.0, 0.0], [0.0, 2.0]])
+    assert sampling_floor(np.abs, errors) == pytest.approx((1 + 2 + 0) / 3 + (0 + 0 + 4) / 3)
+    assert sampling_floor(np.square, errors, np.array([1.0, 0.0, 1.0])) == pytest.approx(1 / 2 + 16 / 2)
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
+@pytest.mark.parametrize("offset", [0.0, 1e9])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_an_additive_model_stays_below_one_percent_of_the_floor_and_an_interaction_far_above(scale, offset, dtype):
+    """Gaps of ICE and PDP, straight from their definitions, at hostile scales and offsets."""
+
+    def gaps(model):
+        F = as_predictor(model)
+        found = quietly(model)
+        E = np.array([F(np.column_stack([np.full(40, x), X[:40, 1:]])) for x in X[:40, 0]])
+        centred = E - E.mean()
+        full = np.diag(centred) - centred.mean(axis=0)
+        pure = centred.mean(axis=1) - centred.mean()
+        d = delta(found, float(np.abs(E).max()), F.native_float32 or is_float32(E.ravel()))
+        return float(np.mean((full - pure) ** 2)), floor(1, np.square, 1, local_error(d))
+
+    noise, limit = gaps(lambda X: (offset + scale * (np.sin(X[:, 0]) + X[:, 1] ** 2)).astype(dtype))
+    assert noise < 0.01 * limit
+    if offset == 0.0:
+        signal, limit = gaps(lambda X: (scale * X[:, 0] * X[:, 1]).astype(dtype))
+        assert signal > 1e7 * limit

@@ -1,0 +1,115 @@
+"""The cuts of a node, as sets of rows and in the order that breaks ties, against the definitions (C11, C13 to C15)."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import assume, given, strategies as st
+
+import oracle as o
+from granite_xai.behavior.behavior import Local
+from granite_xai.compute import Resources
+from granite_xai.effects import resolve
+from granite_xai.influence import Individual
+from granite_xai.interaction import Pure
+from granite_xai.masking.fitted import FittedMaskings
+from granite_xai.masking.masking import Marginal
+from granite_xai.models import as_predictor
+from granite_xai.requests import evaluate, request
+from granite_xai.search.candidates import best_of, candidates, chunk_codes, cut_codes
+from granite_xai.search.levels import order_levels
+from granite_xai.tables import read_table
+from strategies import Case, cases, examples, regions
+
+
+def evaluations_of(case: Case, table):
+    """What the package knows of the model on all rows: the effects of single columns."""
+    predictor = as_predictor(case.model)
+    effect = resolve(Marginal(), Local(), Pure(), Individual(), table, max_evaluations=10**6)
+    weights = np.ones(case.n) if case.weights is None else np.array(case.weights)
+    asked = request(table, [effect])
+    return evaluate(
+        predictor, table, asked, FittedMaskings({}, {}, {}), weights=weights, y=None, resources=Resources()
+    )[0]
+
+
+def check(case: Case, rows: list[int], B: int, leaf: int, chosen: list[int] | None = None) -> None:
+    """The same candidates in the same order: columns and the rows that go left."""
+    problem = case.problem()
+    wanted = o.candidates(problem, rows, B, leaf, chosen)
+    assume(not problem.unclear)
+    assert wanted == sorted(wanted, key=lambda c: c.key)
+    table, at = read_table(case.X, missing="allow"), np.array(rows)
+    node = evaluations_of(case, table).restrict(at)
+    columns = list(range(case.d)) if chosen is None else sorted(chosen)
+    found = candidates(table, at, node, columns=columns, max_candidates=B, min_samples_leaf=leaf)
+    left = [tuple(at[c.inside(table.columns[c.column].codes[at])].tolist()) for c in found]
+    assert [(c.column, rows) for c, rows in zip(found, left, strict=True)] == [(c.column, c.left) for c in wanted]
+
+
+@given(data=st.data())
+@examples(250)
+def test_cuts_are_those_of_the_definition_in_the_same_order(data):
+    """Numbers, ordered labels, dates, levels and missing values, for any B and leaf minimum, in any node."""
+    case = data.draw(cases(min_rows=2, max_rows=12, max_columns=3, missing=None, levels=8))
+    rows = data.draw(regions(case, min_size=2))
+    B = data.draw(st.sampled_from([2, 3, 4, 8, 40]))
+    chosen = data.draw(st.none() | st.lists(st.integers(0, case.d - 1), min_size=1, unique=True))
+    check(case, rows, B, data.draw(st.integers(1, 3)), chosen)
+
+
+@given(data=st.data())
+@examples(60)
+def test_many_levels_stand_along_their_pure_effects(data):
+    """With eight levels and a small B the groups are one level against the rest, or cuts along the principal axis."""
+    case = data.draw(cases(min_rows=6, max_rows=12, min_columns=2, max_columns=3, mixed=True, levels=8))
+    check(case, list(range(case.n)), data.draw(st.sampled_from([2, 3, 5])), 1)
+
+
+@pytest.mark.parametrize("factor", [1e-12, 1.0, 1e12])
+def test_N02_the_order_of_levels_does_not_depend_on_the_unit_of_the_model(factor):
+    """Levels whose effects are alike stand side by side, however small all effects are."""
+    letters, slopes = list("abcdefgh"), [3.0, 1.0, -2.0, 2.0, -1.0, 0.0, 4.0, -3.0]
+    frame = pd.DataFrame([(letter, float(x)) for letter in letters for x in (-1, 0, 2)], columns=["kind", "x"])
+    table = read_table(frame, missing="error")
+    worth = dict(zip(letters, slopes, strict=True))
+    predictor = as_predictor(lambda X: factor * X["x"].to_numpy() * X["kind"].map(worth).to_numpy())
+    effect = resolve(Marginal(), Local(), Pure(), Individual(), table, max_evaluations=10**6)
+    options = {"weights": np.ones(24), "y": None, "resources": Resources()}
+    known = evaluate(predictor, table, request(table, [effect]), FittedMaskings({}, {}, {}), **options)[0]
+    line = order_levels(table.columns[0], np.arange(24), np.arange(8), known)
+    walked = [slopes[place] for place in line]
+    assert walked in (sorted(slopes), sorted(slopes, reverse=True))
+
+
+@given(values=st.lists(st.integers(0, 60), min_size=1, max_size=80), B=st.integers(2, 45))
+@examples(150)
+def test_cuts_of_many_rows_are_quantiles_in_exact_arithmetic(values, B):
+    """``x <= v`` with v at place (n - 1) k // B of the sorted values; all values but the largest where they are few."""
+    counts = np.bincount(values, minlength=61)
+    assert cut_codes(counts, B).tolist() == o.cut_values(values, B)
+
+
+@given(
+    values=st.lists(st.integers(0, 12), min_size=1, max_size=40),
+    most=st.sampled_from([1, 2, 3, 5, 8, 100]),
+    leaf=st.integers(1, 6),
+)
+@examples(200)
+def test_chunks_are_cut_at_every_row_that_leaves_enough_on_both_sides(values, most, leaf):
+    """The rows m + 1, 2 m + 1, … up to n - m of the sorted ones, of these at most B + 1 quantiles (REPID, GADGET)."""
+    rows = sorted(values)
+    numbers = range(leaf + 1, len(rows) - leaf + 1, leaf)  # of the rows, counted from 1
+    # The k-th quantile of L numbers is the first of them with at least the share k / B at or below it.
+    places = {max(math.ceil(Fraction(k, most) * len(numbers)), 1) for k in range(most + 1)} if numbers else set()
+    wanted = {rows[numbers[place - 1] - 1] for place in places} - {rows[-1]}
+    assert chunk_codes(np.bincount(values, minlength=13), most, leaf).tolist() == sorted(wanted)
+
+
+@given(scores=st.lists(st.sampled_from([0.0, 0.5, 0.5 + 4e-11, 0.5 + 3e-10, 1.0]), min_size=1, max_size=6))
+def test_C15_of_scores_within_the_tolerance_the_first_counts(scores):
+    assert best_of(np.array(scores)) == next(k for k, score in enumerate(scores) if score - min(scores) < 1e-10)

@@ -1,0 +1,227 @@
+"""Whole fitted trees against a direct loop over candidates that recomputes every explanation by the definitions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, strategies as st
+
+import granite_xai as gx
+import oracle as o
+from granite_xai.masking.masking import Baseline
+from granite_xai.regions.conditions import Interval
+from granite_xai.regions.nodes import Leaf
+from strategies import DAY, EPOCH, LABELS, LEVELS, Case, cases, examples, questions, quiet, rounding
+
+STOPS = {
+    "nothing to explain": "nothing to explain",
+    "share below alpha": "below alpha",
+    "maximum depth": "maximum depth",
+    "too few samples": "too few samples",
+    "no candidates": "no split leaves enough rows",
+    "pruned": "split undone",
+}
+
+
+def same_split(case: Case, node: Any, wanted: o.Node) -> None:
+    """Column, threshold or levels, and the side of missing values are those of the oracle's candidate."""
+    split = wanted.split
+    j = split.column
+    assert node.column == (f"c{j}" if case.framed else f"x{j}")
+    if split.missing is not None:
+        assert node.left.missing == (split.missing == "left")
+        assert node.right.missing == (split.missing == "right")
+    if split.value == -np.inf or split.levels == ():
+        assert (node.left, node.right) == (Interval.only_missing(), Interval())
+    elif split.levels is not None:
+        levels = [False, True] if case.kinds[j] == "boolean" else list(LEVELS)  # unseen ones too
+        seen = case.problem().present(j, wanted.rows)
+        goes = node.left.contains(np.array(levels, dtype=object))
+        assert goes.tolist() == [o.goes_left(wanted, level, seen) for level in levels]
+    elif case.kinds[j] == "ordinal":
+        assert node.left.high == LABELS[split.value]
+    elif case.kinds[j] == "date":
+        high = (node.left.high.astype("datetime64[s]") - EPOCH).astype(int) / DAY
+        above = min(v for v in case.problem().levels(j, wanted.rows) if v > split.value)  # the next one in the node
+        assert split.value <= high < above
+    else:
+        assert node.left.high == split.threshold
+
+
+def same_tree(case: Case, node: Any, wanted: o.Node, problem: o.Problem, slack: float) -> None:
+    """Node by node: rows, mass, share, split or the reason to stop."""
+    assert node.n_samples == len(wanted.rows)
+    assert node.fraction == pytest.approx(problem.mass(wanted.rows), rel=1e-12)
+    assert abs(node.disagreement - wanted.share) <= slack, (node.disagreement, wanted.share)
+    if isinstance(node, Leaf):
+        assert wanted.split is None, f"a leaf ({node.stop_reason}) where the oracle has\n{wanted}"
+        assert node.stop_reason == STOPS[wanted.stop]
+        return
+    assert wanted.split is not None, f"a split of {node.column} where the oracle stops: {wanted}"
+    same_split(case, node, wanted)
+    for child, other in zip(node.children, (wanted.left, wanted.right), strict=True):
+        same_tree(case, child, other, problem, slack)
+
+
+def check(
+    case: Case, question: Any, asked: Any, options: dict[str, Any], grown: dict[str, Any], floors_too: bool = True
+) -> None:
+    """Fit in both ways and compare everything; noise floors only where both have evaluated the same rows."""
+    granite = gx.Granite(case.model, question, **options)
+    with quiet():
+        granite.fit(case.X, np.array(case.y), case.weights)
+    problem = case.problem()
+    fit = o.grow(asked, problem, delta=case.delta(problem), **grown)
+    assume(not problem.unclear)
+    objective = o.as_objective(asked)
+    floors = zip(granite.diagnostics_["noise_floor"].values(), fit.scale.floors, objective.questions, strict=True)
+    for found, wanted, question in floors if floors_too else ():
+        # From differences of neighbouring predictions: ulps count, and most of all in losses of them.
+        rel = 0.3 if question.first.behavior == "risk" else 1e-4
+        assert found == pytest.approx(wanted, rel=rel, abs=0.0)
+    errors = [rounding(case, problem, question) for question in objective.questions]
+    scales = zip(errors, fit.scale.divisors, fit.scale.weights, strict=True)
+    slack = 1e-10 + max([error / divisor for error, divisor, weight in scales if weight and divisor], default=0.0)
+    same_tree(case, granite.partition_.root, fit.root, problem, slack)
+    assert granite.disagreement_ == pytest.approx(fit.disagreement, rel=1e-10, abs=max(errors))
+    assert granite.remaining_ == pytest.approx(fit.remaining, abs=slack)
+    member = {n: k for k, rows in enumerate(fit.regions()) for n in rows}
+    # Rows without weight took no part: a date between two of the node's, or a gap in a column that has no other, is
+    # not theirs to place.
+    everyone = "date" not in case.kinds and not case.has_missing
+    chosen = range(case.n) if everyone else problem.rows
+    asked_rows = case.with_rows([case.rows[n] for n in chosen], [case.y[n] for n in chosen])
+    with quiet():
+        applied = granite.apply(asked_rows.X)
+    assert [k for n, k in zip(chosen, applied, strict=True) if n in member] == list(map(member.get, problem.rows))
+    assert applied.tolist() == o.apply(fit.root, problem, asked_rows.rows)
+
+
+@st.composite
+def growth(draw, case: Case):
+    """Options of the tree, for both."""
+    shared = {
+        "max_depth": draw(st.sampled_from([2, 3, 2, 3, 1, 0])),
+        "min_samples_leaf": draw(st.sampled_from([1, 1, 2, 3])),
+        "alpha": draw(st.sampled_from([0.01, 0.0, 0.05, 0.2])),
+        "max_candidates": draw(st.sampled_from([40, 5, 3, 2])),
+        "beam": draw(st.sampled_from([1, 2, 3])),
+    }
+    some = st.lists(st.integers(0, case.d - 1), min_size=1, unique=True)
+    chosen = draw(st.sampled_from([st.none(), st.none(), some]).flatmap(lambda choice: choice))
+    return {**shared, "split_features": chosen}
+
+
+@pytest.mark.parametrize("name", [*o.NAMED, "coe", "ale"])
+@given(data=st.data())
+@examples(25)
+def test_the_tree_of_a_named_question_is_that_of_the_loop(name, data):
+    """Regions, thresholds, shares and reasons to stop for every named question, on mixed columns with weights."""
+    case = data.draw(cases(min_rows=5, max_rows=10, min_columns=2, max_columns=3, weighted=None))
+    question, asked, _ = data.draw(questions(case, name, data.draw(st.sampled_from(["squared", "absolute"]))))
+    options = data.draw(growth(case))
+    check(case, question, asked, options, options)
+
+
+@given(data=st.data())
+@examples(60)
+def test_missing_values_and_levels_are_split_as_the_loop_does(data):
+    """Mixed columns with missing values and many levels."""
+    case = data.draw(
+        cases(min_rows=6, max_rows=10, min_columns=2, max_columns=3, mixed=True, missing=True, weighted=None, levels=8)
+    )
+    name = data.draw(st.sampled_from(["ice-pdp", "coe", "pfi-risk"]))
+    question, asked, _ = data.draw(questions(case, name))
+    options = data.draw(growth(case))
+    check(case, question, asked, {**options, "missing": "allow"}, options)
+
+
+@given(data=st.data())
+@examples(60)
+def test_combined_objectives_are_decided_in_shares(data):
+    """Several questions with weights, either weighting, either normalisation, any beam."""
+    case = data.draw(cases(min_rows=5, max_rows=8, min_columns=2, max_columns=3, weighted=None))
+    chosen = data.draw(st.lists(st.sampled_from([*o.NAMED, "coe", "ale"]), min_size=2, max_size=3, unique=True))
+    drawn = [data.draw(questions(case, name)) for name in chosen]
+    weights = data.draw(st.lists(st.sampled_from([0.5, 1.0, 3.0]), min_size=len(chosen), max_size=len(chosen)))
+    style = {
+        "weighting": data.draw(st.sampled_from(["mass", "uniform"])),
+        "normalize": data.draw(st.sampled_from(["root", "variance"])),
+    }
+    asked = o.Objective(tuple(question for _, question, _ in drawn), tuple(weights), **style)
+    pairs = {question: weight for (question, _, _), weight in zip(drawn, weights, strict=True)}
+    options = data.draw(growth(case))
+    check(case, gx.Objective(pairs, **style), asked, options, options)
+
+
+@given(data=st.data())
+@examples(30)
+def test_names_and_features_reach_the_tree(data):
+    """Questions by name with Granite's own influence, groups and features."""
+    case = data.draw(cases(min_rows=5, max_rows=9, min_columns=3, max_columns=3))
+    name = data.draw(st.sampled_from(["ice-pdp", "shap-pdp", "coe", "pfi-risk"]))
+    influence = data.draw(st.sampled_from(["individual", "joint", "interaction"]))
+    options = data.draw(growth(case))
+    own: dict[str, Any] = {"influence": influence}
+    words: dict[str, Any] = {"influence": influence}
+    if influence == "joint":
+        own["groups"] = {"both": [0, 1]}
+        words["groups"] = ((0, 1),)
+        own["features"], sets = ["both"], [frozenset({0, 1})]
+    elif influence == "interaction":
+        own["features"], sets = [(1, 0)], [frozenset({0, 1})]
+    else:
+        own["features"], sets = [1], [frozenset({1})]
+    asked = o.question(name, features=None if name == "coe" else sets, **words)
+    check(case, name, asked, {**options, **own}, options)
+
+
+@pytest.mark.parametrize("beam", [2, 3])
+@given(data=st.data())
+@examples(30)
+def test_beams_follow_the_best_columns(beam, data):
+    """Several columns, depth enough for the second best first cut to win, and a price that decides between subtrees."""
+    case = data.draw(cases(min_rows=8, max_rows=11, min_columns=3, max_columns=3, weighted=None))
+    name = data.draw(st.sampled_from(["ice-pdp", "coe", "pfi-risk"]))
+    options = {"max_depth": 2, "min_samples_leaf": 1, "alpha": 0.02, "max_candidates": 4, "beam": beam}
+    check(case, name, o.question(name), options, options)
+
+
+@given(data=st.data())
+@examples(60)
+def test_baselines_of_the_region_reach_the_search(data):
+    """The baseline is another row in every region, also with missing cells."""
+    case = data.draw(cases(min_rows=6, max_rows=9, min_columns=2, max_columns=3, weighted=None, missing=None))
+    kinds = data.draw(st.sampled_from([("full", "pure"), ("partial", "pure"), ("full", "partial")]))
+    masking = {"masking": "baseline", "baseline": "region"}
+    sides = [gx.Explainer(Baseline("region"), "local", kind) for kind in kinds]
+    asked = o.Question(*(o.Setting(**masking, interaction=kind) for kind in kinds))
+    options = data.draw(growth(case))
+    check(case, gx.Disagreement(*sides), asked, {**options, "missing": "allow"}, options)
+
+
+@pytest.mark.parametrize("name", ["mplot-pdp", "cshap-shap", "csobol-sobol", "cfi-pfi", "cice-mplot"])
+@given(seed=st.integers(0, 10**6))
+@examples(2)
+def test_trees_behind_the_bins_reach_the_search(name, seed):
+    """With forty rows and more the regression trees behind the bins split, and the search still equals the loop."""
+    from strategies import Function, Term
+
+    generator = np.random.default_rng(seed)
+    X = generator.integers(-4, 5, size=(42, 3)) / 2
+    X[:, 2] = X[:, 0] + generator.integers(-1, 2, size=42) / 2
+    terms = (Term("product", 1.0, (1, 2)), Term("step", 2.0, (0,)))
+    function = Function(("numeric",) * 3, (0.0,) * 3, terms)
+    case = Case(tuple(map(tuple, X.tolist())), function, tuple(np.round(generator.normal(size=42), 2).tolist()))
+    options = {"max_depth": 2, "min_samples_leaf": 8, "alpha": 0.02, "max_candidates": 4}
+    check(case, name, o.question(name), options, options)
+
+
+def test_candidates_are_counted_where_the_search_begins():
+    """Three values leave two cuts, four leave three, a constant none; nodes further down are not counted."""
+    X = np.array([[a, b, 1.0] for a in (0.0, 1.0, 2.0) for b in (0.0, 1.0, 2.0, 3.0)] * 2)
+    granite = gx.Granite(lambda X: X[:, 0] * X[:, 1], max_depth=2, min_samples_leaf=1, alpha=0.0).fit(X)
+    assert len(granite.partition_) > 2
+    assert granite.diagnostics_["candidates"] == {"x0": 2, "x1": 3, "x2": 0}
