@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from granite_xai.base.typing import IntArray
-from granite_xai.regions.conditions import Condition
-from granite_xai.regions.pairs import Side, cut, grouping, missing_or_present
+from granite_xai.regions.conditions import Condition, Side, cut, grouping, missing_or_present
 from granite_xai.search.candidates import Candidate
 from granite_xai.search.thresholds import date_threshold, threshold
 

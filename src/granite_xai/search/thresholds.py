@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from granite_xai.base.errors import InputError
-from granite_xai.regions.dates import SIZES, Instant, attoseconds, date_of, duration_of
+from granite_xai.regions.words import SIZES, Instant, attoseconds, date_of, duration_of
 
 
 def threshold(value: float, next_value: float) -> float:
