@@ -17,11 +17,17 @@ from granite_xai.explainer import Explainer
 from granite_xai.masking.fitted import FittedMaskings
 from granite_xai.models import as_predictor
 from granite_xai.requests import evaluate, request
-from granite_xai.search import cohort_loss
-from granite_xai.search.cohort_loss import MeanLoss, PureLoss, explained_inside, scatter_within
-from granite_xai.search.cohorts import Cohorts
+from granite_xai.search import cohorts as module
+from granite_xai.search.cohorts import (
+    Cohorts,
+    MeanLoss,
+    PureLoss,
+    explained_inside,
+    nearest,
+    row_distances,
+    scatter_within,
+)
 from granite_xai.search.describe import accuracy
-from granite_xai.search.distances import nearest, row_distances
 from granite_xai.tables import read_table
 from strategies import examples
 
@@ -106,7 +112,7 @@ def test_the_pure_loss_is_the_disagreement_inside_each_cohort(X, known, block, l
         return np.average(np.square(gaps).sum(axis=1), weights=evaluations.weights)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cohort_loss, "BLOCK", block)
+        patch.setattr(module, "BLOCK", block)
         found = loss.guided(everyone)(labels)
     np.testing.assert_allclose(found, [by_loop(line) / by_loop(everyone) for line in labels], rtol=1e-9, atol=1e-12)
 

@@ -7,7 +7,7 @@ from typing import Any
 from granite_xai.base.options import choose
 from granite_xai.estimator import Granite
 from granite_xai.objective import Objective
-from granite_xai.search.numeric import NumericTree
+from granite_xai.search.original import NumericTree
 
 OBJECTIVES = {"coe": "coe", "pfi-pdp": "ice-pdp", "shap-pdp": "shap-pdp", "pfi-shap": "ice-shap"}
 """The question behind each objective: cost of exclusion, and the three pairs of explanations."""

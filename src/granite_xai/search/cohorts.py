@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
@@ -11,13 +11,13 @@ import numpy as np
 from granite_xai.base.options import choose, real_number, whole_number
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.disagreement import Disagreement, ResolvedQuestion
+from granite_xai.engine.membership import Splits
+from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.explainer import Explainer
 from granite_xai.interaction import Pure
-from granite_xai.search.clusters import local_explainer
-from granite_xai.search.cohort_loss import MeanLoss, PureLoss, Score
-from granite_xai.search.describe import describe
-from granite_xai.search.distances import nearest, row_distances
+from granite_xai.search.describe import describe, local_explainer
 from granite_xai.search.problem import PartitionResult, Problem
+from granite_xai.search.values import local_values
 
 if TYPE_CHECKING:
     from granite_xai.compute import Resources
@@ -26,6 +26,11 @@ if TYPE_CHECKING:
     from granite_xai.tables import Table
 
 AGAINST = {name: name for name in ("mean", "pure")}
+Score = Callable[[IntArray], FloatArray]
+"""From (C, n) labels, one line for each way to divide the rows, to C losses."""
+
+BLOCK = 128
+"""Cohorts scored together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,3 +157,97 @@ def _neighbours(chosen: list[int], pool: list[int]) -> Iterator[list[int]]:
 
 def _dense(labels: IntArray) -> IntArray:
     return np.unique(labels, return_inverse=True)[1].reshape(-1).astype(np.intp)
+
+
+def nearest(distances: FloatArray, sets: list[list[int]]) -> IntArray:
+    """Number of the nearest representative of every row, for each set of representatives, shape (sets, n).
+
+    >>> nearest(np.array([[0.0, 1.0, 4.0], [1.0, 0.0, 3.0], [4.0, 3.0, 0.0]]), [[0, 2]])
+    array([[0, 0, 1]])
+    """
+    return np.stack([np.argmin(distances[:, chosen], axis=1) for chosen in sets]).astype(np.intp)
+
+
+def row_distances(table: Table) -> FloatArray:
+    """Squared distances of all pairs of rows: standardised gaps of ordered columns, 1 where other labels differ."""
+    total = np.zeros((table.n_rows, table.n_rows))
+    for column in table.columns:
+        if column.kind in ("nominal", "boolean"):
+            total += column.codes[:, None] != column.codes
+            continue
+        values = column.values if column.kind == "numeric" else column.codes.astype(np.float64)
+        values = np.where(column.codes >= 0, values, np.nan)
+        spread = float(np.nanstd(values)) if (column.codes >= 0).any() else 0.0
+        gaps = np.square((values[:, None] - values) / (spread or 1.0))
+        total += np.where(np.isnan(gaps), column.missing[:, None] != column.missing, gaps)
+    return total
+
+
+def explained_inside(effect: ResolvedExplainer, evaluations: Evaluations, labels: IntArray) -> FloatArray:
+    """Local effects of each row with its own cohort as reference, shape (n, sets)."""
+    members = labels == np.arange(labels.max() + 1)[:, None]
+    values = local_values(effect, evaluations, Splits.of(members, evaluations.weights))
+    return np.asarray(values[:, labels, np.arange(len(labels))].T)
+
+
+def scatter_within(vectors: FloatArray, labels: IntArray, weights: FloatArray) -> FloatArray:
+    """Weighted mean squared distance of vectors to the mean of their cohort, for each line of labels.
+
+    >>> scatter_within(np.array([[0.0], [2.0], [5.0]]), np.array([[0, 0, 1], [0, 0, 0]]), np.ones(3)).round(3)
+    array([0.667, 4.222])
+    """
+    lines, cohorts = len(labels), int(labels.max()) + 1
+    places = (labels + cohorts * np.arange(lines)[:, None]).ravel()
+    apart = vectors - np.average(vectors, axis=0, weights=weights)
+
+    def sums(values: FloatArray) -> FloatArray:
+        found = np.bincount(places, weights=np.tile(values, lines), minlength=lines * cohorts)
+        return np.asarray(found, dtype=np.float64).reshape(lines, cohorts)
+
+    mass = sums(weights)
+    squares = np.zeros(lines)
+    for entry in apart.T:
+        squares += (np.square(sums(weights * entry)) / np.where(mass > 0, mass, 1.0)).sum(axis=1)
+    total = float(weights @ np.square(apart).sum(axis=1))
+    return np.maximum(total - squares, 0.0) / float(weights.sum())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MeanLoss:
+    """Squared distance of explanations to their mean in the cohort."""
+
+    evaluations: Evaluations
+    effect: ResolvedExplainer
+
+    def guided(self, explained: IntArray) -> Score:
+        """Score ways to divide the rows by the explanations inside some cohorts."""
+        everyone = np.zeros((1, self.evaluations.n_rows), dtype=np.intp)
+        weights = self.evaluations.weights
+        root = scatter_within(explained_inside(self.effect, self.evaluations, everyone[0]), everyone, weights)[0]
+        vectors = explained_inside(self.effect, self.evaluations, explained)
+        return lambda labels: scatter_within(vectors, labels, weights) / (root or 1.0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PureLoss:
+    """Disagreement of explanations with the pure effect, both computed inside the cohort."""
+
+    evaluations: Evaluations
+    comparison: ResolvedQuestion
+
+    def guided(self, explained: IntArray) -> Score:
+        """Score ways to divide the rows; every cohort is explained anew, so that no guidance is needed."""
+        everyone = np.zeros((1, self.evaluations.n_rows), dtype=np.intp)
+        root = float(self._losses(everyone)[0])
+        return lambda labels: self._losses(labels) / (root or 1.0)
+
+    def _losses(self, labels: IntArray) -> FloatArray:
+        cohorts = [(line, k) for line, row in enumerate(labels) for k in np.unique(row)]
+        total = np.zeros(len(labels))
+        for start in range(0, len(cohorts), BLOCK):
+            block = cohorts[start : start + BLOCK]
+            members = np.stack([labels[line] == k for line, k in block])
+            splits = Splits.of(members, self.evaluations.weights)
+            parts = self.comparison.regional(self.evaluations, splits)[:, 0] * splits.mass[:, 0]
+            np.add.at(total, [line for line, _ in block], parts)
+        return np.asarray(total / self.evaluations.weights.sum())

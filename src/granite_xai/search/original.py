@@ -1,4 +1,4 @@
-"""RepidTree: the trees of REPID and GADGET as their authors grow them, over curve matrices."""
+"""Trees as their authors grow them, numeric columns only: RepidTree over curve matrices, NumericTree for FD-Trees."""
 
 from __future__ import annotations
 
@@ -127,3 +127,26 @@ class RepidTree:
         if not self.trim:
             return Vectors(curves)
         return Vectors(curves, position, grid.values, problem.table.columns[position].values)
+
+
+@dataclass(frozen=True, slots=True)
+class NumericTree:
+    """The tree that the options of the estimator describe, refusing columns that an original cannot split.
+
+    Examples
+    --------
+    >>> NumericTree()
+    NumericTree()
+    """
+
+    def effects(
+        self, table: Table, predictor: Predictor, resources: Resources, seed: int
+    ) -> tuple[ResolvedExplainer, ...]:
+        """Nothing further is read of the model; other columns than numeric ones are refused."""
+        for column in table.columns:
+            require_numeric(column, "the original form (exact=True)")
+        return ()
+
+    def partition(self, problem: Problem) -> PartitionResult:
+        """The regions of a problem."""
+        return problem.tree.partition(problem)
