@@ -13,7 +13,7 @@ from granite_xai.behavior.behavior import Risk
 from granite_xai.compute import one_blas_thread
 from granite_xai.estimator import Granite
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.frameworks.measures import held_out_fidelity
+from granite_xai.frameworks.compare import held_out_fidelity
 from granite_xai.report.basis import Basis
 from granite_xai.report.disagreements import disagreement_map
 from granite_xai.report.ledger import ledger
