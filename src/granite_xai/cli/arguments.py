@@ -16,8 +16,7 @@ def _later(name: str) -> Callable[[argparse.Namespace], None]:
     """A command whose module is loaded when it runs."""
 
     def run(options: argparse.Namespace) -> None:
-        module, function = name.split(":")
-        getattr(import_module(f"granite_xai.cli.{module}"), function)(options)
+        getattr(import_module("granite_xai.cli.commands"), name)(options)
 
     return run
 
@@ -48,13 +47,13 @@ def _command(commands: Any, name: str, run: str, text: str) -> argparse.Argument
 
 
 def _demo(commands: Any) -> None:
-    demo = _command(commands, "demo", "demo:demo", "fit a model on known data, find its regions and print them")
+    demo = _command(commands, "demo", "demo", "fit a model on known data, find its regions and print them")
     demo.add_argument("--data", choices=("diabetes", "bike"), default="diabetes", help="diabetes needs no network")
     demo.add_argument("--report", metavar="FILE", help="also write the report as one HTML file")
 
 
 def _explain(commands: Any) -> None:
-    explain = _command(commands, "explain", "explain:explain", "find the regions of a model and tell the story")
+    explain = _command(commands, "explain", "explain", "find the regions of a model and tell the story")
     explain.add_argument("data", help=_TABLE)
     _model(explain, train=True)
     _reading(explain)
@@ -68,27 +67,27 @@ def _explain(commands: Any) -> None:
 
 
 def _saved(commands: Any) -> None:
-    evaluate = _command(commands, "evaluate", "saved:evaluate", "measure saved regions on other rows")
+    evaluate = _command(commands, "evaluate", "evaluate", "measure saved regions on other rows")
     evaluate.add_argument("saved", help="file that explain --save wrote")
     evaluate.add_argument("data", help=_TABLE)
     _model(evaluate)
     _reading(evaluate)
-    apply = _command(commands, "apply", "saved:apply", "print the region of each row of a table, as CSV")
+    apply = _command(commands, "apply", "apply", "print the region of each row of a table, as CSV")
     apply.add_argument("saved", help="file that explain --save or gx.save wrote")
     apply.add_argument("data", help=_TABLE)
-    show = _command(commands, "show", "saved:show", "print what a saved file holds")
+    show = _command(commands, "show", "show", "print what a saved file holds")
     show.add_argument("saved", help="file that explain --save or gx.save wrote")
     show.add_argument("--report", metavar="FILE", help="also write its report as one HTML file")
 
 
 def _lists(commands: Any) -> None:
-    _command(commands, "questions", "lists:questions", "list the questions that have a name")
-    _command(commands, "explanations", "lists:explanations", "list the explanations that have a name")
+    _command(commands, "questions", "questions", "list the questions that have a name")
+    _command(commands, "explanations", "explanations", "list the explanations that have a name")
     frameworks = _command(
-        commands, "frameworks", "lists:frameworks", "list published frameworks, or compare them on a model and a table"
+        commands, "frameworks", "frameworks", "list published frameworks, or compare them on a model and a table"
     )
     inner = frameworks.add_subparsers(metavar="compare")
-    compare = _command(inner, "compare", "explain:compare", "fit every framework and measure its regions on other rows")
+    compare = _command(inner, "compare", "compare", "fit every framework and measure its regions on other rows")
     compare.add_argument("data", help=_TABLE)
     _model(compare, train=True)
     _reading(compare)
