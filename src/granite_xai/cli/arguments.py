@@ -49,7 +49,7 @@ def _command(commands: Any, name: str, run: str, text: str) -> argparse.Argument
 def _demo(commands: Any) -> None:
     demo = _command(commands, "demo", "demo", "fit a model on known data, find its regions and print them")
     demo.add_argument("--data", choices=("diabetes", "bike"), default="diabetes", help="diabetes needs no network")
-    demo.add_argument("--report", metavar="FILE", help="also write the report as one HTML file")
+    _outputs(demo, "the report")
 
 
 def _explain(commands: Any) -> None:
@@ -61,7 +61,7 @@ def _explain(commands: Any) -> None:
     explain.add_argument("--max-grid", type=int, help="values that stand for a column with more; default: all of them")
     explain.add_argument("--test", metavar="FILE", help="a table of other rows, for figures that the fit did not see")
     explain.add_argument("--title", help="headline of the report")
-    explain.add_argument("--report", metavar="FILE", help="also write the report as one HTML file")
+    _outputs(explain, "the report")
     explain.add_argument("--save", metavar="FILE", help="also save the fitted regions as JSON, for apply and evaluate")
     explain.add_argument("--plan", action="store_true", help="say what it would cost (rows, bytes, seconds) and stop")
 
@@ -77,7 +77,7 @@ def _saved(commands: Any) -> None:
     apply.add_argument("data", help=_TABLE)
     show = _command(commands, "show", "show", "print what a saved file holds")
     show.add_argument("saved", help="file that explain --save or gx.save wrote")
-    show.add_argument("--report", metavar="FILE", help="also write its report as one HTML file")
+    _outputs(show, "its report")
 
 
 def _lists(commands: Any) -> None:
@@ -132,6 +132,13 @@ def _reading(command: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--drop", metavar="COLUMN", nargs="+", default=[], help="columns that the model does not get")
     group.add_argument("--categories", metavar="COLUMN", nargs="+", default=[], help="columns to read as categories")
+
+
+def _outputs(command: argparse.ArgumentParser, report: str) -> None:
+    command.add_argument("--report", metavar="FILE", help=f"also write {report} as one HTML file")
+    command.add_argument(
+        "--force", action="store_true", help="replace existing files also when they are of another kind"
+    )
 
 
 def _settings(command: argparse.ArgumentParser) -> None:

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import granite_xai as gx
-from granite_xai.base.files import require_writable
-from granite_xai.cli.inputs import Case, features_and_target, load_model, opened, read_table
+from granite_xai.cli.files import Case, check_outputs, features_and_target, load_model, opened, read_table
 from granite_xai.cli.speaking import escaped, remark, remarks_instead_of_warnings, say, say_json
 
 _BEYOND = "Beyond the limits: use fewer rows (--max-samples) or a grid (--max-grid 64)."
@@ -18,9 +17,7 @@ _BEYOND = "Beyond the limits: use fewer rows (--max-samples) or a grid (--max-gr
 
 def explain(options: argparse.Namespace) -> None:
     """Tell the story of a model and a table."""
-    for path in (options.report, options.save):
-        if path:
-            require_writable(path)  # F02: before the work
+    check_outputs(options, data=options.data, test=options.test, model=options.model, predictor=options.predictor)
     case = opened(options)
     settings = _settings(options)
     with remarks_instead_of_warnings():
@@ -102,8 +99,7 @@ def demo(options: argparse.Namespace) -> None:
     """Fit a model on known data, find its regions, print them."""
     from sklearn.ensemble import HistGradientBoostingRegressor
 
-    if options.report:
-        require_writable(options.report)
+    check_outputs(options)
     X, y = gx.datasets.load_diabetes() if options.data == "diabetes" else gx.datasets.load_bike_sharing()
     model = HistGradientBoostingRegressor(random_state=0).fit(X, y)
     rows = min(len(X), 1000)  # enough for a first look, in seconds
@@ -194,8 +190,7 @@ def apply(options: argparse.Namespace) -> None:
 
 def show(options: argparse.Namespace) -> None:
     """What a saved file holds."""
-    if options.report:
-        require_writable(options.report)
+    check_outputs(options, saved=options.saved)
     saved = _loaded(options.saved)
     if isinstance(saved, gx.Granite):
         from granite_xai.report.story import retold

@@ -1,6 +1,7 @@
-"""What the command reads: tables, strictly, so that nothing is shifted in silence; models; and one fitted on the spot.
+"""Files: tables, read strictly, so that nothing is shifted in silence; models, or one fitted on the spot; outputs.
 
-Models come from formats that hold numbers, and from pickles only when the user says so (S11).
+What is written never takes the place of what is read. Models come from formats that hold numbers, and from pickles only
+when the user says so (S11).
 """
 
 from __future__ import annotations
@@ -18,10 +19,14 @@ from pathlib import Path
 from typing import Any
 
 import granite_xai as gx
+from granite_xai.base.files import require_writable
 from granite_xai.cli.speaking import remark
 
 _SEPARATORS = {".tsv": "\t", ".tab": "\t"}
 _PICKLES = (".pkl", ".pickle", ".joblib")
+_READ = {"data": "the table that is read", "test": "the other table", "model": "the model that is read"}
+_READ |= {"module": "the module of the model", "saved": "the saved file"}
+_KINDS = {"report": ("an HTML page", (b"<!doctype html", b"<html")), "save": ("a saved fit", (b'{"schema": "granite',))}
 _FEW = 2
 _HELD_OUT = 0.25
 
@@ -240,3 +245,54 @@ def _with_categories(X: Any) -> Any:
     """Text columns as categories, which is what gradient boosting takes."""
     texts = [name for name in X if X[name].dtype == object or str(X[name].dtype) in ("str", "string")]
     return X.astype(dict.fromkeys(texts, "category"))
+
+
+def check_outputs(options: argparse.Namespace, **read: str | None) -> None:
+    """Refuse, before any work, to write over what is read, two things to one file, or over a file of another kind.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        With the paths ``report`` and ``save``, where they are given, and ``force``: files of another kind may go.
+    **read : str, optional
+        The paths that are read: data, test, model, saved; and ``predictor``, a module and a name.
+    """
+    module = (read.pop("predictor", None) or "").partition(":")[0].replace(".", "/")
+    inputs = {
+        name: path for name, path in {**read, "module": module and f"{module}.py"}.items() if path and path != "-"
+    }
+    outputs = {name: str(path) for name in _KINDS if (path := getattr(options, name, None))}
+    if len(outputs) == 2 and _same_file(*outputs.values()):
+        words = " and ".join(f"--{option} {path}" for option, path in outputs.items())
+        raise _unsafe(f"{words} are one file.", "save", "Choose two files.")
+    for option, path in outputs.items():
+        for name, other in inputs.items():
+            if _same_file(path, other):
+                raise _unsafe(f"--{option} {path} is {_READ[name]}.", option, "Choose another file.")
+        kind, starts = _KINDS[option]
+        if not options.force and Path(path).is_file() and not _begins_with(path, starts):
+            hint = "Choose another file, or pass --force to replace it."
+            raise _unsafe(f"--{option} {path} exists and is not {kind}.", option, hint)
+    for path in outputs.values():
+        require_writable(path)  # F02
+
+
+def _same_file(one: str, two: str) -> bool:
+    """Whether two paths lead to one file, by whatever links; neither need exist."""
+    if os.path.realpath(one) == os.path.realpath(two):
+        return True
+    return Path(one).exists() and Path(two).exists() and Path(one).samefile(two)
+
+
+def _begins_with(path: str, starts: tuple[bytes, ...]) -> bool:
+    """Whether a file is empty or begins as one of ours; one that cannot be read is not ours."""
+    try:
+        with Path(path).open("rb") as file:
+            head = file.read(64).lstrip().lower()
+    except OSError:
+        return False
+    return not head or head.startswith(starts)
+
+
+def _unsafe(message: str, option: str, hint: str) -> gx.InputError:
+    return gx.InputError(message, code="P03", argument=option, hint=hint)
