@@ -233,7 +233,7 @@ class PureLoss:
     """Disagreement of explanations with the pure effect, both computed inside the cohort."""
 
     evaluations: Evaluations
-    comparison: ResolvedQuestion
+    question: ResolvedQuestion
 
     def guided(self, explained: IntArray) -> Score:
         """Score ways to divide the rows; every cohort is explained anew, so that no guidance is needed."""
@@ -248,6 +248,6 @@ class PureLoss:
             block = cohorts[start : start + BLOCK]
             members = np.stack([labels[line] == k for line, k in block])
             splits = Splits.of(members, self.evaluations.weights)
-            parts = self.comparison.regional(self.evaluations, splits)[:, 0] * splits.mass[:, 0]
+            parts = self.question.regional(self.evaluations, splits)[:, 0] * splits.mass[:, 0]
             np.add.at(total, [line for line, _ in block], parts)
         return np.asarray(total / self.evaluations.weights.sum())

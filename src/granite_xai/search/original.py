@@ -94,13 +94,13 @@ class RepidTree:
     def partition(self, problem: Problem) -> PartitionResult:
         """Grow the original's tree; its regions carry the disagreement of the question."""
         table = problem.table
-        inner, root = self._posed(problem)
+        posed, root = self._posed(problem)
         tree = replace(problem.tree, alpha=0.0, min_improvement=self.min_improvement, cuts="chunks", max_candidates=100)
-        node = tree.grown(inner)
+        node = tree.grown(posed)
         total = problem.shares.total
         shares = [leaf.disagreement for leaf in Partition(node, table.names)]
-        learned = {"loss_": root * total, "region_losses_": np.array(shares) * root * total}
-        return PartitionResult(Partition(measured(node, problem), table.names), learned)
+        attributes = {"loss_": root * total, "region_losses_": np.array(shares) * root * total}
+        return PartitionResult(Partition(measured(node, problem), table.names), attributes)
 
     def _posed(self, problem: Problem) -> tuple[Problem, float]:
         """The problem with the original's loss instead of the question, and that loss a row."""
