@@ -15,7 +15,7 @@ from sklearn.metrics import adjusted_rand_score
 from granite_xai.base.errors import GraniteWarning, InputError
 from granite_xai.base.options import choose, whole_number
 from granite_xai.catalog import explanations
-from granite_xai.estimator import Granite
+from granite_xai.estimator import Granite, fitted_view
 from granite_xai.frameworks.published import cohex, fd_trees, gadget, repid, transformation_trees, vine
 from granite_xai.new_rows import evaluate_rows
 from granite_xai.objective import Objective
@@ -176,14 +176,15 @@ def question_label(granite: Granite) -> str:
 
 def remaining(ruler: Granite, partition: Partition, X: Any, y: Any) -> float:
     """Share of the disagreement on other rows that some regions leave."""
-    fitted, table, target, _, resources = ruler._other_rows(X, y)
+    fitted, table, target, _, resources = fitted_view(ruler).other_rows(X, y)
     moved = replace(fitted, partition=partition)
     return evaluate_rows(moved, table, target, partition.apply(table), resources).remaining
 
 
 def held_out_fidelity(granite: Granite, X: Any) -> float:
     """Share of the prediction's variance on other rows that the regional additive surrogate explains."""
-    predictions = granite._fitted.predictor.on_rows(granite._read(X))
+    fitted = fitted_view(granite)
+    predictions = fitted.result.predictor.on_rows(fitted.read(X))
     variance = float(predictions.var())
     if variance == 0.0:
         return 1.0
