@@ -1,4 +1,8 @@
-"""Six published regional frameworks, each a configuration of `Granite`, and importance inside the regions of one."""
+"""Six published regional frameworks, each a configuration of `Granite`, and importance inside the regions of one.
+
+VINE: Britton, 2019. CohEx: Meng et al., 2024. REPID and GADGET: Herbinger et al., 2022 and 2024. FD-Trees: Laberge et
+al., 2024. Transformation trees, conditional subgroups: Molnar et al., 2023.
+"""
 
 from __future__ import annotations
 
@@ -290,7 +294,6 @@ def subgroup_importance(granite: Granite, X: Any, y: Any, *, repeats: int = 20, 
 
     Examples
     --------
-    >>> from granite_xai.frameworks import transformation_trees
     >>> X = np.random.default_rng(0).normal(size=(200, 2))
     >>> g = transformation_trees(lambda X: 2 * X[:, 0], "x0", "pfi-risk").fit(X, 2 * X[:, 0])
     >>> band = subgroup_importance(g, X, 2 * X[:, 0], repeats=5)
@@ -310,11 +313,8 @@ def _weighted(granite: Granite, X: Any, y: Any) -> float:
     explanation = granite.explain(X, y)
     importances = [part for part in explanation.parts if part.name == "pfi"]
     if not importances or any(part.rows is not None or len(part.values) != 1 for part in importances):
-        raise InputError(
-            "the question holds no permutation importance of one column.",
-            code="P03",
-            argument="granite",
-            hint='Fit transformation_trees(model, feature, "cfi-pfi").',
-        )
+        words = "the question holds no permutation importance of one column."
+        hint = 'Fit transformation_trees(model, feature, "cfi-pfi").'
+        raise InputError(words, code="P03", argument="granite", hint=hint)
     counts = np.bincount(granite.apply(X))
     return float(sum(counts[part.region] * part.values[0] for part in importances) / counts.sum())

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 AGAINST = {name: name for name in ("mean", "pure")}
 Score = Callable[[IntArray], FloatArray]
 """From (C, n) labels, one line for each way to divide the rows, to C losses."""
+Loss = Callable[[IntArray], Score]
+"""From the cohorts that guide the search, which explanations are computed inside of, to a score."""
 
 BLOCK = 128
 """Cohorts scored together."""
@@ -104,11 +106,11 @@ class Cohorts(Partitioner):
         best = np.zeros(problem.table.n_rows, dtype=np.intp)
         lowest, explained = np.inf, best
         for _ in range(self.rounds):
-            score = loss.guided(explained)
+            score = loss(explained)
             found = min((self._climb(generator, distances, score) for _ in range(self.restarts)), key=lambda f: f[0])
             explained = found[1]
             # Judged with the explanations of the cohorts themselves, whatever the search was guided by.
-            cost = float(loss.guided(explained)(explained[None])[0]) + self.penalty(explained.max() + 1, len(best))
+            cost = float(loss(explained)(explained[None])[0]) + self.penalty(explained.max() + 1, len(best))
             if cost < lowest - 1e-12:
                 lowest, best = cost, explained
         return best
@@ -121,13 +123,13 @@ class Cohorts(Partitioner):
         """
         return self.beta * float(np.sqrt(max(int(cohorts) - self.free, 0) / rows))
 
-    def _loss(self, problem: Problem) -> MeanLoss | PureLoss:
+    def _loss(self, problem: Problem) -> Loss:
         effect, *pure = self.extra_effects(problem.route, problem.resources, problem.seed)
         if not pure:
-            return MeanLoss(problem.evaluations, effect)
+            return mean_loss(problem.evaluations, effect)
         explainer = local_explainer(self.on, "on")
         question = Disagreement(explainer, replace(explainer, interaction=Pure()))
-        return PureLoss(problem.evaluations, ResolvedQuestion(question, effect, pure[0], np.square))
+        return pure_loss(problem.evaluations, ResolvedQuestion(question, effect, pure[0], np.square))
 
     def _climb(self, generator: np.random.Generator, distances: FloatArray, score: Score) -> tuple[float, IntArray]:
         """One greedy search from random representatives."""
@@ -210,42 +212,30 @@ def scatter_within(vectors: FloatArray, labels: IntArray, weights: FloatArray) -
     return np.maximum(total - squares, 0.0) / float(weights.sum())
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MeanLoss:
-    """Squared distance of explanations to their mean in the cohort."""
+def mean_loss(evaluations: Evaluations, effect: ResolvedExplainer) -> Loss:
+    """Squared distance of explanations to their mean in the cohort, explained inside the cohorts that guide."""
+    everyone, weights = np.zeros((1, evaluations.n_rows), dtype=np.intp), evaluations.weights
+    root = scatter_within(explained_inside(effect, evaluations, everyone[0]), everyone, weights)[0] or 1.0
 
-    evaluations: Evaluations
-    effect: ResolvedExplainer
+    def guided(explained: IntArray) -> Score:
+        vectors = explained_inside(effect, evaluations, explained)
+        return lambda labels: scatter_within(vectors, labels, weights) / root
 
-    def guided(self, explained: IntArray) -> Score:
-        """Score ways to divide the rows by the explanations inside some cohorts."""
-        everyone = np.zeros((1, self.evaluations.n_rows), dtype=np.intp)
-        weights = self.evaluations.weights
-        root = scatter_within(explained_inside(self.effect, self.evaluations, everyone[0]), everyone, weights)[0]
-        vectors = explained_inside(self.effect, self.evaluations, explained)
-        return lambda labels: scatter_within(vectors, labels, weights) / (root or 1.0)
+    return guided
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PureLoss:
-    """Disagreement of explanations with the pure effect, both computed inside the cohort."""
+def pure_loss(evaluations: Evaluations, question: ResolvedQuestion) -> Loss:
+    """Disagreement of explanations with the pure effect; every cohort is explained anew, so that none need guide."""
 
-    evaluations: Evaluations
-    question: ResolvedQuestion
-
-    def guided(self, explained: IntArray) -> Score:
-        """Score ways to divide the rows; every cohort is explained anew, so that no guidance is needed."""
-        everyone = np.zeros((1, self.evaluations.n_rows), dtype=np.intp)
-        root = float(self._losses(everyone)[0])
-        return lambda labels: self._losses(labels) / (root or 1.0)
-
-    def _losses(self, labels: IntArray) -> FloatArray:
+    def losses(labels: IntArray) -> FloatArray:
         cohorts = [(line, k) for line, row in enumerate(labels) for k in np.unique(row)]
         total = np.zeros(len(labels))
         for start in range(0, len(cohorts), BLOCK):
             block = cohorts[start : start + BLOCK]
-            members = np.stack([labels[line] == k for line, k in block])
-            splits = Splits.of(members, self.evaluations.weights)
-            parts = self.question.regional(self.evaluations, splits)[:, 0] * splits.mass[:, 0]
+            splits = Splits.of(np.stack([labels[line] == k for line, k in block]), evaluations.weights)
+            parts = question.regional(evaluations, splits)[:, 0] * splits.mass[:, 0]
             np.add.at(total, [line for line, _ in block], parts)
-        return np.asarray(total / self.evaluations.weights.sum())
+        return np.asarray(total / evaluations.weights.sum())
+
+    root = float(losses(np.zeros((1, evaluations.n_rows), dtype=np.intp))[0]) or 1.0
+    return lambda explained: lambda labels: losses(labels) / root

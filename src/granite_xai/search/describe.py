@@ -11,7 +11,6 @@ from granite_xai.catalog import explanations
 from granite_xai.evaluations.vectors import Vectors
 from granite_xai.explainer import Explainer
 from granite_xai.regions.nodes import find_leaves
-from granite_xai.regions.partition import Partition
 from granite_xai.search.problem import PartitionResult, Problem, measured
 from granite_xai.search.scatter import scattered
 
@@ -34,7 +33,7 @@ def describe(problem: Problem, labels: IntArray) -> PartitionResult:
         "clusters_": labels,
         "description_accuracy_": accuracy(leaves, labels, problem.evaluations.weights),
     }
-    return PartitionResult(Partition(measured(node, problem), problem.table.names), attributes)
+    return PartitionResult(measured(node, problem), attributes)
 
 
 def accuracy(regions: IntArray, labels: IntArray, weights: FloatArray) -> float:

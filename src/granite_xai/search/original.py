@@ -99,7 +99,7 @@ class RepidTree(Partitioner):
         total = problem.shares.total
         shares = [leaf.disagreement for leaf in Partition(node, table.names)]
         attributes = {"loss_": root * total, "region_losses_": np.array(shares) * root * total}
-        return PartitionResult(Partition(measured(node, problem), table.names), attributes)
+        return PartitionResult(measured(node, problem), attributes)
 
     def _posed(self, problem: Problem) -> tuple[Problem, float]:
         """The problem with the original's loss instead of the question, and that loss a row."""

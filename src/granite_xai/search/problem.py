@@ -126,10 +126,10 @@ class OwnPartitioner(Partitioner):
         return found
 
 
-def measured(node: Node, problem: Problem) -> Node:
+def measured(node: Node, problem: Problem) -> Partition:
     """A tree that was grown for another end, or elsewhere, with the rows and the disagreement of this problem."""
     rows = np.arange(problem.table.n_rows, dtype=np.intp)
-    return _measured(node, problem, rows)
+    return Partition(_measured(node, problem, rows), problem.table.names)
 
 
 def _measured(node: Node, problem: Problem, rows: IntArray) -> Node:
