@@ -32,10 +32,9 @@ from granite_xai.influence import Joint
 from granite_xai.models import as_predictor
 from granite_xai.tables import read_table
 from granite_xai.trees import forest
-from granite_xai.trees.audit import audit
 from granite_xai.trees.ensembles import read_ensemble
-from granite_xai.trees.refusal import RefusalError
-from granite_xai.trees.routes import Route
+from granite_xai.trees.forest import RefusalError
+from granite_xai.trees.routes import Route, audit
 
 pytest.importorskip("treelite")
 numba = pytest.importorskip("numba")

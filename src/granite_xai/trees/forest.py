@@ -15,8 +15,30 @@ from numpy.typing import NDArray
 
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.compute.compiling import compiled
-from granite_xai.trees.masks_kernels import MOST_LEAVES, build_masks
-from granite_xai.trees.refusal import RefusalError
+from granite_xai.trees.kernels import MOST_LEAVES, build_masks
+
+
+class RefusalError(Exception):
+    """A model that is evaluated by its own ``predict``.
+
+    Parameters
+    ----------
+    reason : str
+        What stands in the way, for ``diagnostics_``.
+    code : str, optional
+        The case of a tree ensemble that we ought to read but do not recognise: worth a warning.
+
+    Examples
+    --------
+    >>> str(RefusalError("the model is no tree ensemble"))
+    'the model is no tree ensemble'
+    """
+
+    def __init__(self, reason: str, code: str | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.code = code
+
 
 NodeArrays = tuple[NDArray[np.generic], ...]
 MOST_WORDS = 2**24
