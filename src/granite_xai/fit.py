@@ -17,7 +17,7 @@ from granite_xai.engine.centres import central_rows
 from granite_xai.engine.membership import CUT_BYTES, Splits
 from granite_xai.evaluations.agnostic import EvaluationRange, too_large
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.evaluations.noise import (
+from granite_xai.evaluations.noise_floor import (
     Probe,
     delta as noise_delta,
     floor,

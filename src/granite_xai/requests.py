@@ -17,10 +17,8 @@ from granite_xai.compute.compiling import available
 from granite_xai.effects import ResolvedExplainer
 from granite_xai.evaluations.agnostic import EvaluationRange, evaluate_plan
 from granite_xai.evaluations.evaluations import Bins, Coordinates, Evaluations, GridColumn, Matrix
-from granite_xai.evaluations.footprint import footprint
-from granite_xai.evaluations.plan import Plan, plan
+from granite_xai.evaluations.plan import Distinct, Grid, Plan, ends, footprint, plan
 from granite_xai.evaluations.shapley import Attributions, SamplingErrors
-from granite_xai.evaluations.values import Distinct, Grid, ends
 from granite_xai.interaction import union
 from granite_xai.masking.fitted import AleIntervals, FittedMaskings, Reading
 from granite_xai.masking.masking import Baseline, Conditional, Masking

@@ -13,7 +13,7 @@ import pytest
 
 from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.base.errors import ModelError, ModelWarning
-from granite_xai.evaluations.noise import (
+from granite_xai.evaluations.noise_floor import (
     Probe,
     delta,
     floor,

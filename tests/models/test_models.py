@@ -525,7 +525,7 @@ def test_a_predictor_is_pickled_with_its_model_and_counts():
     F = as_predictor(LogisticRegression().fit(X, YES), output="no", batch_size=7)
     F(X)
     for G in (pickle.loads(pickle.dumps(F)), copy.deepcopy(F)):
-        assert np.array_equal(G(X), F._reading.send(X)[:, 0])
+        assert np.array_equal(G(X), F.model_output.send(X)[:, 0])
         assert (G.label, G.batch_size, G.usage.calls) == (F.label, 7, 2)
     assert F.usage.calls == 1
 

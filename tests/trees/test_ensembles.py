@@ -26,7 +26,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTre
 from granite_xai import Granite
 from granite_xai.base.errors import ModelWarning
 from granite_xai.evaluations.agnostic import evaluate_matrix
-from granite_xai.evaluations.values import Distinct
+from granite_xai.evaluations.plan import Distinct
 from granite_xai.explainer import Explainer
 from granite_xai.influence import Joint
 from granite_xai.models import as_predictor

@@ -12,8 +12,7 @@ from granite_xai.base.errors import InputError
 from granite_xai.base.typing import Coalition, FloatArray
 from granite_xai.compute import Resources, Workspace, progress
 from granite_xai.evaluations.evaluations import Matrix
-from granite_xai.evaluations.plan import Plan
-from granite_xai.evaluations.values import Distinct
+from granite_xai.evaluations.plan import Distinct, Plan
 
 if TYPE_CHECKING:
     from granite_xai.models import Predictor

@@ -155,7 +155,7 @@ def read_ensemble(predictor: Predictor) -> Ensemble:
 
 
 def _link(asked: Asked, predictor: Predictor, name: str, alpha: float, outputs: int) -> tuple[Link, tuple[int, ...]]:
-    choice = predictor.reading.choice
+    choice = predictor.model_output.choice
     output = choice.default if choice.column is None and outputs == 2 else choice.column
     if choice.classes is None and choice.column is None and outputs == 1:
         output = None

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from granite_xai.base.diagnostics import Diagnostics
-    from granite_xai.evaluations.plan import Plan
-    from granite_xai.evaluations.values import Distinct
+    from granite_xai.evaluations.plan import Distinct, Plan
     from granite_xai.models import Predictor
     from granite_xai.tables import Table
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from granite_xai.base.typing import FloatArray
-from granite_xai.models.outputs import as_it_is
+from granite_xai.models.output import as_it_is
 from granite_xai.trees.forest import RefusalError
 
 if TYPE_CHECKING:
@@ -125,8 +125,8 @@ class Asked:
 
 def asked_of(predictor: Predictor) -> Asked:
     """Look at how the predictor calls its model; refuse what is not a method of the model itself."""
-    send = predictor.reading.send
-    if predictor.reading.prepare is not as_it_is:
+    send = predictor.model_output.send
+    if predictor.model_output.prepare is not as_it_is:
         raise RefusalError("the model takes something other than the table")
     keywords = dict(send.keywords) if isinstance(send, partial) else {}
     function = send.func if isinstance(send, partial) else send
