@@ -21,7 +21,6 @@ from granite_xai.evaluations.noise_floor import (
     Probe,
     delta as noise_delta,
     floor,
-    local_error,
     probe,
     risk_error,
     sampling_floor,
@@ -237,8 +236,6 @@ def _floor(comparison: ResolvedQuestion, evaluations: Evaluations, error: float)
     elif isinstance(behavior, Risk) and evaluations.y is not None:
         predictions = evaluations.predictions + evaluations.pivot
         error = risk_error(error, behavior.function, predictions, evaluations.pivot, evaluations.y, weights)
-    else:
-        error = local_error(error)
     layout = comparison.first.layout
     order = _order([comparison])
     total = floor(len(layout.sets), comparison.loss, order, error)

@@ -18,7 +18,6 @@ from granite_xai.evaluations.noise_floor import (
     delta,
     floor,
     is_float32,
-    local_error,
     probe,
     risk_error,
     sampling_floor,
@@ -288,8 +287,7 @@ def test_delta_is_the_largest_of_rounding_and_what_the_probe_saw():
         assert delta(seen, 2.0, float32=False) == 0.5
 
 
-def test_errors_of_the_three_behaviors_follow_the_formulas():
-    assert local_error(0.25) == 0.25
+def test_the_error_of_a_variance_follows_the_formula():
     assert sensitivity_error(0.25, sd=3.0) == 2 * 3.0 * 0.25 + 0.25**2
 
 
@@ -353,7 +351,7 @@ def test_an_additive_model_stays_below_one_percent_of_the_floor_and_an_interacti
         full = np.diag(centred) - centred.mean(axis=0)
         pure = centred.mean(axis=1) - centred.mean()
         d = delta(found, float(np.abs(E).max()), F.native_float32 or is_float32(E.ravel()))
-        return float(np.mean((full - pure) ** 2)), floor(1, np.square, 1, local_error(d))
+        return float(np.mean((full - pure) ** 2)), floor(1, np.square, 1, d)
 
     noise, limit = gaps(lambda X: (offset + scale * (np.sin(X[:, 0]) + X[:, 1] ** 2)).astype(dtype))
     assert noise < 0.01 * limit

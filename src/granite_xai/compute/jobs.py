@@ -21,14 +21,7 @@ Item = TypeVar("Item")
 
 
 def progress(items: Iterable[Item], resources: Resources, desc: str, total: int | None = None) -> Iterator[Item]:
-    """Pass the items on and show how far the work is, once it has taken longer than a second.
-
-    Examples
-    --------
-    >>> from granite_xai.compute import Resources
-    >>> list(progress([1, 2, 3], Resources(progress=False), "evaluations"))
-    [1, 2, 3]
-    """
+    """Pass the items on and show how far the work is, once it has taken longer than a second."""
     if not _shows(resources):
         yield from items
         return
@@ -57,11 +50,6 @@ def resolve_jobs(n_jobs: int | None) -> int:
     ----------
     n_jobs : int, optional
         None: what `joblib.parallel_config` says, otherwise 1. Negative: all processors but ``-n_jobs - 1``, at least 1.
-
-    Examples
-    --------
-    >>> resolve_jobs(None), resolve_jobs(1)
-    (1, 1)
     """
     import joblib
 
@@ -97,13 +85,7 @@ def map_blocks(function: Callable[[Task], Result], tasks: Iterable[Task], n_jobs
 
 
 def in_threads(function: Callable[[Task], Result], tasks: Sequence[Task], jobs: int) -> list[Result]:
-    """Apply a function to every task in a pool of threads, which share the caller's arrays.
-
-    Examples
-    --------
-    >>> in_threads(abs, [-1, 2], 2)
-    [1, 2]
-    """
+    """Apply a function to every task in a pool of threads, which share the caller's arrays."""
     pool = ThreadPoolExecutor(max_workers=jobs)  # joblib's own threads would poll for results
     try:
         return list(pool.map(function, tasks))
@@ -112,13 +94,7 @@ def in_threads(function: Callable[[Task], Result], tasks: Sequence[Task], jobs: 
 
 
 def in_processes(function: Callable[[Task], Result], tasks: Sequence[Task], jobs: int) -> list[Result]:
-    """Apply a function to every task in the processes of joblib's context; a killed one costs time only (R03).
-
-    Examples
-    --------
-    >>> in_processes(abs, [-1, 2], 1)
-    [1, 2]
-    """
+    """Apply a function to every task in the processes of joblib's context; a killed one costs time only (R03)."""
     losses = _losses()
     done: list[Result] = []
     try:
@@ -241,13 +217,7 @@ _BLAS_PIN = _BlasPin()
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Run the enclosed products on one BLAS thread, so that sums are formed in one fixed order.
-
-    Examples
-    --------
-    >>> with one_blas_thread():
-    ...     pass
-    """
+    """Run the enclosed products on one BLAS thread, so that sums are formed in one fixed order."""
     _BLAS_PIN.take()
     try:
         yield

@@ -27,13 +27,7 @@ LARGEST = 1e150
 
 
 def too_large(scale: float) -> InputError:
-    """The refusal of predictions whose squares, or the squares of their variances, are no numbers (N06).
-
-    Examples
-    --------
-    >>> too_large(1e200).code
-    'N06'
-    """
+    """The refusal of predictions whose squares, or the squares of their variances, are no numbers (N06)."""
     return InputError(
         f"predictions reach {scale:.3g} and the disagreement overflows: their squares are no numbers.",
         code="N06",

@@ -204,13 +204,7 @@ def _warnings(found: Probe, first: FloatArray, float32: bool) -> list[str]:
 
 
 def round_off(scale: float, float32: bool) -> float:
-    """Error of one value by rounding alone: ``8 eps s``, ``s`` the largest value in size.
-
-    Examples
-    --------
-    >>> round_off(1.0, float32=False) == 2.0**-49
-    True
-    """
+    """Error of one value by rounding alone: ``8 eps s``, ``s`` the largest value in size."""
     return 8 * (2.0**-23 if float32 else 2.0**-52) * abs(scale)
 
 
@@ -239,25 +233,8 @@ def delta(found: Probe, scale: float, float32: bool) -> float:
     return max(round_off(scale, float32), found.repeat, found.reorder, found.moved)
 
 
-def local_error(delta: float) -> float:
-    """Error of a value of the game for local behavior: ``e = delta``.
-
-    Examples
-    --------
-    >>> local_error(0.5)
-    0.5
-    """
-    return delta
-
-
 def sensitivity_error(delta: float, sd: float) -> float:
-    """Error of a variance: ``e = 2 sd(F) delta + delta**2``.
-
-    Examples
-    --------
-    >>> sensitivity_error(0.5, sd=2.0)
-    2.25
-    """
+    """Error of a variance: ``e = 2 sd(F) delta + delta**2``."""
     return 2.0 * sd * delta + delta**2
 
 

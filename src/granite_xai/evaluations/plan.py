@@ -113,12 +113,6 @@ def footprint(table: Table, members: int = 0, vectors: int = 0) -> int:
         Columns of all sets of columns that the plan names.
     vectors : int
         Numbers of each row that are kept: codes, bins, predictions.
-
-    Examples
-    --------
-    >>> from granite_xai.tables import read_table
-    >>> footprint(read_table([[1.0, 2.0], [3.0, 4.0]], missing="error"), vectors=3)
-    192
     """
     return CELL * table.n_rows * table.n_columns + 8 * vectors * table.n_rows + MEMBER * members
 
@@ -133,11 +127,6 @@ def require_room(table: Table, resources: Resources) -> None:
     ----------
     table : Table
     resources : Resources
-
-    Examples
-    --------
-    >>> from granite_xai.tables import read_table
-    >>> require_room(read_table([[1.0, 2.0], [3.0, 4.0]], missing="error"), Resources())
     """
     members = table.n_columns * (table.n_columns - 1)
     if MEMBER * members < CHEAP:

@@ -20,24 +20,12 @@ _LIGHTGBM_PROBABILITIES = {"binary", "multiclass", "multiclassova", "cross_entro
 
 
 def is_xgboost(model: Any) -> bool:
-    """Whether this is xgboost's own booster, which wants its own matrix.
-
-    Examples
-    --------
-    >>> is_xgboost(abs)
-    False
-    """
+    """Whether this is xgboost's own booster, which wants its own matrix."""
     return has(model, "inplace_predict") and has(model, "save_config")
 
 
 def is_lightgbm(model: Any) -> bool:
-    """Whether this is lightgbm's own booster.
-
-    Examples
-    --------
-    >>> is_lightgbm(abs)
-    False
-    """
+    """Whether this is lightgbm's own booster."""
     return has(model, "dump_model") and has(model, "num_model_per_iteration")
 
 
@@ -88,13 +76,7 @@ def _read(
 
 
 def is_catboost(model: Any) -> bool:
-    """Whether this is a model of catboost.
-
-    Examples
-    --------
-    >>> is_catboost(abs)
-    False
-    """
+    """Whether this is a model of catboost."""
     return all(has(model, name) for name in ("predict", "is_fitted", "get_cat_feature_indices"))
 
 

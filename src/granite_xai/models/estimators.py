@@ -19,24 +19,12 @@ _RAW_ARGUMENTS: dict[str, Any] = {"output_margin": True, "raw_score": True, "pre
 
 
 def has(model: Any, method: str) -> bool:
-    """Whether the model offers a method; scikit-learn hides those that its settings exclude.
-
-    Examples
-    --------
-    >>> has("text", "upper")
-    True
-    """
+    """Whether the model offers a method; scikit-learn hides those that its settings exclude."""
     return callable(getattr(model, method, None))
 
 
 def is_estimator(model: Any) -> bool:
-    """Whether any of the three methods is there.
-
-    Examples
-    --------
-    >>> is_estimator(abs)
-    False
-    """
+    """Whether any of the three methods is there."""
     return any(has(model, method) for method in _METHODS.values())
 
 

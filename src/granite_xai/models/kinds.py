@@ -27,24 +27,12 @@ class Kind(NamedTuple):
 
 
 def read_model(model: Any, output: Any, response: str) -> ModelOutput:
-    """Find out how to ask this model for the output that is to be explained.
-
-    Examples
-    --------
-    >>> read_model(lambda X: X[:, 0], None, "auto").label
-    'function'
-    """
+    """Find out how to ask this model for the output that is to be explained."""
     return _kind_of(model).read(model, output, response)
 
 
 def accepts_missing(model: Any) -> bool:
-    """Whether the model's own tags or type say that it takes missing values.
-
-    Examples
-    --------
-    >>> accepts_missing(lambda X: X[:, 0])
-    False
-    """
+    """Whether the model's own tags or type say that it takes missing values."""
     return _kind_of(model).takes_missing(model)
 
 

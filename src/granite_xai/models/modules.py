@@ -18,13 +18,7 @@ if TYPE_CHECKING:
 
 
 def is_module(model: Any) -> bool:
-    """Whether this is a torch module; one that offers predict is asked by that instead.
-
-    Examples
-    --------
-    >>> is_module(abs)
-    False
-    """
+    """Whether this is a torch module; one that offers predict is asked by that instead."""
     return all(has(model, name) for name in ("forward", "parameters", "state_dict")) and not is_estimator(model)
 
 

@@ -189,24 +189,12 @@ SCALES: dict[str, Scale] = {"probability": "probability", "raw": "raw"}
 
 
 def as_it_is(frame: Any) -> Any:
-    """Give the model the table itself.
-
-    Examples
-    --------
-    >>> as_it_is([[1.0]])
-    [[1.0]]
-    """
+    """Give the model the table itself."""
     return frame
 
 
 def as_answered(returned: Any, choice: Choice) -> tuple[Any, Choice]:
-    """Take the answer as one array.
-
-    Examples
-    --------
-    >>> as_answered([1.0], Choice("predict"))[0]
-    [1.0]
-    """
+    """Take the answer as one array."""
     return returned, choice
 
 
@@ -228,13 +216,7 @@ class ModelOutput(NamedTuple):
 def output_of_classes(
     send: Callable[[Any], Any], scale: Scale, classes: tuple[Any, ...] | None, output: Any
 ) -> ModelOutput:
-    """Read probabilities or scores: the class named by ``output``, otherwise the second of two.
-
-    Examples
-    --------
-    >>> output_of_classes(abs, "probability", ("no", "yes"), None).label
-    "probability of class 'yes'"
-    """
+    """Read probabilities or scores: the class named by ``output``, otherwise the second of two."""
     column = position_of_class(classes, output)
     quantity = "probability" if scale == "probability" else "raw score"
     name = None if column is None else f"output {column}" if classes is None else f"class {classes[column]!r}"
@@ -256,13 +238,7 @@ def output_of_numbers(send: Callable[[Any], Any], output: Any, label: str, scale
 
 
 def labels_as_numbers(name: str) -> str:
-    """Warn that a classifier's labels are about to be averaged as if they were numbers (M22).
-
-    Examples
-    --------
-    >>> labels_as_numbers("SVC")[:18]
-    'M22: SVC predicts '
-    """
+    """Warn that a classifier's labels are about to be averaged as if they were numbers (M22)."""
     return (
         f"M22: {name} predicts classes and gives no probabilities: its class labels are explained as numbers. "
         "Pass response='raw' to explain its score, or response='predict' if the labels are meant."
@@ -270,13 +246,7 @@ def labels_as_numbers(name: str) -> str:
 
 
 def class_names(model: Any) -> tuple[Any, ...] | None:
-    """Classes of a fitted classifier as plain values; None for a model without.
-
-    Examples
-    --------
-    >>> class_names(object()) is None
-    True
-    """
+    """Classes of a fitted classifier as plain values; None for a model without."""
     classes = getattr(model, "classes_", None)
     if classes is None:
         return None

@@ -32,13 +32,7 @@ _READER = "the session"
 
 
 def is_session(model: Any) -> bool:
-    """Whether this is an inference session, which names its inputs and outputs.
-
-    Examples
-    --------
-    >>> is_session(abs)
-    False
-    """
+    """Whether this is an inference session, which names its inputs and outputs."""
     return all(has(model, name) for name in ("run", "get_inputs", "get_outputs"))
 
 

@@ -10,23 +10,13 @@ ANCHOR = 256
 """Values after which the running sum starts afresh, so that its rounding stays bounded."""
 CHUNK = 1024
 """Rows whose leaves of one tree are kept at a time."""
+MOST_LEAVES = 64
+"""Leaves of a tree that fit a machine word."""
+WORD = 0x03F79D71B4CB0A89
+"""De Bruijn's word: each power of two times this begins with six bits of its own, which number the leaf."""
 
 
-def add_trees(
-    feature: Any,
-    first: Any,
-    cut: Any,
-    offset: Any,
-    bits: Any,
-    left: Any,
-    right: Any,
-    value: Any,
-    starts: Any,
-    cells: Any,
-    donors: Any,
-    replaced: Any,
-    result: Any,
-) -> None:
+def add_trees(nodes: Any, cells: Any, donors: Any, replaced: Any, result: Any) -> None:
     """Add ``E_S`` of every tree to ``result``, shape (U, n).
 
     The splits of a tree on S put the U values into few classes. A row's walk finds the leaf of each class; the sums
@@ -34,10 +24,9 @@ def add_trees(
 
     Parameters
     ----------
-    feature, first, cut, offset, left, right, value : one entry a node
-        Feature -1 is a leaf. A cell goes left if ``first <= cell < cut``, or by ``bits`` where there is an offset.
-    starts : (trees + 1,) int
-        First node (the root) of each tree.
+    nodes : tuple of arrays
+        feature, first, cut, offset, bits, left, right, value, starts. Feature -1 is a leaf. A cell goes left if
+        ``first <= cell < cut``, or by ``bits`` where there is an offset. A tree starts with its root.
     cells : (n, d) int
         The rows.
     donors : (U, d) int
@@ -45,8 +34,8 @@ def add_trees(
     replaced : (d,) bool
         The columns S.
     """
-    n_rows = cells.shape[0]
-    n_values = donors.shape[0]
+    feature, first, cut, offset, bits, left, right, value, starts = nodes
+    n_rows, n_values = cells.shape[0], donors.shape[0]
     classes = np.zeros(n_values, np.int64)
     carriers = np.zeros(n_values, np.int64)
     for tree in range(len(starts) - 1):
@@ -146,31 +135,12 @@ def add_trees(
                 result[u, n] += result[u - 1, n]
 
 
-MOST_LEAVES = 64
-WORD = 0x03F79D71B4CB0A89
-"""De Bruijn's word: each power of two times this begins with six bits of its own, which number the leaf."""
-
-
-def build_masks(
-    feature: Any,
-    first: Any,
-    cut: Any,
-    offset: Any,
-    bits: Any,
-    left: Any,
-    right: Any,
-    value: Any,
-    starts: Any,
-    begins: Any,
-    masks: Any,
-    values: Any,
-    asks: Any,
-) -> None:
+def build_masks(nodes: Any, begins: Any, masks: Any, values: Any, asks: Any) -> None:
     """Write for every tree and cell the leaves whose conditions the cell meets, and the leaves' values by number.
 
     Parameters
     ----------
-    feature, ..., starts
+    nodes
         As in `add_trees`.
     begins : (d + 1,) int
         Where the cells of each column begin.
@@ -179,6 +149,7 @@ def build_masks(
     asks : (trees, d) bool
         Whether the tree splits on the column.
     """
+    feature, first, cut, offset, bits, left, right, value, starts = nodes
     for tree in range(len(starts) - 1):
         root, end = starts[tree], starts[tree + 1]
         below = np.zeros(end - root, np.uint64)
@@ -261,22 +232,7 @@ def add_masked(
 
 
 def add_pairs(
-    feature: Any,
-    first: Any,
-    cut: Any,
-    offset: Any,
-    bits: Any,
-    left: Any,
-    right: Any,
-    value: Any,
-    starts: Any,
-    cells: Any,
-    player: Any,
-    place: Any,
-    shares: Any,
-    low_row: int,
-    high_row: int,
-    result: Any,
+    nodes: Any, cells: Any, player: Any, place: Any, shares: Any, low_row: int, high_row: int, result: Any
 ) -> None:
     """Add ``Phi_i[n, m]`` of all trees for the rows n from ``low_row`` to ``high_row`` and all m > n, and its mirror.
 
@@ -285,7 +241,7 @@ def add_pairs(
 
     Parameters
     ----------
-    feature, ..., starts, cells
+    nodes, cells
         As in `add_trees`.
     player : (d,) int
         The player of each column.
@@ -295,12 +251,12 @@ def add_pairs(
         ``shares[a, b] = a! b! / (a + b + 1)!``.
     result : (sets, n, n) float
     """
-    n_rows = cells.shape[0]
-    n_players = len(place)
+    feature, first, cut, offset, bits, left, right, value, starts = nodes
+    n_rows, n_players = cells.shape[0], len(place)
     side = np.zeros(n_players, np.int8)  # 0 open, 1 from n, 2 from m
     decided = np.zeros(n_players, np.int64)
     total = np.zeros(n_players)
-    nodes = np.zeros(n_players + 1, np.int64)
+    turns = np.zeros(n_players + 1, np.int64)
     depths = np.zeros(n_players + 1, np.int64)
     parting = np.zeros(n_players + 1, np.int64)
     for n in range(low_row, high_row):
@@ -320,7 +276,7 @@ def add_pairs(
                             own, other = bits[offset[node] + c] != 0, bits[offset[node] + d] != 0
                         i = player[j]
                         if own != other and side[i] == 0:  # the player's first parting: the way of m waits
-                            nodes[waiting] = left[node] if other else right[node]
+                            turns[waiting] = left[node] if other else right[node]
                             depths[waiting], parting[waiting] = count, i
                             waiting += 1
                             side[i], decided[count] = 1, i
@@ -348,7 +304,7 @@ def add_pairs(
                     waiting -= 1
                     side[parting[waiting]], decided[count] = 2, parting[waiting]
                     count += 1
-                    node = nodes[waiting]
+                    node = turns[waiting]
             for i in range(n_players):
                 if place[i] >= 0:
                     result[place[i], n, m] += total[i]

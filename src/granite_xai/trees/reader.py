@@ -21,24 +21,12 @@ Link = Callable[[Sequence[FloatArray]], FloatArray]
 
 
 def identity(sums: Sequence[FloatArray]) -> FloatArray:
-    """The sum itself.
-
-    Examples
-    --------
-    >>> identity([np.array([2.0])])
-    array([2.])
-    """
+    """The sum itself."""
     return sums[0]
 
 
 def opposite(sums: Sequence[FloatArray]) -> FloatArray:
-    """The score of the first of two classes.
-
-    Examples
-    --------
-    >>> opposite([np.array([2.0])])
-    array([-2.])
-    """
+    """The score of the first of two classes."""
     return -sums[0]
 
 

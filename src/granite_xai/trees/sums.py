@@ -14,18 +14,16 @@ from granite_xai.compute.compiling import compiled
 from granite_xai.trees.forest import Cells
 from granite_xai.trees.kernels import ANCHOR, add_masked, add_pairs, add_trees
 
+WALKED_ROWS = 4096
+"""Rows of one block of the compiled walk, whatever the number of threads."""
+EXPLAINED_ROWS = 16
+"""Explained rows of one block, whatever the number of threads."""
+
 
 def in_blocks(work: Callable[[int], None], starts: Sequence[int], n_jobs: int | None) -> None:
     """Work from every start on, in threads where there are several blocks and jobs.
 
     Never in processes: the blocks write into one array. One block is done at once, since a pool takes longer to start.
-
-    Examples
-    --------
-    >>> done = []
-    >>> in_blocks(done.append, range(0, 6, 2), None)
-    >>> done
-    [0, 2, 4]
     """
     jobs = resolve_jobs(n_jobs)
     if len(starts) < 2 or jobs == 1:
@@ -33,10 +31,6 @@ def in_blocks(work: Callable[[int], None], starts: Sequence[int], n_jobs: int | 
             work(start)
         return
     in_threads(work, starts, jobs)
-
-
-WALKED_ROWS = 4096
-"""Rows of one block of the compiled walk, whatever the number of threads."""
 
 
 def sums_by_numpy(cells: Cells, columns: BoolArray, donors: IntArray, out: FloatArray, space: Workspace) -> None:
@@ -114,17 +108,13 @@ def sums_by_numba(
     def block(start: int) -> None:
         part = slice(start, min(start + WALKED_ROWS, len(rows)))
         if masks is None:
-            compiled(add_trees)(*cells.arrays, rows[part], values, columns, out[:, part])
+            compiled(add_trees)(cells.nodes, rows[part], values, columns, out[:, part])
         else:
             mine = np.ascontiguousarray(rows[part].T), np.ascontiguousarray(values.T)
             compiled(add_masked)(*masks, *mine, columns, out[:, part])
 
     in_blocks(block, range(0, len(rows), WALKED_ROWS), n_jobs)
     out += cells.forest.base
-
-
-EXPLAINED_ROWS = 16
-"""Explained rows of one block, whatever the number of threads."""
 
 
 def shares(n_players: int) -> FloatArray:
@@ -202,6 +192,6 @@ def pairs_by_numba(
 
     def block(start: int) -> None:
         rows = (start, min(start + EXPLAINED_ROWS, n))
-        walk(*cells.arrays, cells.rows, player, place, shares(len(players)), *rows, out)
+        walk(cells.nodes, cells.rows, player, place, shares(len(players)), *rows, out)
 
     in_blocks(block, range(0, n, EXPLAINED_ROWS), n_jobs)
