@@ -375,7 +375,7 @@ def fit_inputs(g: Granite, X: Any, y: Any, sample_weight: Any, record: Diagnosti
     for grower in (tree, partitioner):
         if isinstance(grower, Tree):
             grower.columns(table)
-    route = Route(predictor, table, record)
+    route = Route(predictor, table, record, seed)
     also = partitioner.extra_effects(route, resources, seed)
     comparisons = tuple(question.compare(route, resources, seed) for question, _ in questions)
     for text in table.notices:

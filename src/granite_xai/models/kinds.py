@@ -60,7 +60,7 @@ def _refuse_non_models(model: Any) -> None:
 def _read_function(model: Any, output: Any, response: str) -> ModelOutput:
     name = getattr(model, "__name__", "<lambda>")
     label = "function" if name == "<lambda>" else f"function {name}"
-    return output_of_numbers(model, output, label, SCALES.get(response, "predict"))
+    return output_of_numbers(model, output, label, SCALES.get(response, "predict"))._replace(is_function=True)
 
 
 def _yes(model: Any) -> bool:

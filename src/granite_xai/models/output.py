@@ -202,7 +202,7 @@ class ModelOutput(NamedTuple):
     """How a model is asked: the function that gets the table, the output taken from its answer, the words for it.
 
     ``prepare`` turns the table into what the model takes, ``unpack`` the answer into one array. What they raise is an
-    error about the table or the answer, not a failure of the model.
+    error about the table or the answer, not a failure of the model. ``is_function``: the user passed a function.
     """
 
     send: Callable[[Any], Any]
@@ -211,6 +211,7 @@ class ModelOutput(NamedTuple):
     warning: str | None = None
     prepare: Callable[[Any], Any] = as_it_is
     unpack: Callable[[Any, Choice], tuple[Any, Choice]] = as_answered
+    is_function: bool = False
 
 
 def output_of_classes(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import combinations, islice, product
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from granite_xai.base.diagnostics import warn
-from granite_xai.base.errors import ModelWarning
+from granite_xai.base.errors import GraniteError, ModelWarning
 from granite_xai.base.typing import Coalition, FloatArray
 from granite_xai.compute import Workspace
 from granite_xai.compute.compiling import available
@@ -27,10 +28,14 @@ if TYPE_CHECKING:
     from granite_xai.tables import Table
 
 
-HYBRIDS = 64
-"""Random recombined rows."""
+HYBRIDS = (64, 512)
+"""Random recombined rows: a quarter of the table's rows, within these limits."""
 NEIGHBORS = 64
 """Rows with a value on a threshold or next to it, at most."""
+EXTREMES = 64
+"""Columns whose smallest and largest value are tried, and pairs of columns whose four corners are, at most."""
+MIXED = 16
+"""Groups of columns that are recombined independently of each other."""
 
 
 class Audit(NamedTuple):
@@ -47,7 +52,7 @@ class Audit(NamedTuple):
 
 
 def audit(predictor: Predictor, table: Table, ensemble: Ensemble, seed: int = 0) -> Audit:
-    """Compare trees and model on random recombined rows, with missing values and neighbours of thresholds among them.
+    """Compare trees and model on random recombined rows: missing values, neighbours of thresholds, extremes among them.
 
     The model is called once; its rows count as any others.
     """
@@ -70,21 +75,44 @@ def _amplified(ensemble: Ensemble, expected: FloatArray) -> float:
 
 def audit_rows(table: Table, ensemble: Ensemble, generator: np.random.Generator) -> Any:
     """The rows of an audit, in the user's own container."""
-    count = HYBRIDS + NEIGHBORS
+    hybrids = int(np.clip(table.n_rows // 4, *HYBRIDS))
+    corners = _corners(table, generator)
+    count = hybrids + NEIGHBORS + len(corners)
     base, donors = (generator.integers(table.n_rows, size=count) for _ in range(2))
     own = np.arange(count)
     kinds = dict(zip(table.names, table.kinds, strict=True))
     mixed = table.take(base)
-    for j in range(table.n_columns):
+    for group in np.array_split(generator.permutation(table.n_columns), min(MIXED, table.n_columns)):
         source = np.where(generator.random(count) < 0.5, donors, base)
-        missing = np.flatnonzero(table.columns[j].missing)
+        missing = np.flatnonzero(np.any([table.columns[j].missing for j in group], axis=0))
         if len(missing):  # every fourth row at least
             source[::4] = generator.choice(missing, size=len(source[::4]))
-        mixed = read_table(recombine(mixed, own, table, source, [j]), kinds=kinds, missing="allow")
+        mixed = read_table(recombine(mixed, own, table, source, group.tolist()), kinds=kinds, missing="allow")
     native = mixed.native
-    for row, (column, value) in zip(own[HYBRIDS:], _neighbors(table, ensemble, generator), strict=False):
+    for row, (column, value) in zip(own[hybrids:][:NEIGHBORS], _neighbors(table, ensemble, generator), strict=False):
         _put(native, int(row), column, value)
+    for row, corner in enumerate(corners, start=hybrids + NEIGHBORS):
+        for column, level in corner.items():
+            _put_level(native, row, column, table, level)
     return native
+
+
+def _corners(table: Table, generator: np.random.Generator) -> list[dict[int, int]]:
+    """Levels by column: the first and the last of every column, and all four corners of pairs of columns."""
+    columns = [int(j) for j in generator.permutation(table.n_columns) if len(table.columns[j].levels) > 1]
+    ends = {j: (0, len(table.columns[j].levels) - 1) for j in columns}
+    pairs = list(islice(combinations(columns, 2), EXTREMES))
+    alone = [{j: level} for j in columns[:EXTREMES] for level in ends[j]]
+    return alone + [{i: one, j: two} for i, j in pairs for one, two in product(ends[i], ends[j])]
+
+
+def _put_level(native: Any, row: int, column: int, table: Table, level: int) -> None:
+    """Write a value of the table's own into a container that can be written to."""
+    donor = int(np.flatnonzero(table.columns[column].codes == level)[0])
+    if isinstance(native, np.ndarray):
+        native[row, column] = table.native[donor, column]
+    elif hasattr(native, "iat"):
+        native.iat[row, column] = table.native.iat[donor, column]
 
 
 def _neighbors(table: Table, ensemble: Ensemble, generator: np.random.Generator) -> list[tuple[int, float]]:
@@ -140,6 +168,8 @@ class Route:
     table : Table
     diagnostics : Diagnostics, optional
         Remembers the warnings.
+    seed : int
+        Of the rows on which trees and model are compared.
 
     Warns
     -----
@@ -147,14 +177,17 @@ class Route:
         M23 trees that do not answer as the model does, M24 to M30 an ensemble that is not recognised.
     """
 
-    def __init__(self, predictor: Predictor, table: Table, diagnostics: Diagnostics | None = None) -> None:
+    def __init__(
+        self, predictor: Predictor, table: Table, diagnostics: Diagnostics | None = None, seed: int = 0
+    ) -> None:
         self.predictor = predictor
         self.table = table
+        self._seed = seed
         self._tell = warn if diagnostics is None else diagnostics.warn
 
     @cached_property
     def _way(self) -> _Way:
-        return _find(self.predictor, self.table, self._tell)
+        return _find(self.predictor, self.table, self._tell, self._seed)
 
     @property
     def trees(self) -> TreesOnTable | None:
@@ -221,17 +254,19 @@ class Route:
         return self.trees.matrix_of(columns, distinct.representatives, fast=fast, n_jobs=n_jobs, space=space)
 
 
-def _find(predictor: Predictor, table: Table, tell: Callable[[str, type[Warning]], None]) -> _Way:
+def _find(predictor: Predictor, table: Table, tell: Callable[[str, type[Warning]], None], seed: int) -> _Way:
     try:
         ensemble = _ensemble(predictor)
-        found = audit(predictor, table, ensemble)
+        found = audit(predictor, table, ensemble, seed)
         trees = ensemble.on(table)
     except RefusalError as refusal:
         if refusal.code is not None:
             tell(f"{refusal.code}: {refusal.reason}: every evaluation is a call of the model.", ModelWarning)
         return _Way(None, refusal.reason)
-    except (AttributeError, ImportError) as error:  # a library's own view of its input has moved
-        reason = f"this version of the model's library is not known here ({error})"
+    except GraniteError:  # the model itself failed on the rows of the audit
+        raise
+    except Exception as error:  # whatever a library does in another way than we know
+        reason = f"its trees cannot be read here ({type(error).__name__}: {str(error)[:200]})"
         tell(f"M30: {reason}: every evaluation is a call of the model.", ModelWarning)
         return _Way(None, reason)
     if found.passed:

@@ -128,17 +128,25 @@ def asked_of(predictor: Predictor) -> Asked:
     send = predictor.model_output.send
     if predictor.model_output.prepare is not as_it_is:
         raise RefusalError("the model takes something other than the table")
+    if predictor.model_output.is_function and not inspect.ismethod(send):
+        raise RefusalError("the model is a function")  # also one that is bound to a tree model: it may do anything
     keywords = dict(send.keywords) if isinstance(send, partial) else {}
     function = send.func if isinstance(send, partial) else send
     raw = bool(keywords.pop("output_margin", False) or keywords.pop("raw_score", False))
     if keywords:
         raise RefusalError(f"the model is called with {', '.join(keywords)}")
     if isinstance(send, partial) and send.args:  # a booster, which is asked through a matrix of its own
-        return Asked(send.args[0], "predict", raw)
-    if not inspect.ismethod(function):
+        function = send.args[0].predict
+    if not inspect.ismethod(function) or not _is_of_its_class(function):
         raise RefusalError("the model is a function")
     name = function.__name__
     return Asked(function.__self__, name, raw or name == "decision_function")
+
+
+def _is_of_its_class(method: Any) -> bool:
+    """Whether a method is the one that the class defines, not a function that was bound to the object."""
+    known = inspect.getattr_static(type(method.__self__), method.__name__, None)
+    return method.__func__ in (known, getattr(known, "fn", None))  # scikit-learn hides some methods in descriptors
 
 
 def source_of(asked: Asked) -> Source:
