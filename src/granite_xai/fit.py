@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from granite_xai.base.errors import BinWarning
+from granite_xai.base.errors import BinWarning, ModelWarning
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.behavior.behavior import Risk, Sensitivity
 from granite_xai.compute import Resources, one_blas_thread
@@ -21,6 +21,7 @@ from granite_xai.evaluations.noise_floor import (
     Probe,
     delta as noise_delta,
     floor,
+    inconstancy,
     probe,
     risk_error,
     sampling_floor,
@@ -215,6 +216,11 @@ def _measure(
     single = ask.predictor.native_float32 or extent.single_precision
     error = noise_delta(probed, extent.scale, single)
     splits = Splits.whole(evaluations.weights)
+    spread = float(np.sqrt(splits.variances(evaluations.predictions[None])[0, 0]))
+    changes = inconstancy(error, extent.changed, spread, single)
+    if changes is not None:
+        ask.diagnostics.warn(changes, ModelWarning)
+        error = max(error, extent.changed)
     with np.errstate(over="ignore", invalid="ignore"):  # an overflow is named below (N06)
         roots = np.array([comparison.regional(evaluations, splits)[0, 0] for comparison in ask.comparisons])
         floors = np.array([_floor(comparison, evaluations, error) for comparison in ask.comparisons])

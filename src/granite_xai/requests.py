@@ -210,7 +210,7 @@ def evaluate(
     matrices: dict[Coalition, Matrix] = {}
     source = partial(route.matrix, fast=route.fast(count), space=space, n_jobs=n_jobs)
     for planned, keep in ((asked.kept, True), (asked.streamed, False)):
-        for store, matrix in evaluate_plan(source, planned, resources, extent, pivot):
+        for store, matrix in evaluate_plan(source, planned, resources, extent, predictions, pivot):
             for each in sums:
                 each.add(store, matrix)
             if keep:

@@ -11,6 +11,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+import granite_xai as gx
 from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.base.errors import ModelError, ModelWarning
 from granite_xai.evaluations.noise_floor import (
@@ -358,3 +359,35 @@ def test_an_additive_model_stays_below_one_percent_of_the_floor_and_an_interacti
     if offset == 0.0:
         signal, limit = gaps(lambda X: (scale * X[:, 0] * X[:, 1]).astype(dtype))
         assert signal > 1e7 * limit
+
+
+@pytest.mark.parametrize("question", ["ice-pdp", "shap-pdp", "sobol"])
+def test_M09_answers_that_depend_on_the_length_of_the_batch_or_change_are_noticed_in_every_fit(question):
+    """The probes send 64 rows and fewer; the diagonal of every matrix shows what longer batches bring."""
+    rows = np.random.default_rng(0).normal(size=(60, 3))
+
+    def doubled(Z):
+        return Z[:, 0] * Z[:, 1] * (2.0 if len(Z) > 150 else 1.0)
+
+    with pytest.warns(ModelWarning, match=r"M09: the model's answers for the same rows differ by up to \d"):
+        fitted = gx.Granite(doubled, question).fit(rows)
+    assert fitted.disagreement_ == 0.0
+    assert any(text.startswith("M09") for text in fitted.diagnostics_["warnings"])
+
+
+def test_M09_a_model_that_changes_during_the_fit_is_noticed():
+    rows = np.random.default_rng(0).normal(size=(60, 3))
+    calls = []
+
+    def drifting(Z):
+        calls.append(len(Z))
+        return Z[:, 0] * Z[:, 1] + (1.0 if len(calls) > 6 else 0.0)
+
+    with pytest.warns(ModelWarning, match="M09"):
+        gx.Granite(drifting).fit(rows)
+
+
+def test_the_diagonal_on_a_grid_is_compared_where_rows_carry_grid_values():
+    rows = np.random.default_rng(0).normal(size=(200, 3))
+    fitted = gx.Granite(lambda Z: Z[:, 0] * Z[:, 1], resources=gx.Resources(max_grid=8)).fit(rows)
+    assert 0.1 < fitted.disagreement_ < 3.0

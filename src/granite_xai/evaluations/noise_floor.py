@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from granite_xai.tables import Column, Table
 
 
+_ENTERS = "This enters the noise floor: disagreement below it is reported as nothing to explain."
+_RELATIVE = {False: 1e-7, True: 1e-3}
+"""Changes, as shares of the standard deviation, that other orders of summation may explain; by single precision."""
 _PROBED = 64
 _REVERSED = 7
 _JUMP = 0.01  # share of the standard deviation from which a jump would hide what is asked for
@@ -179,15 +182,14 @@ def _has_fractions(column: Column) -> bool:
 def _warnings(found: Probe, first: FloatArray, float32: bool) -> list[str]:
     texts = []
     limit = round_off(float(np.max(np.abs(first))), float32)
-    enters = "This enters the noise floor: disagreement below it is reported as nothing to explain."
     if found.repeat > limit:
         texts.append(
-            f"M09: the model is not deterministic: the same rows gave values up to {found.repeat:.3g} apart. {enters}"
+            f"M09: the model is not deterministic: the same rows gave values up to {found.repeat:.3g} apart. {_ENTERS}"
         )
     elif found.reorder > limit:
         texts.append(
             "M09: the model's answer for a row depends on the other rows of the batch: values up to "
-            f"{found.reorder:.3g} apart. {enters}"
+            f"{found.reorder:.3g} apart. {_ENTERS}"
         )
     if found.mutates:
         texts.append(
@@ -198,7 +200,7 @@ def _warnings(found: Probe, first: FloatArray, float32: bool) -> list[str]:
     if spread > 0 and found.moved > _JUMP * spread and found.moved > limit:
         texts.append(
             f"N01: the model jumps by {found.moved:.3g} between neighbouring floating-point values, as rounding or "
-            f"comparing floats for equality does. {enters} Pass such columns as integers or categories."
+            f"comparing floats for equality does. {_ENTERS} Pass such columns as integers or categories."
         )
     return texts
 
@@ -219,6 +221,28 @@ def is_float32(values: FloatArray) -> bool:
     with np.errstate(over="ignore", under="ignore"):
         exact = bool(np.all(values.astype(np.float32).astype(np.float64) == values))
     return exact and values.size > 0 and not bool(np.all(values == np.round(values)))
+
+
+def inconstancy(error: float, changed: float, spread: float, float32: bool) -> str | None:
+    """The warning of a model whose answers changed within the fit by more than any probe of it showed (M09).
+
+    Parameters
+    ----------
+    error : float
+        Of one value, as far as the probe tells.
+    changed : float
+        Largest difference between two answers for the same row, in batches of other lengths and at other times.
+    spread : float
+        Standard deviation of the predictions.
+    float32 : bool
+        Whether the answers are in single precision.
+    """
+    if changed <= max(_RELATIVE[float32] * spread, 10 * error):
+        return None
+    return (
+        f"M09: the model's answers for the same rows differ by up to {changed:.3g} within the fit (standard deviation "
+        f"of its predictions: {spread:.3g}): they depend on the length of the batch, or the model changes. {_ENTERS}"
+    )
 
 
 def delta(found: Probe, scale: float, float32: bool) -> float:
