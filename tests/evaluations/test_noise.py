@@ -391,3 +391,31 @@ def test_the_diagonal_on_a_grid_is_compared_where_rows_carry_grid_values():
     rows = np.random.default_rng(0).normal(size=(200, 3))
     fitted = gx.Granite(lambda Z: Z[:, 0] * Z[:, 1], resources=gx.Resources(max_grid=8)).fit(rows)
     assert 0.1 < fitted.disagreement_ < 3.0
+
+
+def test_N10_a_floor_that_hides_more_than_rounding_says_so():
+    """Single precision far from zero: the floor is as large as what is there."""
+    rows = np.random.default_rng(0).normal(size=(80, 3))
+
+    def far(Z):
+        return (30 * Z[:, 0] * Z[:, 1] + 1e5).astype(np.float32)
+
+    told = {}
+    for factor in (1.0, 1e-2, 1e-3):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            fitted = gx.Granite(lambda Z, factor=factor: (far(Z) - 1e5) * factor + np.float32(1e5), "ice-pdp").fit(rows)
+        found = fitted.diagnostics_
+        root, least = found["measured_disagreement"]["ice-pdp"], found["noise_floor"]["ice-pdp"]
+        told[factor] = any(str(entry.message).startswith("N10: ice-pdp") for entry in caught)
+        assert told[factor] == (0.05 * least < root <= least)
+    assert any(told.values())
+    assert not all(told.values())
+
+
+@pytest.mark.parametrize(("question", "factor"), [("ice-pdp", 1e-170), ("sobol", 1e-100)])
+def test_N10_predictions_whose_squares_are_no_numbers_are_not_called_additive(question, factor):
+    rows = np.random.default_rng(0).normal(size=(80, 3))
+    with pytest.warns(ModelWarning, match="N10: .* too small to be numbers; it is reported as 0"):
+        fitted = gx.Granite(lambda Z: factor * Z[:, 0] * Z[:, 1], question).fit(rows)
+    assert fitted.disagreement_ == 0.0

@@ -782,3 +782,14 @@ def test_frames_of_other_libraries_reach_the_model_as_they_are(library):
 )
 def test_models_say_themselves_whether_they_take_missing_values(model, accepts):
     assert accepts_missing(model) is accepts
+
+
+def test_M02_two_classes_of_the_same_name_are_refused():
+    class Twice:
+        classes_ = np.array(["yes", "yes"])
+
+        def predict_proba(self, X):
+            return np.full((len(X), 2), 0.5)
+
+    with pytest.raises(ModelError, match="M02: Twice names a class twice"):
+        as_predictor(Twice())

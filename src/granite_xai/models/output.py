@@ -255,7 +255,12 @@ def class_names(model: Any) -> tuple[Any, ...] | None:
         message = f"{type(model).__name__} predicts {len(classes)} targets at once, each with its own classes."
         hint = "Pass a function that returns the output to explain."
         raise ModelError(message, code="M02", argument="model", hint=hint)
-    return tuple(np.asarray(classes).tolist()) or None  # regressors of catboost have classes: none
+    names = tuple(np.asarray(classes).tolist())
+    if len(set(names)) < len(names):
+        message = f"{type(model).__name__} names a class twice: its classes_ are {listing(names)}."
+        hint = "Pass a function that returns the output to explain."
+        raise ModelError(message, code="M02", argument="model", hint=hint)
+    return names or None  # regressors of catboost have classes: none
 
 
 def position_of_class(classes: tuple[Any, ...] | None, output: Any) -> int | None:
