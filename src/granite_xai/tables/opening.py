@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from granite_xai.base.errors import InputError
-from granite_xai.tables.arrays import ArrayContainer
-from granite_xai.tables.containers import Container
+from granite_xai.tables.containers import ArrayContainer, Container
 
 _CONVERT = "Pass a 2-D NumPy array, a list of lists, or a pandas, polars or pyarrow table."
 _RESHAPE = (
@@ -24,14 +23,11 @@ def open_table(X: Any, argument: str) -> Container:
     """Put a table into the container of its library; anything else is an error with the conversion to use."""
     if isinstance(X, np.ndarray):
         return ArrayContainer(_matrix(X, argument))
-    if _is(X, "pandas", "DataFrame"):
-        from granite_xai.tables.pandas_frame import PandasContainer
+    for library, name in (("pandas", "DataFrame"), ("polars", "DataFrame"), ("pyarrow", "Table")):
+        if _is(X, library, name):
+            from granite_xai.tables.frames import FrameContainer
 
-        return PandasContainer(X, ranged=_is(X.index, "pandas", "RangeIndex"))
-    if _is(X, "polars", "DataFrame") or _is(X, "pyarrow", "Table"):
-        from granite_xai.tables.narwhals_frame import NarwhalsContainer
-
-        return NarwhalsContainer(X)
+            return FrameContainer(X, library, ranged=_is(getattr(X, "index", None), "pandas", "RangeIndex"))
     if isinstance(X, (list, tuple)):
         return ArrayContainer(_matrix(_from_lists(X, argument), argument))
     if hasattr(type(X), "__array__") and not hasattr(X, "shape"):
