@@ -61,15 +61,7 @@ def refused(content: str, dtype: object) -> UnreadableError:
 
 
 def from_array(values: NDArray[Any]) -> Cells:
-    """Read a one-dimensional array by its dtype.
-
-    Examples
-    --------
-    >>> from_array(np.array([3, 1])).values
-    array([3., 1.])
-    >>> from_array(np.array(["b", "a"])).kind
-    'nominal'
-    """
+    """Read a one-dimensional array by its dtype."""
     kind = values.dtype.kind
     if kind in "iu":
         return from_integers(values)

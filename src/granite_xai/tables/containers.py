@@ -148,21 +148,24 @@ def gathered(
            [0., 0., 1.]])
     """
     dtype = _common_dtype(base, donor, donor_rows, columns)
-    rest = sorted(set(range(base.shape[1])) - set(columns))
     if not base.flags.c_contiguous or dtype != base.dtype:
         # column by column: the layout of the base, and no copy of it on the way
         result = np.empty((len(rows), base.shape[1]), dtype=dtype, order="F")
-        for j in rest:
+        for j in _others(base, columns):
             result[:, j] = base[:, j].take(rows)
     elif 2 * len(columns) > base.shape[1] and donor.dtype == dtype and donor.flags.c_contiguous:
         # fewer cells to overwrite when the donor's rows come first
         result = donor.take(donor_rows, axis=0)
-        donor, donor_rows, columns = base, rows, rest
+        donor, donor_rows, columns = base, rows, _others(base, columns)
     else:
         result = base.take(rows, axis=0)
     for j in columns:
         result[:, j] = donor[:, j].take(donor_rows)
     return result
+
+
+def _others(matrix: NDArray[Any], columns: Sequence[int]) -> list[int]:
+    return sorted(set(range(matrix.shape[1])) - set(columns))
 
 
 def _common_dtype(
@@ -182,13 +185,7 @@ def _common_dtype(
 
 
 def next_cells(cells: NDArray[Any], direction: int) -> NDArray[Any]:
-    """Move floats, also among objects, to the next representable number; what would become infinite stays.
-
-    Examples
-    --------
-    >>> bool(next_cells(np.array([1.0]), +1)[0] > 1.0)
-    True
-    """
+    """Move floats, also among objects, to the next representable number; what would become infinite stays."""
     if cells.dtype.kind == "O":
         moved = cells.copy()
         for place, cell in np.ndenumerate(cells):

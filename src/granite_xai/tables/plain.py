@@ -16,13 +16,7 @@ _PASS_A_FUNCTION = "Convert the column, or pass a function of the table that doe
 
 
 def column_names(native: Any) -> tuple[str, ...]:
-    """Names of the columns of a native table; an array has x0, x1 and so on.
-
-    Examples
-    --------
-    >>> column_names(np.zeros((1, 2)))
-    ('x0', 'x1')
-    """
+    """Names of the columns of a native table; an array has x0, x1 and so on."""
     return open_table(native, "X").names
 
 
