@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -223,8 +223,8 @@ def _cells(series: Any) -> ColumnCells:
     name = str(dtype)
     if type(series).__module__.startswith("pandas"):
         if name == "category":
-            codes, kinds = series.cat.codes.tolist(), _cells(dtype.categories.to_series())
-            return ColumnCells(name, codes, kinds, bool(dtype.ordered))
+            declared = _cells(dtype.categories.to_series())
+            return ColumnCells(name, write_cells(series.cat.codes.to_numpy()), declared, bool(dtype.ordered))
         if _ZONED.fullmatch(name):
             return ColumnCells(name, write_cells(series.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy()))
         if _NULLABLE.fullmatch(name) is None:
@@ -240,7 +240,7 @@ def _cells(series: Any) -> ColumnCells:
         return ColumnCells(name, write_cells(series.to_numpy().astype("M8[D]")))
     if _NARWHALS.fullmatch(name) is None:
         raise UnwritableError(f"has dtype {dtype}")
-    kinds = ColumnCells("str", list(dtype.categories)) if name == "Enum" else None
+    kinds = ColumnCells("str", _objects(dtype.categories)) if name == "Enum" else None
     return ColumnCells(name, _objects(series.to_list()), kinds)
 
 
@@ -259,7 +259,7 @@ def _restored(column: ColumnCells, name: str, backend: str, place: str) -> Any:
         return _pandas_series(column, place)
     import narwhals as nw
 
-    library = nw.Implementation.from_backend(backend)
+    library: Any = nw.Implementation.from_backend(cast(Any, backend))
     try:
         library.to_native_namespace()
     except ImportError as error:
@@ -298,7 +298,7 @@ def _pandas_series(column: ColumnCells, place: str) -> Any:
         return naive.dt.tz_localize("UTC").dt.tz_convert(zoned[2])
     if _NULLABLE.fullmatch(column.dtype):
         cells = read_cells(column.cells, np.dtype(object), place).tolist()
-        return pd.Series(pd.array(cells, dtype=column.dtype))  # type: ignore[call-overload]
+        return pd.Series(pd.array(cells, dtype=cast(Any, column.dtype)))
     values = read_cells(column.cells, read_dtype(column.dtype, place), place)
     return pd.Series(values, dtype=object if values.dtype == object else None)
 
