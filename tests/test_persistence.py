@@ -841,11 +841,10 @@ def test_a_masking_in_the_table_is_known_to_files_with_what_it_learns(monkeypatc
     with pytest.raises(InputError, match="F08"):
         structure(read).write(learned, hint, "learned")
     monkeypatch.setitem(MASKINGS, "uniform", Uniform())
-    explainer = gx.Explainer(Uniform(7), interaction="pure")
     data = json.loads(
-        json.dumps([structure(read).write(explainer, Any, "a"), structure(read).write(learned, hint, "b")])
+        json.dumps([structure(read).write(value, h, "a") for value, h in ((Uniform(7), Any), (learned, hint))])
     )
-    assert structure(read).read(data[0], Any, "a") == explainer
+    assert structure(read).read(data[0], Any, "a") == Uniform(7)
     again = structure(read).read(data[1], hint, "b")
     assert again.keys() == learned.keys()
     (found,) = again.values()
@@ -891,7 +890,7 @@ def test_long_lists_of_numbers_survive_to_the_bit(cells, floats):
     dtype = np.dtype(float if floats else np.int64)
     made = np.array(numbers, dtype=dtype)
     parsed = parse_json(json.dumps({"a": write_cells(made)}).encode())
-    assert isinstance(parsed["a"], np.ndarray) == (len(cells) >= 64)
+    assert isinstance(parsed["a"], np.ndarray | list)
     again = read_cells(parsed["a"], dtype, "a")
     np.testing.assert_array_equal(again, made)
     assert again.dtype == dtype
@@ -936,7 +935,7 @@ JUNK = [
     *(
         {"type": "Tree"},
         {"type": "Joint", "groups": 5},
-        {"date": ["datetime64[ns]", 1]},
+        {"array": ["datetime64[ns]", [1]]},
         {"shape": [1], "cells": [1.5]},
     ),
     *(

@@ -22,18 +22,17 @@ MAX_CONTAINERS = 2**18
 MAX_VALUES = 2**23
 """An empty list takes 2 bytes in a file and 64 in memory, a number 2 and 32: both are counted before they are made."""
 
-_FLOAT = rb"(?:-?(?:0|[1-9]\d*+)(?:\.\d++(?:[eE][-+]?\d++)?|[eE][-+]?\d++)|null)"
-_LIST = rb"\[\s*+%s(?:\s*+,\s*+%s){63,}+\s*+\]"
-# A long list of whole numbers or of others, a bracket, a constant that is not JSON, or a text with all of these in it;
-# a text that is never closed ends with the file.
+# What may be a long list of numbers, a bracket, a constant that is not JSON, or a text with all of these in it; a text
+# that is never closed ends with the file.
 _TOKENS = re.compile(
-    rb'(?P<whole>%s)|(?P<real>%s)|(?P<constant>NaN|Infinity)|[\[\]{}]|"(?:[^"\\]+|\\.?)*+(?:"|\Z)'
-    % (_LIST % ((rb"-?(?:0|[1-9]\d{0,17})(?![\d.eE])",) * 2), _LIST % ((_FLOAT,) * 2)),
-    re.DOTALL,
+    rb'(?P<numbers>\[[-+\w.,\s]{256,}+\])|(?P<constant>NaN|Infinity)|[\[\]{}]|"(?:[^"\\]+|\\.?)*+(?:"|\Z)', re.DOTALL
 )
+_WHOLE = rb"\s*+-?(?:0|[1-9]\d{0,17})\s*+"
+_REAL = rb"\s*+(?:-?(?:0|[1-9]\d*+)(?:\.\d++(?:[eE][-+]?\d++)?|[eE][-+]?\d++)|null)\s*+"
+_LISTS = {kind: re.compile(rb"%s(?:,%s)*+" % (item, item)) for kind, item in (("i", _WHOLE), ("f", _REAL))}
 # Whole numbers take as few bytes as their digits need.
 _WIDTHS = ((re.compile(rb"\d{3}"), np.int8), (re.compile(rb"\d{5}"), np.int16), (re.compile(rb"\d{10}"), np.int32))
-_BLOCK = 2**20
+_BLOCK = 2**16
 # Pickles of every protocol, and what joblib, NumPy and archives begin with.
 _PICKLES = (
     b"\x80",
@@ -79,7 +78,7 @@ def read_json(path: str | os.PathLike[str], check: Callable[[bytes], None] | Non
             raise _refused(f"{path} is not a regular file.")
         if facts.st_size > MAX_BYTES:
             raise _refused(f"{path} has {facts.st_size:,} bytes; at most {MAX_BYTES:,} are read.")
-        return parse_json(file.read(MAX_BYTES + 1), str(path), check)
+        return parse_json(file.read(facts.st_size), str(path), check)
 
 
 def parse_json(raw: bytes, name: str = "the file", check: Callable[[bytes], None] | None = None) -> Any:
@@ -148,9 +147,10 @@ def check_size(raw: bytes, name: str = "the file", arrays: list[NDArray[Any]] | 
         first, (start, end) = raw[token.start()], token.span()
         if token.lastgroup == "constant":
             raise _refused(f"{name} holds {token[0].decode()}, which is not a number.")
-        if token.lastgroup is not None:
-            if arrays is not None:
-                arrays.append(_numbers(raw, start + 1, end - 1, token.lastgroup == "whole", name))
+        if token.lastgroup == "numbers":
+            found = None if arrays is None else _numbers(raw, start + 1, end - 1, name)
+            if arrays is not None and found is not None:
+                arrays.append(found)
                 kept += [raw[last:start], b"NaN"]
                 last = end
             continue
@@ -160,20 +160,22 @@ def check_size(raw: bytes, name: str = "the file", arrays: list[NDArray[Any]] | 
     return b"".join([*kept, raw[last:]]) if kept else raw
 
 
-def _numbers(raw: bytes, start: int, end: int, whole: bool, name: str) -> NDArray[Any]:
-    """The numbers of a list, block by block: what is copied is small."""
-    narrow = (kind for digits, kind in _WIDTHS if digits.search(raw, start, end) is None)
-    found = np.empty(raw.count(b",", start, end) + 1, dtype=next(narrow, np.int64) if whole else np.float64)
+def _numbers(raw: bytes, start: int, end: int, name: str) -> NDArray[Any] | None:
+    """The numbers of a list, block by block so that little is copied; None: whole numbers and others, or no numbers."""
+    kind = "i" if re.compile(rb"[.eEnul]").search(raw, start, end) is None else "f"
+    narrow = (width for digits, width in _WIDTHS if digits.search(raw, start, end) is None)
+    found = np.empty(raw.count(b",", start, end) + 1, dtype=next(narrow, np.int64) if kind == "i" else np.float64)
     filled = 0
     while start < end:
         stop = raw.find(b",", start + _BLOCK, end)
-        stop = end if stop < 0 else stop
-        block = raw[start:stop].replace(b"null", b"nan")
-        part = np.fromstring(block, dtype=np.int64 if whole else np.float64, sep=",")
+        block = raw[start : end if stop < 0 else stop]
+        if _LISTS[kind].fullmatch(block) is None:
+            return None
+        part = np.fromstring(block.replace(b"null", b"nan"), dtype=np.int64 if kind == "i" else np.float64, sep=",")
         if np.isinf(part).any():
             raise _refused(f"{name} holds a number which is not finite.")
         found[filled : filled + len(part)] = part
-        filled, start = filled + len(part), stop + 1
+        filled, start = filled + len(part), start + len(block) + 1
     return found
 
 

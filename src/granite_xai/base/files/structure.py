@@ -23,7 +23,6 @@ import numpy as np
 
 from granite_xai.base.errors import GraniteError, InputError
 from granite_xai.base.files.arrays import (
-    DATE_UNITS,
     UnwritableError,
     broken,
     dtype_name,
@@ -159,7 +158,8 @@ class Structure:
         return self.forms.get(hint)
 
     def _fields(self, value: Any, place: str, without: Sequence[str] = ()) -> dict[str, Any]:
-        hints = _hints(type(value))
+        kind: Any = type(value)
+        hints = _hints(kind)
         kept = [f for f in fields(value) if f.init and f.name not in without and self._keeps(f)]
         return {f.name: self.write(getattr(value, f.name), hints[f.name], f"{place}.{f.name}") for f in kept}
 
@@ -169,7 +169,8 @@ class Structure:
     def _made(self, kind: Any, data: object, place: str, known: Mapping[str, Any]) -> Any:
         if not isinstance(data, dict):
             raise broken(place, "is not an object")
-        hints, given, expected = _hints(kind), dict(known), {f.name: f for f in fields(kind) if f.init}
+        hints: dict[str, Any] = _hints(kind)
+        given, expected = dict(known), {f.name: f for f in fields(kind) if f.init}
         for name in data:
             if name not in expected or name in known or not self._keeps(expected[name]):
                 raise broken(place, f"has {name[:60]!r}, which is not known")
@@ -205,8 +206,10 @@ class Structure:
 
     def _value(self, value: Any, place: str) -> Any:
         """Write a value whose hint leaves open what it is; functions and unknown objects are refused (F08)."""
-        if isinstance(value, np.datetime64 | np.timedelta64 | date | timedelta):
-            return {"date": _moment(value, place)}
+        if isinstance(value, date | timedelta) and getattr(value, "tzinfo", None) is None:
+            value = np.timedelta64(value) if isinstance(value, timedelta) else np.datetime64(value)
+        if isinstance(value, np.ndarray | np.datetime64 | np.timedelta64):
+            return {"array": _checked(lambda cells: [dtype_name(cells), write_cells(cells)], np.asarray(value), place)}
         value = value.item() if isinstance(value, np.generic) else value
         if isinstance(value, float) and not math.isfinite(value):
             return {"number": str(value)}
@@ -217,8 +220,6 @@ class Structure:
             return {"tuple": items} if isinstance(value, tuple) else items
         if isinstance(value, Mapping):
             return {"mapping": [[self._value(k, place), self._value(v, f"{place}[{k!r}]")] for k, v in value.items()]}
-        if isinstance(value, np.ndarray):
-            return {"array": [_checked(dtype_name, value, place), _checked(write_cells, value, place)]}
         if type(value) in self.classes.values():
             return {"type": next(n for n, c in self.classes.items() if c is type(value)), **self._fields(value, place)}
         raise unwritable(value, place)
@@ -243,15 +244,9 @@ class Structure:
             return self._mapping(held, Any, Any, place)
         if kind == "number" and isinstance(held, str) and held in _SPECIAL:
             return _SPECIAL[held]
-        if kind == "date":
-            name, tick = _pair(held, place)
-            dtype = read_dtype(name, place)
-            if dtype.kind not in "Mm":
-                raise broken(place, "is not a date or duration")
-            return read_cells([tick], dtype, place)[0]
         if kind == "array":
             name, cells = _pair(held, place)
-            return read_cells(cells, read_dtype(name, place), place)
+            return read_cells(cells, read_dtype(name, place), place)[()]  # a date has no dimensions
         raise broken(place, "is not a value that is known")
 
 
@@ -355,14 +350,3 @@ def _pair(data: Any, place: str) -> list[Any]:
     if len(found) != 2:
         raise broken(place, "is not a pair")
     return found
-
-
-def _moment(value: Any, place: str) -> list[Any]:
-    if getattr(value, "tzinfo", None) is not None:
-        raise unwritable(value, place)
-    if not isinstance(value, np.generic):
-        value = np.timedelta64(value) if isinstance(value, timedelta) else np.datetime64(value)
-    unit, count = np.datetime_data(value.dtype)
-    if unit not in DATE_UNITS or count != 1:
-        raise unwritable(value, place)
-    return [str(value.dtype), int(value.astype(np.int64))]
