@@ -131,12 +131,9 @@ def read_cells(data: Any, dtype: np.dtype[Any], place: str) -> NDArray[Any]:
     if dtype.kind in "OU":
         return _read_objects(data, dtype, place)
     ready = isinstance(data, np.ndarray) and (data.dtype.kind, dtype.kind) in (("f", "f"), ("i", "i"), ("i", "u"))
-    try:
-        found: NDArray[Any] = data if ready else _read_numbers(plain_list(data, place), dtype, place)
-        with np.errstate(over="ignore"):
-            made = found.view(dtype) if dtype.kind in "Mm" else found.astype(dtype, copy=False)
-    except (OverflowError, TypeError, ValueError) as error:
-        raise broken(place, f"has cells that do not fit {dtype}") from error
+    found: NDArray[Any] = data if ready else _read_numbers(plain_list(data, place), dtype, place)
+    with np.errstate(over="ignore"):
+        made = found.view(dtype) if dtype.kind in "Mm" else found.astype(dtype, copy=False)
     overflown = dtype.kind == "f" and np.isinf(made).sum() > np.isinf(found).sum()
     if overflown or (dtype.kind in "iu" and not np.array_equal(made, found)):
         raise broken(place, f"has cells that do not fit {dtype}")
@@ -153,7 +150,10 @@ def _read_numbers(cells: list[Any], dtype: np.dtype[Any], place: str) -> NDArray
     wrong = next((i for i, cell in enumerate(cells) if type(cell) not in kinds), None)
     if wrong is not None:
         raise broken(f"{place}[{wrong}]", f"is not of type {dtype}")
-    return np.array(cells, dtype={"f": np.float64, "u": np.uint64, "b": np.bool_}.get(dtype.kind, np.int64))
+    try:
+        return np.array(cells, dtype={"f": np.float64, "u": np.uint64, "b": np.bool_}.get(dtype.kind, np.int64))
+    except OverflowError as error:
+        raise broken(place, f"has cells that do not fit {dtype}") from error
 
 
 def _read_objects(data: Any, dtype: np.dtype[Any], place: str) -> NDArray[Any]:
