@@ -20,7 +20,7 @@ from granite_xai.masking.masking import MASKINGS
 from granite_xai.objective import Objective
 from granite_xai.regions.partition import Partition
 from granite_xai.search import partitioners
-from granite_xai.search.numeric import NumericTree
+from granite_xai.search.original import NumericTree
 from granite_xai.tables import Column, Table, rows_from_dict, rows_to_dict
 
 THE_TABLE = "the table of this file"
