@@ -19,6 +19,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings, strategies as st
 from sklearn.base import clone
+from sklearn.ensemble import RandomForestRegressor
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeRegressor
@@ -265,6 +266,34 @@ def test_explanations_and_evaluations_come_back(saved, data, tmp_path):
     loaded = gx.load(gx.save(evaluation, tmp_path / "a.json", data))
     assert_same_evaluation(loaded, evaluation)
     pd.testing.assert_frame_equal(loaded.frame(), evaluation.frame())
+
+
+@pytest.mark.parametrize("question", ["shap-pdp", "cshap-shap"])
+def test_attributions_from_the_paths_of_trees_are_resolved_again(question, tmp_path):
+    """What the trees gave at the fit they give after loading; a function in their place is told so."""
+    X = np.random.default_rng(0).normal(size=(120, 5))
+    forest = RandomForestRegressor(5, max_depth=4, random_state=0).fit(X, X[:, 0] * X[:, 1] + X[:, 2])
+    granite = gx.Granite(forest, question).fit(X)
+    path = gx.save(granite, tmp_path / "a.json")
+    loaded = gx.load(path, model=forest)
+    assert_same_evaluation(loaded.evaluate(X[:60]), granite.evaluate(X[:60]))
+    assert_same_explanation(loaded.explain(X[:60]), granite.explain(X[:60]))
+    with pytest.raises(ModelError, match="planned from the model's trees"):
+        gx.load(path, model=lambda X: forest.predict(X)).evaluate(X[:60])
+
+
+def test_sampled_effects_are_drawn_again_as_they_were(tmp_path):
+    X = np.random.default_rng(0).normal(size=(40, 14))
+
+    def wide(X):
+        return X[:, 0] * X[:, 1] + X[:, 2] * X[:, 3] * X[:, 4]
+
+    granite = gx.Granite(wide, "shap-pdp", resources=gx.Resources(max_evaluations=300_000)).fit(X)
+    loaded = gx.load(gx.save(granite, tmp_path / "a.json"), model=wide)
+    sides = [fitted_view(fit).result.comparisons[0].first for fit in (granite, loaded)]
+    assert 8 <= len(sides[0].draws) < 64
+    assert sides[0].draws == sides[1].draws
+    assert_same_explanation(loaded.explain(X[:30]), granite.explain(X[:30]))
 
 
 cells = st.sampled_from([-2.5, -1.0, 0.0, 0.1, 1 / 3, 7.0])
