@@ -9,6 +9,7 @@ from datetime import date, datetime, timedelta
 import numpy as np
 
 from granite_xai.base.errors import InputError
+from granite_xai.base.wording import quoted
 from granite_xai.regions.dates import settled
 
 Label = str | int | float | bool
@@ -27,7 +28,6 @@ UNITS = {
     "femtoseconds": "fs",
     "attoseconds": "as",
 }
-_SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\"}
 _LONG = {"n": "\n", "r": "\r", "t": "\t"}
 
 
@@ -97,28 +97,6 @@ def label_order(label: Label) -> tuple[bool, float, str]:
     [9, 10, 'a', 'b']
     """
     return (True, 0.0, label) if isinstance(label, str) else (False, label, "")
-
-
-def quoted(text: str, mark: str) -> str:
-    r"""Put text between marks; whatever could act on a terminal or hide there becomes a visible escape.
-
-    Examples
-    --------
-    >>> print(quoted("a`b" + chr(27), "`"))
-    `a\`b\x1b`
-    """
-    return mark + "".join(_escaped(c, mark) for c in text) + mark
-
-
-def _escaped(char: str, mark: str) -> str:
-    if char == mark:
-        return "\\" + mark
-    if char in _SHORT:
-        return _SHORT[char]
-    if char.isprintable():
-        return char
-    code = ord(char)
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def unquoted(text: str) -> str:
