@@ -14,13 +14,12 @@ from granite_xai.base.errors import InputError
 from granite_xai.base.options import choose, unknown, whole_number
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.compute import Resources, require_supported, resolve_jobs
-from granite_xai.evaluation import Evaluation
 from granite_xai.evaluations.footprint import require_room
 from granite_xai.explanation import Explanation
 from granite_xai.fit import FitInputs, FitResult, run
 from granite_xai.influence import Individual, Influence, Interactions, Joint
 from granite_xai.models import accepts_missing, as_predictor
-from granite_xai.new_rows import evaluate_rows, explain_rows
+from granite_xai.new_rows import Evaluation, evaluate_rows, explain_rows
 from granite_xai.objective import Objective
 from granite_xai.search.tree import Tree
 from granite_xai.tables import read_table

@@ -6,9 +6,9 @@ import argparse
 from collections.abc import Mapping, Sequence
 
 import granite_xai as gx
+from granite_xai.base.wording import aligned, meaning
 from granite_xai.cli.speaking import say, say_json
-from granite_xai.report.text import aligned
-from granite_xai.report.words import EXPLANATIONS, cause
+from granite_xai.report.sentences import cause
 
 
 def questions(options: argparse.Namespace) -> None:
@@ -34,7 +34,7 @@ def explanations(options: argparse.Namespace) -> None:
             "masking": explainer.masking.key,
             "behavior": explainer.behavior.key,
             "interaction": explainer.interaction.key,
-            "meaning": EXPLANATIONS.get(name, ("", ""))[1],
+            "meaning": meaning(name),
         }
         for name, explainer in gx.explanations().items()
     ]

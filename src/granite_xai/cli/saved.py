@@ -78,7 +78,7 @@ def show(options: argparse.Namespace) -> None:
         require_writable(options.report)
     saved = _loaded(options.saved)
     if isinstance(saved, gx.Granite):
-        from granite_xai.report.story import retold
+        from granite_xai.report.report import retold
 
         report = retold(saved)
         if options.report:

@@ -10,8 +10,8 @@ from typing import Any
 from granite_xai.base.errors import FormatError, InputError
 from granite_xai.base.files import broken, check_size, entry, read_json, write_text
 from granite_xai.estimator import Granite
-from granite_xai.evaluation import Evaluation
 from granite_xai.explanation import Explanation
+from granite_xai.new_rows import Evaluation
 from granite_xai.persistence.estimators import granite_from_dict, granite_to_dict
 from granite_xai.persistence.results import (
     evaluation_from_dict,

@@ -8,8 +8,8 @@ import numpy as np
 
 from granite_xai.base.files import broken, entry, members, number, numbers, positions, texts
 from granite_xai.base.typing import FloatArray
-from granite_xai.evaluation import Evaluation
 from granite_xai.explanation import Explanation, Part
+from granite_xai.new_rows import Evaluation
 from granite_xai.tables import outline_from_dict, outline_to_dict, require_rows, rows_from_dict, rows_to_dict
 
 if TYPE_CHECKING:

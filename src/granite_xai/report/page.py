@@ -1,14 +1,23 @@
-"""Figures as plain shapes: everything a template needs to draw an SVG, and nothing that it must escape with care."""
+"""The story as one self-contained page: no request, no style or script but its own; figures as plain shapes."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import math
 from collections.abc import Callable, Sequence
+from functools import cache
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
-from granite_xai.report.words import number, value
+import numpy as np
 
+from granite_xai.base.wording import LONGEST, number, percent, plain, shortened, value, visible
+from granite_xai.display.axis import round_ticks
+from granite_xai.display.style import page_colors
+
+_TEMPLATES = Path(__file__).with_name("templates")
 WIDTH, HEIGHT = 340, 210
 LEFT, RIGHT, TOP, BOTTOM = 46, 10, 8, 34
 _MOST_LABELS = 8
@@ -19,25 +28,67 @@ _FEW = 5
 Scale = Callable[[float], float]
 
 
-def ticks(low: float, high: float, most: int = 5) -> list[float]:
-    """Round numbers inside a range.
+def render(story: dict[str, Any]) -> str:
+    """Fill the templates.
 
-    Examples
-    --------
-    >>> ticks(0.0, 23.0)
-    [0.0, 5.0, 10.0, 15.0, 20.0]
+    Parameters
+    ----------
+    story : dict
+        What `story` built.
+
+    Returns
+    -------
+    str
+        The page.
     """
-    span = high - low
-    if not span > 0 or not math.isfinite(span):
-        return [low]
-    raw = span / most
-    size = 10.0 ** math.floor(math.log10(raw))
-    step = next(size * factor for factor in (1, 2, 5, 10) if size * factor >= raw * (1 - 1e-9))
-    first = math.ceil(low / step - 1e-9)
-    return [
-        round(i * step, 12 - math.floor(math.log10(step))) + 0.0
-        for i in range(first, math.floor(high / step + 1e-9) + 1)
-    ]
+    largest = reach(story["effects"])
+    style, script = page_colors() + _asset("style.css"), _asset("script.js")
+    page: str = (
+        _environment()
+        .get_template("page.html")
+        .render(
+            story=story,
+            style=style,
+            script=script,
+            policy=f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'; "
+            "form-action 'none'",
+            drawn=[{"effect": effect, "charts": effect_charts(effect, largest)} for effect in story["effects"]],
+            bars=[importance_rows(importance, 30) for importance in story["importances"]],
+        )
+    )
+    return page
+
+
+@cache
+def _environment() -> Any:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    made = Environment(
+        loader=FileSystemLoader(_TEMPLATES, encoding="utf-8"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=visible,
+    )
+    made.filters.update(percent=percent, number=number, value=value, cut=_cut, plain=plain, heat=heat)
+    return made
+
+
+def _cut(text: str, width: int = LONGEST) -> str:
+    return shortened(str(visible(text)), width)
+
+
+@cache
+def _asset(name: str) -> Any:
+    """Style and script are ours, and are put into the page as they are; the policy holds their hashes."""
+    from markupsafe import Markup
+
+    return Markup((_TEMPLATES / name).read_text(encoding="utf-8"))
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(str(text).encode()).digest()).decode()}'"
 
 
 def path(x: Sequence[float], y: Sequence[float | None], right: Scale, up: Scale) -> str:
@@ -81,7 +132,7 @@ def effect_charts(effect: dict[str, Any], largest: float) -> list[dict[str, Any]
     across = _scale(left, right, LEFT, WIDTH - RIGHT)
     up = _scale(low, high, HEIGHT - BOTTOM, TOP)
     axes: dict[str, Any] = {
-        "y_ticks": [{"at": _short(up(t)), "text": number(t)} for t in ticks(low, high, 4)],
+        "y_ticks": [{"at": _short(up(t)), "text": number(t)} for t in round_ticks(low, high, 4)],
         "x_ticks": _x_ticks(effect, left, right, across),
         "zero": _short(up(0.0)) if low <= 0 <= high else None,
     }
@@ -127,34 +178,21 @@ def _x_ticks(effect: dict[str, Any], left: float, right: float, across: Scale) -
     if labels is None:
         values = sorted({x for panel in effect["panels"] for x in panel["x"]})
         few = len(values) <= _FEW and "origin" not in effect
-        places = values if few else ticks(left, right, 3 if "origin" in effect else 5)
+        places = values if few else round_ticks(left, right, 3 if "origin" in effect else 5)
         return [{"at": _short(across(t)), "text": _date(effect, t), "full": ""} for t in places]
     shown = sorted({int(x) for panel in effect["panels"] for x in panel["x"]})
     step = math.ceil(len(shown) / _MOST_LABELS)
     room = max(2, min(_LABEL, int((WIDTH - LEFT - RIGHT) / 7.2 / max(1, math.ceil(len(shown) / step)))))
-    return [{"at": _short(across(i)), "text": cut(labels[i], room), "full": labels[i]} for i in shown[::step]]
+    return [{"at": _short(across(i)), "text": shortened(labels[i], room), "full": labels[i]} for i in shown[::step]]
 
 
 def _date(effect: dict[str, Any], days: float) -> str:
     if "origin" not in effect:
         return value(days)
-    import numpy as np
-
     try:
         return str((np.datetime64(effect["origin"]) + np.timedelta64(int(days * 86400), "s")).astype("M8[D]"))
     except ValueError:
         return f"{number(days)} d"
-
-
-def cut(text: str, width: int = 60) -> str:
-    """Cut a long text.
-
-    Examples
-    --------
-    >>> cut("abcdef", 4)
-    'abc…'
-    """
-    return text if len(text) <= width else text[: width - 1] + "…"
 
 
 def _padded(low: float, high: float, least: float) -> tuple[float, float]:
