@@ -30,6 +30,7 @@ from granite_xai.questions import questions as named_questions
 from granite_xai.requests import evaluate, request
 from granite_xai.scopes import Scope, region_scopes, scopes_of
 from granite_xai.surrogate import additive
+from granite_xai.trees.routes import Route
 
 if TYPE_CHECKING:
     from granite_xai.tables import Table
@@ -90,6 +91,8 @@ class FitValues:
     ----------
     fitted : FitResult
     evaluations : Evaluations
+    route : Route
+        How the fit asked the model.
     resources : Resources
     seed : int
     by_trees : bool
@@ -98,6 +101,7 @@ class FitValues:
 
     fitted: FitResult
     evaluations: Evaluations
+    route: Route
     resources: Resources
     seed: int
     by_trees: bool
@@ -178,7 +182,7 @@ class FitValues:
             if not small and any(side.masking.key == "conditional" for side in sides):
                 continue
             try:
-                resolved = asked.compare(self.table, self.fitted.predictor, self.resources, 0)
+                resolved = asked.compare(self.route, self.resources, 0)
             except GraniteError:
                 continue
             if all(_is_known(effect, self.evaluations) for effect in (resolved.first, resolved.second)):
@@ -244,8 +248,7 @@ class FitValues:
         game = RegionalGame(Local(), masked_model(Marginal(), node, splits), node, splits)
         total = game.combine(Additive(1).terms(self.fitted.layout.players, ()))[0].copy()
         further, _ = evaluate(
-            self.fitted.predictor,
-            part,
+            Route(self.fitted.predictor, part),
             request(part, [], {union(pair) for pair in pairs}),
             FittedMaskings({}, {}, {}),
             weights=node.weights,

@@ -25,6 +25,7 @@ from granite_xai.masking.masking import Baseline
 from granite_xai.objective import ScaledObjective
 from granite_xai.requests import evaluate, request
 from granite_xai.tables import frame
+from granite_xai.trees.routes import Route
 
 if TYPE_CHECKING:
     from granite_xai.tables import Table
@@ -86,7 +87,7 @@ class Observation(NamedTuple):
 def observe(
     fitted: FitResult,
     effects: Sequence[ResolvedExplainer],
-    table: Table,
+    route: Route,
     y: FloatArray | None,
     resources: Resources,
     region: int | None = None,
@@ -98,7 +99,7 @@ def observe(
     ----------
     fitted : FitResult
     effects : what shall be read
-    table, y : the rows
+    route, y : how the model is asked about the rows, and their target
     resources : Resources
     region : int, optional
         The region that they form, if they are not all rows; its baseline, if there is one, is that of the fit.
@@ -107,11 +108,10 @@ def observe(
     """
     effects, reference = _anchored(fitted, effects, maskings or fitted.reference, region)
     evaluations, _ = evaluate(
-        fitted.predictor,
-        table,
-        request(table, effects, max_grid=resources.max_grid),
+        route,
+        request(route.table, effects, max_grid=resources.max_grid),
         reference,
-        weights=np.ones(table.n_rows),
+        weights=np.ones(route.table.n_rows),
         y=y,
         resources=resources,
     )
@@ -150,12 +150,26 @@ def rows_by_region(regions: IntArray) -> Iterator[tuple[int, IntArray]]:
         yield region, np.flatnonzero(regions == region)
 
 
+def _inside(
+    fitted: FitResult,
+    effects: Sequence[ResolvedExplainer],
+    table: Table,
+    y: FloatArray | None,
+    resources: Resources,
+    region: int,
+    rows: IntArray,
+) -> Observation:
+    """Ask the model about the rows of one region alone."""
+    route = Route(fitted.predictor, table.take(rows))
+    return observe(fitted, effects, route, None if y is None else y[rows], resources, region)
+
+
 def evaluate_rows(
     fitted: FitResult, table: Table, y: FloatArray | None, regions: IntArray, resources: Resources
 ) -> Evaluation:
     """Measure the regions on other rows (C17)."""
     sides = both_sides(fitted.comparisons)
-    observed = observe(fitted, sides, table, y, resources)
+    observed = observe(fitted, sides, Route(fitted.predictor, table), y, resources)
     everywhere = observed.evaluations
     with one_blas_thread():
         questions = questions_of(fitted.comparisons, observed)
@@ -170,7 +184,7 @@ def evaluate_rows(
         if losses is not None:
             by_region[region] = losses[rows].sum()
         if fitted.centres:  # the masking itself changes with the region
-            inside = observe(fitted, sides, table.take(rows), None if y is None else y[rows], resources, region)
+            inside = _inside(fitted, sides, table, y, resources, region, rows)
         else:
             inside = Observation(tuple(sides), everywhere.restrict(rows))
         with one_blas_thread():
@@ -214,12 +228,12 @@ def explain_rows(
     names = [name for q in questions for name in (q.first.name or "first", q.second.name or "second")]
     # A grid is that of all rows, in every region; without one, each region is asked about by itself, which costs less.
     whole = resources.max_grid is not None and not fitted.centres
-    everywhere = observe(fitted, sides, table, y, resources) if whole else None
+    everywhere = observe(fitted, sides, Route(fitted.predictor, table), y, resources) if whole else None
     for region, rows in rows_by_region(regions):
         if everywhere is not None:
             observed = Observation(everywhere.effects, everywhere.evaluations.restrict(rows))
         else:
-            observed = observe(fitted, sides, table.take(rows), None if y is None else y[rows], resources, region)
+            observed = _inside(fitted, sides, table, y, resources, region, rows)
         with one_blas_thread():
             for name, effect in zip(names, observed.effects, strict=True):
                 parts.append(regional_part(region, name, effect, observed.evaluations, rows))

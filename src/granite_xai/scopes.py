@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from granite_xai.base.errors import InputError
-from granite_xai.base.options import choose, whole_number
+from granite_xai.base.options import choose
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.base.wording import ALL_ROWS
 from granite_xai.catalog import explanations as named_explanations
 from granite_xai.compute import Resources, one_blas_thread
 from granite_xai.effects import ResolvedExplainer
 from granite_xai.engine.membership import Splits
-from granite_xai.estimator import Granite
+from granite_xai.estimator import fitted_view
 from granite_xai.explainer import Explainer, regional_part
 from granite_xai.explanation import Part
 from granite_xai.fit import FitResult
@@ -27,7 +27,7 @@ from granite_xai.influence import PlayersAndSets
 from granite_xai.masking.fitted import AleIntervals, FittedMaskings, fit_reference
 from granite_xai.new_rows import Observation, both_sides, observe
 from granite_xai.objective import ScaledObjective
-from granite_xai.targets import read_target
+from granite_xai.trees.routes import Route
 
 if TYPE_CHECKING:
     from granite_xai.disagreement import ResolvedQuestion
@@ -64,25 +64,9 @@ def region_scopes(partition: Partition, regions: IntArray) -> list[Scope]:
     return [scope for scope in found if len(scope.rows)]
 
 
-def fitted_of(g: Any) -> FitResult:
-    """What a fit found; anything but a fitted Granite is an error."""
-    from sklearn.utils.validation import check_is_fitted
-
-    if not isinstance(g, Granite):
-        raise InputError(
-            f"a display needs a fitted Granite, not a {type(g).__name__}.",
-            code="P01",
-            argument="g",
-            hint="Pass gx.Granite(model).fit(X).",
-        )
-    check_is_fitted(g)
-    fitted: FitResult = g._fitted
-    return fitted
-
-
-def chosen_question(fitted: FitResult, question: str | None) -> ResolvedQuestion:
-    """One question of a fit, by its label; None: the first."""
-    labels = {resolved.question.label: resolved for resolved in fitted.comparisons}
+def chosen_question(g: Any, question: str | None) -> ResolvedQuestion:
+    """One question of a fitted Granite, by its label; None: the first."""
+    labels = {resolved.question.label: resolved for resolved in fitted_view(g).result.comparisons}
     return next(iter(labels.values())) if question is None else choose("question", question, labels)
 
 
@@ -148,7 +132,7 @@ class RowsToShow:
     """The rows of a display, with the fit that divides them into regions."""
 
     fitted: FitResult
-    table: Table
+    route: Route
     y: FloatArray | None
     regions: IntArray
     resources: Resources
@@ -167,17 +151,18 @@ class RowsToShow:
         max_samples : int, optional
             Rows that are used, at most. None: as many as the fit used, the same ones if X is the table of the fit.
         """
-        fitted = fitted_of(g)
-        everyone = g._read(X)
-        target = read_target(y, everyone, fitted.predictor, *(side.behavior for side in sides))
-        most = g.max_samples if max_samples is None else whole_number("max_samples", max_samples, at_least=1)
-        rows = np.arange(everyone.n_rows)
-        seed = int(g.diagnostics_["seed"])
-        if most is not None and most < len(rows):  # drawn as the fit draws
-            rows = np.sort(np.random.default_rng(seed).choice(rows, size=most, replace=False))
-        table = everyone.take(rows)
+        view = fitted_view(g)
+        everyone = view.read(X)
+        target = view.target(y, everyone, *(side.behavior for side in sides))
+        rows = view.drawn(everyone.n_rows, max_samples)
+        route = Route(view.result.predictor, everyone.take(rows))
         y_there = None if target is None else target[rows]
-        return cls(fitted, table, y_there, g._regions(table), g._resources(), seed)
+        return cls(view.result, route, y_there, view.regions(route.table), view.resources, view.seed)
+
+    @property
+    def table(self) -> Table:
+        """The rows."""
+        return self.route.table
 
     @property
     def scopes(self) -> tuple[Scope, ...]:
@@ -188,7 +173,7 @@ class RowsToShow:
         """Values of some explanations in every scope (or the first few), asking the model once for all of them."""
         effects = [self._resolved(side) for side in sides]
         maskings = self._maskings(effects)
-        everywhere = observe(self.fitted, effects, self.table, self.y, self.resources, maskings=maskings)
+        everywhere = observe(self.fitted, effects, self.route, self.y, self.resources, maskings=maskings)
         names = side_names(sides)
         found = []
         for scope in self.scopes[:most]:
@@ -211,7 +196,8 @@ class RowsToShow:
         if not self.fitted.centres:
             return Observation(everywhere.effects, everywhere.evaluations.restrict(scope.rows))
         y = None if self.y is None else self.y[scope.rows]
-        return observe(self.fitted, effects, self.table.take(scope.rows), y, self.resources, scope.region, maskings)
+        route = Route(self.fitted.predictor, self.table.take(scope.rows))
+        return observe(self.fitted, effects, route, y, self.resources, scope.region, maskings)
 
     def _resolved(self, side: Explainer) -> ResolvedExplainer:
         """The effect as the fit resolved it (with its draws), as far as it compared these sets; otherwise anew."""
@@ -224,7 +210,7 @@ class RowsToShow:
                 alike = replace(own, influence=side.influence) == side and own.influence.key == side.influence.key
                 if alike and wanted is not None and set(wanted.sets) <= set(effect.layout.sets):
                     return _part_of(effect, wanted)
-        return side.effect(self.table, self.fitted.predictor, self.resources, self.seed)
+        return side.effect(self.route, self.resources, self.seed)
 
     def _maskings(self, effects: Sequence[ResolvedExplainer]) -> FittedMaskings:
         """Bins, baselines and intervals of the fit; those that it did not need are learned from its rows."""
@@ -242,7 +228,7 @@ class RowsToShow:
         fitted = self.fitted
         # Without the fit's centres: every node's baseline, if there is one, is a row of its own.
         alone = replace(fitted, centres={})
-        everywhere = observe(alone, both_sides(fitted.comparisons), self.table, self.y, self.resources).evaluations
+        everywhere = observe(alone, both_sides(fitted.comparisons), self.route, self.y, self.resources).evaluations
         roots = fitted.roots
         weights = np.where(roots > fitted.floors, fitted.question_weights, 0.0)
         factors = np.divide(weights, roots, out=np.zeros_like(roots), where=weights > 0)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import granite_xai as gx
-from granite_xai.accumulated import ale, resembling_levels
+from accumulated import ale, resembling_levels
 from granite_xai.curves import Ice, dependence_bins, make_grid
 from granite_xai.models import as_predictor
 from granite_xai.tables import read_table

@@ -55,7 +55,7 @@ def percent(share: float | None, digits: int = 1, rounding: float = 1e-12) -> st
     ----------
     share : float or None
     digits : 1 or 0
-        Places after the point; without any, in pictures, there is no room for "more than".
+        Places after the point.
     rounding : float
         Shares up to this are zero.
 
@@ -63,8 +63,6 @@ def percent(share: float | None, digits: int = 1, rounding: float = 1e-12) -> st
     --------
     >>> percent(0.3071), percent(0.0001), percent(None), percent(0.99999), percent(-0.2)
     ('30.7 %', '< 0.1 %', '–', '> 99.9 %', '-20.0 %')
-    >>> percent(0.123, 0), percent(0.0001, 0), percent(0.034, 0)
-    ('12 %', '< 1 %', '3 %')
     """
     if share is None or math.isnan(share):
         return "–"
@@ -73,6 +71,17 @@ def percent(share: float | None, digits: int = 1, rounding: float = 1e-12) -> st
     if digits and 0.9995 <= share < 1 - 1e-12:
         return "> 99.9 %"
     return f"{100 * share if share < -rounding else abs(100 * share):,.{digits}f} %"
+
+
+def coarse(share: float) -> str:
+    """A share where there is little room: no place after the point, and nothing but zero is zero.
+
+    Examples
+    --------
+    >>> coarse(0.123), coarse(0.0001), coarse(0.034)
+    ('12 %', '< 1 %', '3 %')
+    """
+    return percent(share, 0, 0.0)
 
 
 def number(value: Any) -> str:

@@ -88,7 +88,7 @@ def _number_or_text(text: str | None) -> int | str | None:
 
 
 def _plan(granite: gx.Granite, case: Case, options: argparse.Namespace) -> None:
-    from granite_xai.report.planning import plan
+    from granite_xai.cost import plan
 
     found = plan(granite, case.X, case.y)
     if options.json:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from granite_xai.base.options import whole_number
-from granite_xai.base.wording import MISSING, drawable, percent, shortened, title, told_apart
+from granite_xai.base.wording import MISSING, coarse, drawable, shortened, title, told_apart
 from granite_xai.display.axis import Axis
 from granite_xai.display.figures import Drawn, Sheet, frame_of, grid_of, panel_title, sheet, tidy
 from granite_xai.display.lines import (
@@ -25,7 +25,7 @@ from granite_xai.display.lines import (
 from granite_xai.display.style import BLACK, GREY, PALE, SIDES, SMALL
 from granite_xai.explainer import Explainer
 from granite_xai.influence import Individual
-from granite_xai.scopes import RowsToShow, chosen_question, fitted_of
+from granite_xai.scopes import RowsToShow, chosen_question
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -111,7 +111,7 @@ class EffectDisplay(Drawn):
         max_samples : int, optional
             Rows used, at most. None: as many as the fit used.
         """
-        resolved = chosen_question(fitted_of(g), question)
+        resolved = chosen_question(g, question)
         sides = sides_shown((resolved.question.first, resolved.question.second), explanations)
         whole_number("max_curves", max_curves, at_least=0, at_most=MOST_CURVES)
         whole_number("max_features", max_features, at_least=1)
@@ -210,7 +210,7 @@ def draw_panel(ax: Axes, panel: Panel, names: Sequence[str]) -> None:
         )
     ax.set_title(panel_title(panel.scope), fontsize=8.5, loc="left")
     if panel.disagreement == panel.disagreement:
-        text = f"disagreement per row {percent(panel.disagreement, 0)}"
+        text = f"disagreement per row {coarse(panel.disagreement)}"
         ax.text(0.98, 0.985, text, transform=ax.transAxes, ha="right", va="top", fontsize=SMALL, color=BLACK)
 
 

@@ -17,7 +17,7 @@ from granite_xai.display.figures import MEASURES, Drawn, Sheet, frame_of, grid_o
 from granite_xai.display.style import BLACK, GREY, PALE, SIDES, SMALL, region_style
 from granite_xai.explainer import Explainer
 from granite_xai.influence import Individual
-from granite_xai.scopes import RowsToShow, Scope, chosen_explainers, chosen_question, fitted_of
+from granite_xai.scopes import RowsToShow, Scope, chosen_explainers, chosen_question
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -99,7 +99,7 @@ class ImportanceDisplay(Drawn):
         max_samples : int, optional
             Rows used, at most. None: as many as the fit used.
         """
-        own = chosen_question(fitted_of(g), question).question
+        own = chosen_question(g, question).question
         whole_number("max_features", max_features, at_least=1)
         sides = _sides(own.first, own.second, explanations)
         if features is not None:

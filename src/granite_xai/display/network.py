@@ -30,7 +30,7 @@ from granite_xai.explainer import Explainer
 from granite_xai.influence import Individual, Interactions
 from granite_xai.interaction import INTERACTIONS, Interaction
 from granite_xai.masking.masking import Accumulated, Marginal, Masking
-from granite_xai.scopes import RegionValues, RowsToShow, Scope, chosen_question, fitted_of
+from granite_xai.scopes import RegionValues, RowsToShow, Scope, chosen_question
 
 if TYPE_CHECKING:
     from granite_xai.tables import Table
@@ -124,7 +124,7 @@ class InteractionDisplay(Drawn):
         max_samples : int, optional
             Rows used, at most. None: as many as the fit used.
         """
-        side = chosen_question(fitted_of(g), question).question.second
+        side = chosen_question(g, question).question.second
         masking, behavior = _game_of(side)
         whole_number("max_features", max_features, at_least=1)
         operator = choose("interaction", interaction, INTERACTIONS)

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from granite_xai.base.typing import IntArray
-from granite_xai.base.wording import ALL_ROWS, drawable, percent, rows_of, title, wrapped
+from granite_xai.base.wording import ALL_ROWS, coarse, drawable, rows_of, title, wrapped
 from granite_xai.display.figures import Drawn, frame_of, sheet
 from granite_xai.display.style import BLACK, GREY, ORANGE, SMALL
+from granite_xai.estimator import fitted_view
 from granite_xai.regions.nodes import Leaf, Node
 from granite_xai.regions.partition import Partition
 from granite_xai.regions.rule import Rule
-from granite_xai.scopes import RowsToShow, fitted_of, side_names
+from granite_xai.scopes import RowsToShow, side_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -107,7 +108,7 @@ class PartitionDisplay(Drawn):
         max_samples : int, optional
             Rows of X used, at most. None: as many as the fit used.
         """
-        fitted = fitted_of(g)
+        fitted = fitted_view(g).result
         questions = [resolved.question for resolved in fitted.comparisons]
         boxes = boxes_of(fitted.partition)
         if X is not None:
@@ -142,7 +143,7 @@ class PartitionDisplay(Drawn):
             return f"{self.explanations}: one region. " + (
                 "The explanations agree." if agreed else "No split was kept."
             )
-        left = percent(self.boxes[0].after, 0)
+        left = coarse(self.boxes[0].after)
         return f"{self.explanations}: {len(leaves)} regions keep {left} of the disagreement"
 
     def frame(self) -> Any:
@@ -287,11 +288,11 @@ def _box(ax: Axes, box: Box) -> None:
 
 def _box_text(box: Box) -> str:
     """What a box says: rows, and the disagreement before and after the splits below it."""
-    rows = f"{rows_of(box.n_samples)} · {percent(box.fraction, 0)}" if box.fraction == box.fraction else ""
+    rows = f"{rows_of(box.n_samples)} · {coarse(box.fraction)}" if box.fraction == box.fraction else ""
     if box.children:
         head = f"{ALL_ROWS}\n" if box.parent is None else ""
-        change = f"disagreement {percent(box.disagreement, 0)} → {percent(box.after, 0)}"
+        change = f"disagreement {coarse(box.disagreement)} → {coarse(box.after)}"
         return head + "\n".join(line for line in (rows, change if box.after == box.after else "") if line)
-    left = f"disagreement {percent(box.disagreement, 0)}" if box.disagreement == box.disagreement else ""
+    left = f"disagreement {coarse(box.disagreement)}" if box.disagreement == box.disagreement else ""
     name = f"Region {box.region}" if box.parent is not None else ALL_ROWS
     return "\n".join(line for line in (name, rows, left) if line)

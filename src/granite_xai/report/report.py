@@ -17,9 +17,9 @@ from granite_xai.base.files import write_text
 from granite_xai.base.typing import FloatArray
 from granite_xai.base.wording import ALL_ROWS, plain
 from granite_xai.behavior.behavior import Risk
-from granite_xai.compute import Resources, one_blas_thread
+from granite_xai.compute import one_blas_thread
 from granite_xai.display.figures import frame_of
-from granite_xai.estimator import Granite
+from granite_xai.estimator import Granite, fit_with_evaluations, fitted_view
 from granite_xai.fit_values import FitValues
 from granite_xai.frameworks.measures import held_out_fidelity
 from granite_xai.report.ledger import disagreement_map, ledger
@@ -28,7 +28,6 @@ from granite_xai.report.sentences import GLOSSARY, further, opening, question_fa
 from granite_xai.report.source import ReportSource, provenance
 from granite_xai.report.text import story_text
 from granite_xai.tables import read_table
-from granite_xai.targets import read_target
 
 VERSION = 1
 """Version of the dict."""
@@ -87,7 +86,7 @@ class Report:
         """
         lines = (line for importance in self.story["importances"] for line in self._lines(importance))
         keys = ("region", "rule", "n_samples", "set", "question", "first", "second", "disagreement")
-        return frame_of(keys, lines, self.granite._fitted.table)
+        return frame_of(keys, lines, fitted_view(self.granite).result.table)
 
     def _lines(self, importance: dict[str, Any]) -> list[tuple[Any, ...]]:
         regions = {None: (-1, ALL_ROWS, self.story["provenance"]["rows"])}
@@ -165,11 +164,10 @@ def explain(
     2
     """
     begin = time.perf_counter()
-    seen: list[Any] = []
-    granite = Granite(model, question, **options)._fit(X, y, see=seen.append)
-    findings = granite.diagnostics_
-    by_trees = findings["evaluations"]["path"] != "model"
-    values = FitValues(granite._fitted, seen[0], granite.resources or Resources(), int(findings["seed"]), by_trees)
+    granite = Granite(model, question, **options)
+    found, view = fit_with_evaluations(granite, X, y), fitted_view(granite)
+    by_trees = view.diagnostics["evaluations"]["path"] != "model"
+    values = FitValues(*found, view.resources, view.seed, by_trees)
     source = ReportSource(granite, values.with_target(_target(granite, X, y)))
     return Report(story(source, test=test, title=title, began=begin), granite)
 
@@ -183,10 +181,10 @@ def _target(granite: Granite, X: Any, y: Any) -> FloatArray | None:
     """The target of the fitting rows, for questions about risk that nobody asked but that cost nothing."""
     if y is None:
         return None
-    fitted = granite._fitted
-    everyone = read_table(X, kinds=granite.kinds, missing="allow" if fitted.missing else "error")
-    target = read_target(y, everyone, fitted.predictor, Risk().resolved(fitted.predictor.is_probability))
-    rows = granite._rows(np.ones(everyone.n_rows), int(granite.diagnostics_["seed"]))
+    view = fitted_view(granite)
+    everyone = read_table(X, kinds=granite.kinds, missing="allow" if view.result.missing else "error")
+    target = view.target(y, everyone, Risk().resolved(view.result.predictor.is_probability))
+    rows = view.drawn(everyone.n_rows)
     return None if target is None else target[rows]
 
 
@@ -244,7 +242,7 @@ def _evaluation(granite: Granite, test: Any) -> dict[str, Any]:
     """The regions on rows that the fit did not see."""
     X, y = test if isinstance(test, tuple) and len(test) == 2 else (test, None)
     found = granite.evaluate(X, y)
-    floors = granite._fitted.floors
+    floors = fitted_view(granite).result.floors
     if len(floors) == 1 and found.disagreement <= float(floors[0]):  # rounding, as on the fitting rows
         before = found.global_disagreement if found.global_disagreement > float(floors[0]) else 0.0
         found = replace(found, disagreement=0.0, global_disagreement=before, regional=np.zeros_like(found.regional))

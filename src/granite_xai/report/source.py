@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from granite_xai.base.wording import plain, shortened
-from granite_xai.estimator import Granite
+from granite_xai.estimator import Granite, fitted_view
 from granite_xai.fit_values import FitValues
 from granite_xai.influence import Interactions
 
@@ -42,8 +42,7 @@ class ReportSource:
     @property
     def fitted(self) -> FitResult:
         """What the fit found."""
-        found: FitResult = self.granite._fitted
-        return found
+        return fitted_view(self.granite).result
 
     @property
     def table(self) -> Table:
