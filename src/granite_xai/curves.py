@@ -73,9 +73,19 @@ def make_grid(table: Table, position: int, points: int = 20, kind: str = "quanti
         require_numeric(column, "an equidistant grid")
         values = np.linspace(column.levels[0], column.levels[-1], points) if len(column.levels) > 1 else column.levels
         return Grid(position, np.asarray(values), _rows_with(table, column, np.asarray(values)))
-    codes = np.arange(len(column.levels)) if column.kind in ("nominal", "boolean") else _quantile_codes(column, points)
-    carriers = [int(np.flatnonzero(column.codes == code)[0]) for code in codes]
-    return Grid(position, column.levels[codes], table.take(np.array(carriers, dtype=np.intp)))
+    codes = grid_codes(column, points)
+    return Grid(position, column.levels[codes], table.take(carriers(column, codes)))
+
+
+def grid_codes(column: Column, points: int) -> IntArray:
+    """Levels at which a column is read: all of a nominal one, otherwise observed quantiles."""
+    every = column.kind in ("nominal", "boolean")
+    return np.arange(len(column.levels), dtype=np.intp) if every else _quantile_codes(column, points)
+
+
+def carriers(column: Column, codes: IntArray) -> IntArray:
+    """The first row that carries each level."""
+    return np.array([int(np.flatnonzero(column.codes == code)[0]) for code in codes], dtype=np.intp)
 
 
 def require_numeric(column: Column, what: str) -> None:

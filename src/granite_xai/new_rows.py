@@ -84,38 +84,59 @@ class Observation(NamedTuple):
     evaluations: Evaluations
 
 
-def observe(
-    fitted: FitResult,
-    effects: Sequence[ResolvedExplainer],
-    route: Route,
-    y: FloatArray | None,
-    resources: Resources,
-    region: int | None = None,
-    maskings: FittedMaskings | None = None,
-) -> Observation:
-    """Ask the model about other rows.
+@dataclass(frozen=True, slots=True, eq=False)
+class NewRows:
+    """Rows that a fit is asked about, with their target and the way the model is asked."""
 
-    Parameters
-    ----------
-    fitted : FitResult
-    effects : what shall be read
-    route, y : how the model is asked about the rows, and their target
-    resources : Resources
-    region : int, optional
-        The region that they form, if they are not all rows; its baseline, if there is one, is that of the fit.
-    maskings : FittedMaskings, optional
-        What the maskings learned; None: what those of the fit did.
-    """
-    effects, reference = _anchored(fitted, effects, maskings or fitted.reference, region)
-    evaluations, _ = evaluate(
-        route,
-        request(route.table, effects, max_grid=resources.max_grid),
-        reference,
-        weights=np.ones(route.table.n_rows),
-        y=y,
-        resources=resources,
-    )
-    return Observation(tuple(effects), evaluations)
+    fitted: FitResult
+    route: Route
+    y: FloatArray | None
+    resources: Resources
+
+    def take(self, rows: IntArray) -> NewRows:
+        """Some of the rows."""
+        route = Route(self.fitted.predictor, self.route.table.take(rows))
+        return replace(self, route=route, y=None if self.y is None else self.y[rows])
+
+    def observe(
+        self,
+        effects: Sequence[ResolvedExplainer],
+        region: int | None = None,
+        maskings: FittedMaskings | None = None,
+    ) -> Observation:
+        """Ask the model what some effects read.
+
+        Parameters
+        ----------
+        effects : what shall be read
+        region : int, optional
+            The region that the rows form, if they are not all rows; its baseline, if there is one, is that of the fit.
+        maskings : FittedMaskings, optional
+            What the maskings learned; None: what those of the fit did.
+        """
+        effects, maskings = _anchored(self.fitted, effects, maskings or self.fitted.reference, region)
+        evaluations, _ = evaluate(
+            self.route,
+            request(self.route.table, effects, max_grid=self.resources.max_grid),
+            maskings,
+            weights=np.ones(self.route.table.n_rows),
+            y=self.y,
+            resources=self.resources,
+        )
+        return Observation(tuple(effects), evaluations)
+
+    def inside(
+        self,
+        region: int,
+        rows: IntArray,
+        effects: Sequence[ResolvedExplainer],
+        everywhere: Observation | None,
+        maskings: FittedMaskings | None = None,
+    ) -> Observation:
+        """The rows of one region: cut out of all rows, where those are known and the masking stays the same."""
+        if everywhere is not None and not self.fitted.centres:
+            return Observation(everywhere.effects, everywhere.evaluations.restrict(rows))
+        return self.take(rows).observe(effects, region, maskings)
 
 
 def _anchored(
@@ -150,26 +171,13 @@ def rows_by_region(regions: IntArray) -> Iterator[tuple[int, IntArray]]:
         yield region, np.flatnonzero(regions == region)
 
 
-def _inside(
-    fitted: FitResult,
-    effects: Sequence[ResolvedExplainer],
-    table: Table,
-    y: FloatArray | None,
-    resources: Resources,
-    region: int,
-    rows: IntArray,
-) -> Observation:
-    """Ask the model about the rows of one region alone."""
-    route = Route(fitted.predictor, table.take(rows))
-    return observe(fitted, effects, route, None if y is None else y[rows], resources, region)
-
-
 def evaluate_rows(
     fitted: FitResult, table: Table, y: FloatArray | None, regions: IntArray, resources: Resources
 ) -> Evaluation:
     """Measure the regions on other rows (C17)."""
     sides = both_sides(fitted.comparisons)
-    observed = observe(fitted, sides, Route(fitted.predictor, table), y, resources)
+    new = NewRows(fitted, Route(fitted.predictor, table), y, resources)
+    observed = new.observe(sides)
     everywhere = observed.evaluations
     with one_blas_thread():
         questions = questions_of(fitted.comparisons, observed)
@@ -183,10 +191,7 @@ def evaluate_rows(
     for region, rows in rows_by_region(regions):
         if losses is not None:
             by_region[region] = losses[rows].sum()
-        if fitted.centres:  # the masking itself changes with the region
-            inside = _inside(fitted, sides, table, y, resources, region, rows)
-        else:
-            inside = Observation(tuple(sides), everywhere.restrict(rows))
+        inside = new.inside(region, rows, sides, observed)
         with one_blas_thread():
             here = Splits.whole(inside.evaluations.weights)
             scaled = replace(objective, comparisons=questions_of(fitted.comparisons, inside))
@@ -227,13 +232,10 @@ def explain_rows(
     questions = (question.question for question in fitted.comparisons)
     names = [name for q in questions for name in (q.first.name or "first", q.second.name or "second")]
     # A grid is that of all rows, in every region; without one, each region is asked about by itself, which costs less.
-    whole = resources.max_grid is not None and not fitted.centres
-    everywhere = observe(fitted, sides, Route(fitted.predictor, table), y, resources) if whole else None
+    new = NewRows(fitted, Route(fitted.predictor, table), y, resources)
+    everywhere = new.observe(sides) if resources.max_grid is not None and not fitted.centres else None
     for region, rows in rows_by_region(regions):
-        if everywhere is not None:
-            observed = Observation(everywhere.effects, everywhere.evaluations.restrict(rows))
-        else:
-            observed = _inside(fitted, sides, table, y, resources, region, rows)
+        observed = new.inside(region, rows, sides, everywhere)
         with one_blas_thread():
             for name, effect in zip(names, observed.effects, strict=True):
                 parts.append(regional_part(region, name, effect, observed.evaluations, rows))

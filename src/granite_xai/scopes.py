@@ -16,7 +16,7 @@ from granite_xai.base.options import choose
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.base.wording import ALL_ROWS
 from granite_xai.catalog import explanations as named_explanations
-from granite_xai.compute import Resources, one_blas_thread
+from granite_xai.compute import one_blas_thread
 from granite_xai.effects import ResolvedExplainer
 from granite_xai.engine.membership import Splits
 from granite_xai.estimator import fitted_view
@@ -25,7 +25,7 @@ from granite_xai.explanation import Part
 from granite_xai.fit import FitResult
 from granite_xai.influence import PlayersAndSets
 from granite_xai.masking.fitted import AleIntervals, FittedMaskings, fit_reference
-from granite_xai.new_rows import Observation, both_sides, observe
+from granite_xai.new_rows import NewRows, both_sides
 from granite_xai.objective import ScaledObjective
 from granite_xai.trees.routes import Route
 
@@ -50,7 +50,7 @@ def scopes_of(partition: Partition, regions: IntArray) -> tuple[Scope, ...]:
     Examples
     --------
     >>> from granite_xai import Partition
-    >>> partition = Partition.from_rules(["x ≤ 1", "x > 1"], ["x"])
+    >>> partition = Partition.from_rules(["x ≤ 1", "x > 1"])
     >>> [(scope.region, scope.rule, len(scope.rows)) for scope in scopes_of(partition, np.array([0, 1, 1]))]
     [(None, 'all rows', 3), (0, 'x ≤ 1', 1), (1, 'x > 1', 2)]
     """
@@ -131,11 +131,8 @@ class ShownValues:
 class RowsToShow:
     """The rows of a display, with the fit that divides them into regions."""
 
-    fitted: FitResult
-    route: Route
-    y: FloatArray | None
+    rows: NewRows
     regions: IntArray
-    resources: Resources
     seed: int
 
     @classmethod
@@ -156,13 +153,18 @@ class RowsToShow:
         target = view.target(y, everyone, *(side.behavior for side in sides))
         rows = view.drawn(everyone.n_rows, max_samples)
         route = Route(view.result.predictor, everyone.take(rows))
-        y_there = None if target is None else target[rows]
-        return cls(view.result, route, y_there, view.regions(route.table), view.resources, view.seed)
+        shown = NewRows(view.result, route, None if target is None else target[rows], view.resources)
+        return cls(shown, view.regions(route.table), view.seed)
+
+    @property
+    def fitted(self) -> FitResult:
+        """The fit."""
+        return self.rows.fitted
 
     @property
     def table(self) -> Table:
-        """The rows."""
-        return self.route.table
+        """The rows as a table."""
+        return self.rows.route.table
 
     @property
     def scopes(self) -> tuple[Scope, ...]:
@@ -173,11 +175,13 @@ class RowsToShow:
         """Values of some explanations in every scope (or the first few), asking the model once for all of them."""
         effects = [self._resolved(side) for side in sides]
         maskings = self._maskings(effects)
-        everywhere = observe(self.fitted, effects, self.route, self.y, self.resources, maskings=maskings)
+        everywhere = self.rows.observe(effects, maskings=maskings)
         names = side_names(sides)
         found = []
         for scope in self.scopes[:most]:
-            observed = self._observed(everywhere, effects, maskings, scope)
+            observed = everywhere
+            if scope.region is not None:
+                observed = self.rows.inside(scope.region, scope.rows, effects, everywhere, maskings)
             with one_blas_thread():
                 parts = tuple(
                     regional_part(scope.region or 0, name, effect, observed.evaluations, scope.rows)
@@ -186,18 +190,6 @@ class RowsToShow:
             evaluations = observed.evaluations
             found.append(RegionValues(scope, parts, evaluations.predictions + evaluations.pivot))
         return ShownValues(names, effects[0].layout.labels, tuple(found), maskings.steps)
-
-    def _observed(
-        self, everywhere: Observation, effects: Sequence[ResolvedExplainer], maskings: FittedMaskings, scope: Scope
-    ) -> Observation:
-        """The rows of a scope, explained and reference alike; asked about anew only for a baseline of their own."""
-        if scope.region is None:
-            return everywhere
-        if not self.fitted.centres:
-            return Observation(everywhere.effects, everywhere.evaluations.restrict(scope.rows))
-        y = None if self.y is None else self.y[scope.rows]
-        route = Route(self.fitted.predictor, self.table.take(scope.rows))
-        return observe(self.fitted, effects, route, y, self.resources, scope.region, maskings)
 
     def _resolved(self, side: Explainer) -> ResolvedExplainer:
         """The effect as the fit resolved it (with its draws), as far as it compared these sets; otherwise anew."""
@@ -210,7 +202,7 @@ class RowsToShow:
                 alike = replace(own, influence=side.influence) == side and own.influence.key == side.influence.key
                 if alike and wanted is not None and set(wanted.sets) <= set(effect.layout.sets):
                     return _part_of(effect, wanted)
-        return side.effect(self.route, self.resources, self.seed)
+        return side.effect(self.rows.route, self.rows.resources, self.seed)
 
     def _maskings(self, effects: Sequence[ResolvedExplainer]) -> FittedMaskings:
         """Bins, baselines and intervals of the fit; those that it did not need are learned from its rows."""
@@ -227,8 +219,8 @@ class RowsToShow:
         """Disagreement of some of the rows times their share; several questions weigh as in the fit."""
         fitted = self.fitted
         # Without the fit's centres: every node's baseline, if there is one, is a row of its own.
-        alone = replace(fitted, centres={})
-        everywhere = observe(alone, both_sides(fitted.comparisons), self.route, self.y, self.resources).evaluations
+        alone = replace(self.rows, fitted=replace(fitted, centres={}))
+        everywhere = alone.observe(both_sides(fitted.comparisons)).evaluations
         roots = fitted.roots
         weights = np.where(roots > fitted.floors, fitted.question_weights, 0.0)
         factors = np.divide(weights, roots, out=np.zeros_like(roots), where=weights > 0)

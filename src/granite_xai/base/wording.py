@@ -18,35 +18,6 @@ FEW_ROWS = 20
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\"}
 _ACTING = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
 
-EXPLANATIONS: dict[str, tuple[str, str]] = {
-    "ice": ("ICE", "how the prediction of each single row moves with a column"),
-    "pdp": ("PDP", "how the prediction moves with a column on average"),
-    "shap": ("SHAP", "each row's prediction shared out fairly among the columns"),
-    "baseline-shap": ("baseline SHAP", "each row's prediction shared out, counted from one baseline row"),
-    "cice": ("conditional ICE", "what a row's prediction loses when a column is hidden, among similar rows"),
-    "mplot": ("M-plot", "the mean prediction of rows with similar values of a column"),
-    "cshap": ("conditional SHAP", "SHAP that compares with similar rows only"),
-    "local-change": ("local changes", "how each row's prediction changes across its interval of a column"),
-    "ale": ("ALE", "the mean change across each interval of a column, added up"),
-    "sobol-total": ("total Sobol indices", "variance that is lost when a column is unknown, interactions included"),
-    "sobol-closed": ("first-order Sobol indices", "variance that a column explains alone"),
-    "shapley-effects": ("Shapley effects", "variance shared out fairly among the columns"),
-    "csobol-total": ("conditional total Sobol indices", "variance lost when a column is unknown, the others known"),
-    "variance-full": ("full variance importance", "variance that is lost when a column is averaged out"),
-    "variance-pure": ("pure variance importance", "variance that a column explains alone"),
-    "pfi": ("PFI", "permutation importance: what the model's error gains when a column is shuffled"),
-    "grouped-pfi": (
-        "grouped PFI",
-        "what the error gains when the columns of a group are shuffled together",
-    ),
-    "pure-risk": ("pure risk importance", "error that a column saves alone"),
-    "sage": ("SAGE", "saved error shared out fairly among the columns"),
-    "cfi": ("CFI", "what the error gains when a column is shuffled among similar rows"),
-    "prediction": ("the model", "the prediction itself"),
-    "additive": ("its additive surrogate", "the sum of one average curve per column"),
-}
-"""Name of an explanation: how it is called, and what it is."""
-
 
 def percent(share: float | None, digits: int = 1, rounding: float = 1e-12) -> str:
     """Write a share; one that is more than rounding is never shown as zero, one that is not whole never as 100.0 %.
@@ -274,19 +245,3 @@ def _places(text: str) -> int:
     """Count the places a text takes in a terminal: wide characters take two, combining ones none."""
     wide = sum(unicodedata.east_asian_width(c) in "WF" for c in text)
     return len(text) + wide - sum(unicodedata.combining(c) > 0 for c in text)
-
-
-def title(name: str | None, place: str = "") -> str:
-    """How an explanation is called.
-
-    Examples
-    --------
-    >>> title("pdp"), title("mine"), title(None, "first")
-    ('PDP', 'mine', 'the first explanation')
-    """
-    return EXPLANATIONS[name][0] if name in EXPLANATIONS else name or f"the {place} explanation"
-
-
-def meaning(name: str | None) -> str:
-    """What an explanation is, in a few words."""
-    return EXPLANATIONS[name][1] if name in EXPLANATIONS else "an explanation without a familiar name"

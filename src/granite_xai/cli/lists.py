@@ -6,7 +6,8 @@ import argparse
 from collections.abc import Mapping, Sequence
 
 import granite_xai as gx
-from granite_xai.base.wording import aligned, meaning
+from granite_xai.base.wording import aligned
+from granite_xai.catalog import meaning
 from granite_xai.cli.speaking import say, say_json
 from granite_xai.report.sentences import cause
 

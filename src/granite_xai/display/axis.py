@@ -10,7 +10,7 @@ import numpy as np
 
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.base.wording import MISSING, told_apart, wrapped
-from granite_xai.curves import Grid, make_grid
+from granite_xai.curves import Grid, carriers, grid_codes
 from granite_xai.display.style import GREY, SMALL
 from granite_xai.tables.columns import LABELLED
 
@@ -200,35 +200,28 @@ class Axis:
         return [tick for tick in ticks if self.missing_place - tick > 0.25 * (high - low)]
 
 
-def grid_in(axis: Axis, table: Table, points: int) -> tuple[Grid, FloatArray, list[str | None]]:
-    """The values of a column that a panel shows: rows that carry them, their places and names; missing last."""
+@dataclass(frozen=True, slots=True, eq=False)
+class ShownLevels:
+    """The levels of a column that a panel shows, missing last: codes (-1: missing), places, names, and their rows."""
+
+    codes: IntArray
+    x: FloatArray
+    texts: list[str | None]
+    grid: Grid
+
+
+def shown_levels(axis: Axis, table: Table, points: int) -> ShownLevels:
+    """Levels on the rows of a panel, at most so many of an ordered column, as far as they have a place."""
     column = table.columns[axis.column.position]
-    carriers, values = _carriers(table, column, points)
-    x = axis.numbers(values)
-    keep = np.flatnonzero(np.isfinite(x))
-    texts = [axis.texts(values)[i] for i in keep]
-    rows, x = carriers[keep], x[keep]
+    codes = grid_codes(column, points) if len(column.levels) else np.zeros(0, dtype=np.intp)
+    x = axis.numbers(column.levels[codes])
+    kept = np.isfinite(x)
+    codes, x = codes[kept], x[kept]
+    texts, rows = axis.texts(column.levels[codes]), carriers(column, codes)
     if column.missing.any():
+        codes, x, texts = np.append(codes, -1), np.append(x, axis.missing_place), [*texts, MISSING]
         rows = np.append(rows, np.flatnonzero(column.missing)[0])
-        x, texts = np.append(x, axis.missing_place), [*texts, MISSING]
-    return Grid(column.position, x, table.take(rows)), x, texts
-
-
-def _carriers(table: Table, column: Column, points: int) -> tuple[IntArray, Any]:
-    """A row that carries each value of the grid."""
-    if not len(column.levels):
-        return np.zeros(0, dtype=np.intp), column.levels
-    values = make_grid(table, column.position, points).values
-    codes = (
-        np.flatnonzero(np.isin(column.levels, values)) if column.kind not in LABELLED else _places_of(column, values)
-    )
-    rows = [int(np.flatnonzero(column.codes == code)[0]) for code in codes]
-    return np.array(rows, dtype=np.intp), column.levels[codes]
-
-
-def _places_of(column: Column, values: Any) -> IntArray:
-    kept = set(values.tolist())
-    return np.array([i for i, level in enumerate(column.levels.tolist()) if level in kept], dtype=np.intp)
+    return ShownLevels(codes, x, texts, Grid(column.position, x, table.take(rows)))
 
 
 def places_on_page(column: Column, codes: IntArray) -> list[float]:

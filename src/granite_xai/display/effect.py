@@ -9,19 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from granite_xai.base.options import whole_number
-from granite_xai.base.wording import MISSING, coarse, drawable, shortened, title, told_apart
+from granite_xai.base.wording import MISSING, coarse, drawable, shortened, told_apart
+from granite_xai.catalog import title
 from granite_xai.display.axis import Axis
 from granite_xai.display.figures import Drawn, Sheet, frame_of, grid_of, panel_title, sheet, tidy
-from granite_xai.display.lines import (
-    MOST_CURVES,
-    Line,
-    Panel,
-    Strip,
-    cells_of,
-    panels_of,
-    sides_shown,
-    strongest,
-)
+from granite_xai.display.lines import MOST_CURVES, Line, Panel, Strip, cells_of, panels_of, sides_shown, strongest
 from granite_xai.display.style import BLACK, GREY, PALE, SIDES, SMALL
 from granite_xai.explainer import Explainer
 from granite_xai.influence import Individual

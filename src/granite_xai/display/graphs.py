@@ -16,7 +16,7 @@ from granite_xai.base.typing import FloatArray
 from granite_xai.base.wording import told_apart, wrapped
 from granite_xai.compute import require_evaluations
 from granite_xai.curves import ice_curves
-from granite_xai.display.axis import Axis, grid_in
+from granite_xai.display.axis import Axis, shown_levels
 from granite_xai.display.style import BLACK, BLUE, GREY, ORANGE, SMALL
 from granite_xai.scopes import RowsToShow, Scope
 from granite_xai.tables import read_table, recombine
@@ -178,17 +178,17 @@ def surface(shown: RowsToShow, scope: Scope, across: Axis, up: Axis, points: int
     """Evaluate the pair on a grid of the scope's own values, averaged over its rows."""
     table = shown.table.take(scope.rows)
     predictor = shown.fitted.predictor
-    grids = [grid_in(axis, table, points) for axis in (across, up)]
-    (one, x, x_levels), (two, y, y_levels) = grids
-    require_evaluations(shown.resources, table.n_rows * (len(x) * len(y) + len(x) + len(y)))
-    first, second = (ice_curves(predictor, table, grid).mean(axis=0) for grid in (one, two))
-    both = _corners(one.rows, two.rows, up.column.position)
+    one, two = (shown_levels(axis, table, points) for axis in (across, up))
+    x, y = one.x, two.x
+    require_evaluations(shown.rows.resources, table.n_rows * (len(x) * len(y) + len(x) + len(y)))
+    first, second = (ice_curves(predictor, table, levels.grid).mean(axis=0) for levels in (one, two))
+    both = _corners(one.grid.rows, two.grid.rows, up.column.position)
     rows = np.repeat(np.arange(table.n_rows), both.n_rows)
     donors = np.tile(np.arange(both.n_rows), table.n_rows)
     columns = [across.column.position, up.column.position]
     joint = predictor.recombined(table, rows, both, donors, columns).reshape(table.n_rows, len(y), len(x)).mean(axis=0)
     mean = float(predictor.on_rows(table).mean())
-    return Surface(scope, x, y, x_levels, y_levels, joint - first[None, :] - second[:, None] + mean)
+    return Surface(scope, x, y, one.texts, two.texts, joint - first[None, :] - second[:, None] + mean)
 
 
 def _corners(across: Table, up: Table, position: int) -> Table:

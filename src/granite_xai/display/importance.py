@@ -11,8 +11,8 @@ import numpy as np
 from granite_xai.base.errors import InputError
 from granite_xai.base.options import choose, whole_number
 from granite_xai.base.typing import FloatArray
-from granite_xai.base.wording import count, drawable, title, told_apart, wrapped
-from granite_xai.catalog import explanations as named_explanations
+from granite_xai.base.wording import count, drawable, told_apart, wrapped
+from granite_xai.catalog import explanations as named_explanations, title
 from granite_xai.display.figures import MEASURES, Drawn, Sheet, frame_of, grid_of, panel_title, sheet, tidy
 from granite_xai.display.style import BLACK, GREY, PALE, SIDES, SMALL, region_style
 from granite_xai.explainer import Explainer

@@ -13,7 +13,7 @@ from granite_xai.base.typing import Elementwise, FloatArray, IntArray
 from granite_xai.base.wording import MISSING
 from granite_xai.catalog import explanations as named_explanations
 from granite_xai.curves import dependence_bins, ice_curves
-from granite_xai.display.axis import Axis, grid_in
+from granite_xai.display.axis import Axis, shown_levels
 from granite_xai.explainer import Explainer
 from granite_xai.explanation import Part
 from granite_xai.scopes import RegionValues, RowsToShow, Scope, ShownValues, chosen_explainers
@@ -83,26 +83,22 @@ def rows_bars(strip: Strip) -> Line:
 
 def pure_line(strip: Strip, part: Part, place: int) -> list[Line]:
     """An effect that depends on the column alone: its value at some of the observed values."""
-    column = strip.column
-    grid, x, levels = grid_in(strip.axis, strip.table, strip.points)
-    carried = grid.rows.columns[column.position]
+    column, shown = strip.column, shown_levels(strip.axis, strip.table, strip.points)
     by_code = np.zeros(len(column.levels) + 1)
     by_code[column.codes] = part.values[:, place]
-    known = {level: code for code, level in enumerate(column.levels.tolist())}
-    codes = [-1 if gone else known[level] for level, gone in zip(carried.values.tolist(), carried.missing, strict=True)]
-    return [Line("line", part.name, x, by_code[codes], levels, joined=strip.axis.ordered)]
+    return [Line("line", part.name, shown.x, by_code[shown.codes], shown.texts, joined=strip.axis.ordered)]
 
 
 def full_curves(strip: Strip, part: Part, place: int) -> list[Line]:
     """The prediction of single rows along the column, each counted from where its own effect is."""
     rows = strip.drawn(strip.max_curves)
-    grid, x, levels = grid_in(strip.axis, strip.table, strip.points)
-    if not len(rows) or not len(x):
+    at = shown_levels(strip.axis, strip.table, strip.points)
+    if not len(rows) or not len(at.x):
         return []
-    chosen = strip.table.take(rows)
-    curves = ice_curves(strip.shown.fitted.predictor, chosen, grid, strip.shown.resources)
+    predictor, resources = strip.shown.fitted.predictor, strip.shown.rows.resources
+    curves = ice_curves(predictor, strip.table.take(rows), at.grid, resources)
     shifted = curves - (strip.values.predictions[rows] - part.values[rows, place])[:, None]
-    return [Line("curve", part.name, x, curve, levels, joined=strip.axis.ordered) for curve in shifted]
+    return [Line("curve", part.name, at.x, curve, at.texts, joined=strip.axis.ordered) for curve in shifted]
 
 
 def partial_points(strip: Strip, part: Part, place: int) -> list[Line]:

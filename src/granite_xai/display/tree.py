@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from granite_xai.base.typing import IntArray
-from granite_xai.base.wording import ALL_ROWS, coarse, drawable, rows_of, title, wrapped
+from granite_xai.base.wording import ALL_ROWS, coarse, drawable, rows_of, wrapped
+from granite_xai.catalog import title
 from granite_xai.display.figures import Drawn, frame_of, sheet
 from granite_xai.display.style import BLACK, GREY, ORANGE, SMALL
 from granite_xai.estimator import fitted_view

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from granite_xai.base.typing import Coalition, FloatArray
-from granite_xai.base.wording import plain, shortened, title
+from granite_xai.base.wording import plain, shortened
+from granite_xai.catalog import title
 from granite_xai.disagreement import ResolvedQuestion
 from granite_xai.fit_values import FitValues
 from granite_xai.influence import Interactions

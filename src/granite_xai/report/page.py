@@ -210,10 +210,7 @@ def importance_rows(importance: dict[str, Any], most: int) -> list[dict[str, Any
     cells = [abs(v) for s in importance["scopes"] for side in ("first", "second") for v in s[side] if v is not None]
     largest = max(cells, default=0.0) or 1.0
     return [
-        {
-            "region": scope["region"],
-            "bars": [_pair(importance, scope, i, largest) for i in importance["order"][:most]],
-        }
+        {"region": scope["region"], "bars": [_pair(importance, scope, i, largest) for i in importance["order"][:most]]}
         for scope in importance["scopes"]
     ]
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.base.wording import ALL_ROWS, FEW_ROWS, plain, shortened, title
+from granite_xai.base.wording import ALL_ROWS, FEW_ROWS, plain, shortened
+from granite_xai.catalog import title
 from granite_xai.curves import dependence_bins
 from granite_xai.disagreement import ResolvedQuestion
 from granite_xai.display.axis import places_on_page

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from granite_xai.base.wording import FEW_ROWS, count, meaning, number, percent, title
+from granite_xai.base.wording import FEW_ROWS, count, number, percent
+from granite_xai.catalog import meaning, title
 from granite_xai.disagreement import Disagreement, ResolvedQuestion
 from granite_xai.regions.nodes import Split
 from granite_xai.regions.words import name_text
