@@ -314,9 +314,9 @@ def _moves(node: Evaluations, player: Coalition) -> FloatArray:
     """ICE curves around their own mean, (values, rows), weighted by the square root of how frequent a value is."""
     matrix = node.matrix(player)
     shares = np.bincount(matrix.codes, weights=node.weights, minlength=len(matrix.values)) / node.weights.sum()
-    seen = shares > 0
-    values = matrix.values[seen] - shares @ matrix.values
-    weighted: FloatArray = values * np.sqrt(shares[seen])[:, None]
+    occurs = shares > 0
+    values = matrix.values[occurs] - shares @ matrix.values
+    weighted: FloatArray = values * np.sqrt(shares[occurs])[:, None]
     return weighted
 
 

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from granite_xai.regions.partition import Partition
     from granite_xai.tables import Table
 
+EFFECTS = ("full", "partial", "pure")
+"""Interactions that give every set a value of its own; others explain the whole prediction."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scope:
@@ -47,8 +50,6 @@ class Scope:
 def scopes_of(partition: Partition, regions: IntArray) -> tuple[Scope, ...]:
     """All rows, then each region that has some; a single region is all rows.
 
-    Examples
-    --------
     >>> from granite_xai import Partition
     >>> partition = Partition.from_rules(["x ≤ 1", "x > 1"])
     >>> [(scope.region, scope.rule, len(scope.rows)) for scope in scopes_of(partition, np.array([0, 1, 1]))]

@@ -47,8 +47,6 @@ def percent(share: float | None, digits: int = 1, rounding: float = 1e-12) -> st
 def coarse(share: float) -> str:
     """A share where there is little room: no place after the point, and nothing but zero is zero.
 
-    Examples
-    --------
     >>> coarse(0.123), coarse(0.0001), coarse(0.034)
     ('12 %', '< 1 %', '3 %')
     """
@@ -58,8 +56,6 @@ def coarse(share: float) -> str:
 def number(value: Any) -> str:
     """Write a number with four significant digits and no exponent where it can be read without.
 
-    Examples
-    --------
     >>> number(12345.678), number(0.00123456), number(1e-9), number(3), number(None)
     ('12,346', '0.001235', '1e-09', '3', '–')
     """
@@ -74,8 +70,6 @@ def number(value: Any) -> str:
 def value(amount: float) -> str:
     """Write a value of a column: no separators, which would turn the year 2011 into 2,011.
 
-    Examples
-    --------
     >>> value(2011.0), value(0.125), value(1e-9)
     ('2011', '0.125', '1e-09')
     """
@@ -85,8 +79,6 @@ def value(amount: float) -> str:
 def count(amount: int, word: str) -> str:
     """A number with its noun.
 
-    Examples
-    --------
     >>> count(1, "region"), count(3, "region")
     ('1 region', '3 regions')
     """
@@ -96,8 +88,6 @@ def count(amount: int, word: str) -> str:
 def rows_of(amount: int) -> str:
     """Rows of a region; few ones are flagged.
 
-    Examples
-    --------
     >>> rows_of(1234), rows_of(7)
     ('1,234 rows', '7 rows (few)')
     """
@@ -160,8 +150,6 @@ def visible(cell: Any) -> Any:
 def shortened(text: str, width: int = LONGEST, end: int = 0) -> str:
     """Cut a long text at its end, or in its middle so that some characters of its end stay.
 
-    Examples
-    --------
     >>> shortened("abcdef", 4), shortened("abcdef", 5, 2)
     ('abc…', 'ab…ef')
     """
@@ -171,8 +159,6 @@ def shortened(text: str, width: int = LONGEST, end: int = 0) -> str:
 def told_apart(names: Sequence[str], width: int = LONGEST) -> list[str]:
     """Cut names for a picture; equal ones lose their middle instead, and are numbered if that does not help.
 
-    Examples
-    --------
     >>> told_apart(["income_before_tax", "income_before_fees", "age"], 9)
     ['inco…_tax', 'inco…fees', 'age']
     """
@@ -193,8 +179,6 @@ def told_apart(names: Sequence[str], width: int = LONGEST) -> list[str]:
 def wrapped(text: str, width: int, lines: int = 3) -> str:
     """Break text into lines, at blanks and underscores where there are some; what does not fit is cut.
 
-    Examples
-    --------
     >>> print(wrapped("workingday ≤ 0 and hr > 6", 16, 2))
     workingday ≤ 0
     and hr > 6
@@ -226,8 +210,6 @@ def _break(text: str, width: int) -> int:
 def aligned(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> str:
     """Columns of equal width; those in ``left`` to the left, others to the right.
 
-    Examples
-    --------
     >>> print(aligned([["a", "1"], ["bb", "10"]]))
     a    1
     bb  10

@@ -128,8 +128,6 @@ def _legend_below(ax: Axes, handles: Sequence[Any]) -> None:
 def grid_of(count: int, most: int = MOST_COLUMNS) -> tuple[int, int]:
     """Lines and columns for some panels, as even as can be.
 
-    Examples
-    --------
     >>> grid_of(3), grid_of(9)
     ((1, 3), (2, 5))
     """

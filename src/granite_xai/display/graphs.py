@@ -35,8 +35,6 @@ WIDEST, LARGEST = 9.0, 900.0
 def positions(count: int) -> FloatArray:
     """Places on a circle, from the top clockwise.
 
-    Examples
-    --------
     >>> positions(2).round(3).tolist()
     [[0.0, 1.0], [0.0, -1.0]]
     """
@@ -141,8 +139,6 @@ def _square(values: FloatArray) -> FloatArray:
 def cell_text(value: float, top: float) -> str:
     """A number short enough for a cell; nothing where it is too small to matter.
 
-    Examples
-    --------
     >>> cell_text(1234.0, 2000.0), cell_text(0.001, 1.0), cell_text(0.123, 1.0)
     ('1.2k', '', '0.12')
     """
@@ -156,17 +152,8 @@ def cell_text(value: float, top: float) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Surface:
-    """The pure interaction of two columns in one scope.
+    """The pure interaction of two columns in one scope, (y, x): places of the grid, and names where they have some."""
 
-    Parameters
-    ----------
-    scope : all rows, or a region
-    x, y : places of the grid
-    x_levels, y_levels : their names; None for numbers
-    values : (y, x) float
-    """
-
-    scope: Scope
     x: FloatArray
     y: FloatArray
     x_levels: list[str | None]
@@ -188,7 +175,7 @@ def surface(shown: RowsToShow, scope: Scope, across: Axis, up: Axis, points: int
     columns = [across.column.position, up.column.position]
     joint = predictor.recombined(table, rows, both, donors, columns).reshape(table.n_rows, len(y), len(x)).mean(axis=0)
     mean = float(predictor.on_rows(table).mean())
-    return Surface(scope, x, y, one.texts, two.texts, joint - first[None, :] - second[:, None] + mean)
+    return Surface(x, y, one.texts, two.texts, joint - first[None, :] - second[:, None] + mean)
 
 
 def _corners(across: Table, up: Table, position: int) -> Table:
@@ -222,8 +209,6 @@ def draw_surface(ax: Axes, shown: Surface, across: Axis, up: Axis, top: float) -
 def cell_edges(places: FloatArray, labelled: bool) -> FloatArray:
     """Edges of the cells around some places: half way to the neighbours.
 
-    Examples
-    --------
     >>> cell_edges(np.array([0.0, 1.0, 3.0]), False)
     array([-0.5,  0.5,  2. ,  4. ])
     """

@@ -17,7 +17,7 @@ from granite_xai.display.figures import MEASURES, Drawn, Sheet, frame_of, grid_o
 from granite_xai.display.style import BLACK, GREY, PALE, SIDES, SMALL, region_style
 from granite_xai.explainer import Explainer
 from granite_xai.influence import Individual
-from granite_xai.scopes import RowsToShow, Scope, chosen_explainers, chosen_question
+from granite_xai.scopes import EFFECTS, RowsToShow, Scope, chosen_explainers, chosen_question
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -190,15 +190,14 @@ class ImportanceDisplay(Drawn):
 def _sides(first: Explainer, second: Explainer, asked: Any) -> tuple[Explainer, ...]:
     if asked is not None:
         return _comparable(chosen_explainers(asked))
-    if first.interaction.key in ("full", "partial", "pure"):
+    if first.interaction.key in EFFECTS:
         return first, second
-    named = named_explanations()
-    return named["ice"], named["pdp"]
+    return named_explanations()["ice"], named_explanations()["pdp"]
 
 
 def _comparable(sides: tuple[Explainer, ...]) -> tuple[Explainer, ...]:
     behaviors = sorted({side.behavior.key for side in sides})
-    if len(behaviors) == 1 and all(side.interaction.key in ("full", "partial", "pure") for side in sides):
+    if len(behaviors) == 1 and all(side.interaction.key in EFFECTS for side in sides):
         return sides
     raise InputError(
         f"these explanations have no common scale: they measure {' and '.join(behaviors)}, or whole predictions.",
@@ -223,8 +222,6 @@ def _positions(sides: int, count: int) -> tuple[FloatArray, float]:
 def set_labels(sets: Sequence[tuple[str, ...]], width: int = 26) -> list[str]:
     """Names of sets as labels of a vertical axis.
 
-    Examples
-    --------
     >>> set_labels([("hr",), ("hr", "temp")])
     ['hr', 'hr × temp']
     """

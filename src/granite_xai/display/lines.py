@@ -16,7 +16,7 @@ from granite_xai.curves import dependence_bins, ice_curves
 from granite_xai.display.axis import Axis, shown_levels
 from granite_xai.explainer import Explainer
 from granite_xai.explanation import Part
-from granite_xai.scopes import RegionValues, RowsToShow, Scope, ShownValues, chosen_explainers
+from granite_xai.scopes import EFFECTS, RegionValues, RowsToShow, Scope, ShownValues, chosen_explainers
 
 if TYPE_CHECKING:
     from granite_xai.masking.fitted import AleIntervals
@@ -106,9 +106,9 @@ def partial_points(strip: Strip, part: Part, place: int) -> list[Line]:
     rows = strip.drawn(4 * MOST_CURVES)
     column, effects = strip.column, part.values[:, place]
     x = strip.axis.of_rows(column)
-    seen = rows[np.isfinite(x[rows])]
-    levels = strip.axis.texts(column.values[seen])
-    levels = [MISSING if column.missing[row] else level for row, level in zip(seen, levels, strict=True)]
+    placed = rows[np.isfinite(x[rows])]
+    levels = strip.axis.texts(column.values[placed])
+    levels = [MISSING if column.missing[row] else level for row, level in zip(placed, levels, strict=True)]
     # Tenths would flatten peaks that a line through few values shows, and look like disagreement.
     fine = len(column.levels) <= strip.points
     bins = np.unique(column.codes if fine else dependence_bins(column), return_inverse=True)[1].reshape(-1)
@@ -122,7 +122,7 @@ def partial_points(strip: Strip, part: Part, place: int) -> list[Line]:
         by_bin = {int(b): str(value) for b, value in zip(bins, column.values, strict=True)}
         names = [name or by_bin[k] for name, k in zip(names, kept.tolist(), strict=True)]
     return [
-        Line("points", part.name, x[seen], effects[seen], levels, joined=False),
+        Line("points", part.name, x[placed], effects[placed], levels, joined=False),
         Line("line", part.name, middles[kept], means[kept], names, joined=strip.axis.ordered),
     ]
 
@@ -180,15 +180,16 @@ def sides_shown(
     """The explanations shown: those asked for, the question's where it is about effects of columns, or ICE and PDP."""
     if asked is not None:
         return tuple(_drawable(side) for side in chosen_explainers(asked))
-    columns = all(side.influence.key == "individual" and side.behavior.key == "local" for side in own)
-    if columns and all(side.interaction.key in ("full", "partial", "pure") for side in own):
-        return own
-    named = named_explanations()
-    return named["ice"], named["pdp"]
+    columns = all(side.influence.key == "individual" and _is_drawable(side) for side in own)
+    return own if columns else (named_explanations()["ice"], named_explanations()["pdp"])
+
+
+def _is_drawable(side: Explainer) -> bool:
+    return side.behavior.key == "local" and side.interaction.key in EFFECTS
 
 
 def _drawable(side: Explainer) -> Explainer:
-    if side.behavior.key == "local" and side.interaction.key in ("full", "partial", "pure"):
+    if _is_drawable(side):
         return side
     raise InputError(
         f"{side.name or 'an explanation'!r} is no effect of single columns on single predictions.",

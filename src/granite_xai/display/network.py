@@ -38,21 +38,6 @@ if TYPE_CHECKING:
 KINDS = {"network": "network", "heatmap": "heatmap"}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Influences:
-    """Influences in one scope.
-
-    Parameters
-    ----------
-    scope : all rows, or a region
-    matrix : (d, d) float, symmetric
-        First-order influences on the diagonal, second-order ones elsewhere.
-    """
-
-    scope: Scope
-    matrix: FloatArray
-
-
 @dataclass(eq=False)
 class InteractionDisplay(Drawn):
     """First- and second-order influences of columns, on all rows and in each region; or the surface of one pair.
@@ -80,7 +65,8 @@ class InteractionDisplay(Drawn):
     """
 
     names: tuple[str, ...]
-    found: tuple[Influences, ...] = field(repr=False)
+    scopes: tuple[Scope, ...] = field(repr=False)
+    matrices: FloatArray = field(repr=False)
     surfaces: tuple[Surface, ...] = field(repr=False)
     axes_of_pair: tuple[Axis, ...] = field(repr=False)
     behavior: str
@@ -133,13 +119,14 @@ class InteractionDisplay(Drawn):
         if pair is not None:
             axes = tuple(Axis.of(table, i) for i in _positions(table, pair))
             surfaces = tuple(surface(shown, scope, axes[0], axes[1], points) for scope in shown.scopes)
-            return cls(tuple(axis.column.name for axis in axes), (), surfaces, axes, Local.key, table)
+            names = [axis.column.name for axis in axes]
+            return cls(tuple(names), shown.scopes, np.zeros((0, 2, 2)), surfaces, axes, Local.key, table)
         if features is None:
             names = _strongest(shown, masking, behavior, max_features)
         else:
             names = [table.names[table.resolve(label, "features")] for label in features]
-        found = _influences(shown, masking, behavior, operator, names)
-        return cls(tuple(names), tuple(found), (), (), behavior.key, table)
+        matrices = _influences(shown, masking, behavior, operator, names)
+        return cls(tuple(names), shown.scopes, matrices, (), (), behavior.key, table)
 
     def plot(self, ax: Any = None, *, kind: str = "network") -> InteractionDisplay:
         """Draw the panels.
@@ -152,13 +139,12 @@ class InteractionDisplay(Drawn):
             For influences; a pair is always a surface.
         """
         kind = "surface" if self.surfaces else choose("kind", kind, KINDS)
-        scopes = [each.scope for each in (self.surfaces or self.found)]
-        grid = grid_of(len(scopes), 5 if kind == "surface" else 4)
+        grid = grid_of(len(self.scopes), 5 if kind == "surface" else 4)
         size = {"network": (3.3, 3.2), "heatmap": (3.0, 3.3), "surface": (2.7, 2.9)}[kind]
         label = 0.08 * min(HEAT_LABEL, max(map(len, self.names))) if kind == "heatmap" else 0.0
         inches = (max(5.2, size[0] * grid[1]) + 0.8 + label, size[1] * grid[0] + 0.9 + label)
-        drawn = sheet(ax, len(scopes), grid, inches, range(len(scopes)))
-        for each, scope in zip(drawn.axes, scopes, strict=True):
+        drawn = sheet(ax, len(self.scopes), grid, inches, range(len(self.scopes)))
+        for each, scope in zip(drawn.axes, self.scopes, strict=True):
             each.set_title(panel_title(scope), fontsize=8.5, loc="left")
         getattr(self, f"_{kind}")(drawn)
         self._keep(drawn, ax)
@@ -168,29 +154,25 @@ class InteractionDisplay(Drawn):
     def _signed(self) -> bool:
         return self.behavior != Local.key
 
-    @property
-    def _matrices(self) -> FloatArray:
-        return np.stack([each.matrix for each in self.found])
-
     def _network(self, drawn: Sheet) -> None:
         tops = self._tops
-        for ax, each in zip(drawn.axes, self.found, strict=True):
-            draw_network(ax, self.names, each.matrix, tops)
+        for ax, matrix in zip(drawn.axes, self.matrices, strict=True):
+            draw_network(ax, self.names, matrix, tops)
         drawn.headline(f"What columns do alone (discs) and only together (lines): {MEASURES[self.behavior]}")
-        drawn.legend(network_handles(self._matrices, tops, self._signed))
+        drawn.legend(network_handles(self.matrices, tops, self._signed))
 
     @property
     def _tops(self) -> tuple[float, float]:
         """The largest first- and second-order influence of any scope."""
-        sizes = np.abs(self._matrices)
+        sizes = np.abs(self.matrices)
         alone = np.eye(len(self.names), dtype=bool)
         return float(sizes[:, alone].max()) or 1.0, float(sizes[:, ~alone].max(initial=0.0)) or 1.0
 
     def _heatmap(self, drawn: Sheet) -> None:
         top = max(self._tops)
         images = [
-            draw_heatmap(ax, self.names, each.matrix, top, self._signed)
-            for ax, each in zip(drawn.axes, self.found, strict=True)
+            draw_heatmap(ax, self.names, matrix, top, self._signed)
+            for ax, matrix in zip(drawn.axes, self.matrices, strict=True)
         ]
         for i, ax in enumerate(drawn.axes):
             ax.tick_params(labelleft=drawn.first_of_line(i), labelbottom=drawn.last_of_column(i))
@@ -229,15 +211,15 @@ class InteractionDisplay(Drawn):
 
     def _lines(self) -> Iterator[tuple[Any, ...]]:
         count = range(len(self.names))
-        for each in self.found:
+        for scope, matrix in zip(self.scopes, self.matrices, strict=True):
             for i, j in [*((i, i) for i in count), *combinations(count, 2)]:
-                yield each.scope.region, each.scope.rule, self.names[i], self.names[j], float(each.matrix[i, j])
+                yield scope.region, scope.rule, self.names[i], self.names[j], float(matrix[i, j])
 
     def _cells(self) -> Iterator[tuple[Any, ...]]:
-        for each in self.surfaces:
+        for scope, each in zip(self.scopes, self.surfaces, strict=True):
             for (j, i), value in np.ndenumerate(each.values):
                 place = (float(each.x[i]), each.x_levels[i], float(each.y[j]), each.y_levels[j])
-                yield each.scope.region, each.scope.rule, *place, float(value)
+                yield scope.region, scope.rule, *place, float(value)
 
 
 def _positions(table: Table, pair: Any) -> tuple[int, int]:
@@ -268,15 +250,14 @@ def _strongest(shown: RowsToShow, masking: Masking, behavior: Behavior, most: in
 
 def _influences(
     shown: RowsToShow, masking: Masking, behavior: Behavior, interaction: Interaction, columns: Sequence[str]
-) -> list[Influences]:
-    """First-order (pure) and second-order influences of some columns, in every scope."""
+) -> FloatArray:
+    """First-order (pure, on the diagonal) and second-order influences of some columns: a matrix for each scope."""
     pairs = list(combinations(range(len(columns)), 2))
     sides = [Explainer(masking, behavior, "pure", Individual(list(columns)))]
     if pairs:
         sets = Interactions(2, [(columns[i], columns[j]) for i, j in pairs])
         sides.append(Explainer(masking, behavior, interaction, sets))
-    found = shown.values(sides).regions
-    return [Influences(values.scope, _matrix(values, pairs)) for values in found]
+    return np.stack([_matrix(values, pairs) for values in shown.values(sides).regions])
 
 
 def _matrix(values: RegionValues, pairs: Sequence[tuple[int, int]]) -> FloatArray:

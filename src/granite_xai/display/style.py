@@ -6,7 +6,7 @@ from typing import Any
 
 BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
 SKY, YELLOW, BLACK, GREY = "#56B4E9", "#E69F00", "#222222", "#8C8C8C"
-PALE = "#D9D9D9"
+PALE, BOX = "#D9D9D9", "#FFF4E8"
 SIDES = (BLUE, ORANGE)
 """First and second explanation of a question."""
 REGIONS = (SKY, YELLOW, GREEN, PURPLE, "#F0E442", GREY)
@@ -36,8 +36,6 @@ PAGE = {
 def region_style(number: int) -> dict[str, Any]:
     """Color and pattern of a region.
 
-    Examples
-    --------
     >>> region_style(0)["facecolor"] == region_style(6)["facecolor"], region_style(6)["hatch"]
     (True, '///')
     """

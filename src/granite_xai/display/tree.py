@@ -12,7 +12,7 @@ from granite_xai.base.typing import IntArray
 from granite_xai.base.wording import ALL_ROWS, coarse, drawable, rows_of, wrapped
 from granite_xai.catalog import title
 from granite_xai.display.figures import Drawn, frame_of, sheet
-from granite_xai.display.style import BLACK, GREY, ORANGE, SMALL
+from granite_xai.display.style import BLACK, BOX, GREY, ORANGE, SMALL
 from granite_xai.estimator import fitted_view
 from granite_xai.regions.nodes import Leaf, Node
 from granite_xai.regions.partition import Partition
@@ -253,38 +253,18 @@ def _edge(ax: Axes, parent: Box, child: Box) -> None:
     )
     # Conditions of both children stand on one line, nearer to the child, where the edges are apart.
     x, y = child.x + 0.26 * (parent.x - child.x), child.y + 0.45
-    ax.text(
-        x,
-        y,
-        wrapped(drawable(child.condition), 24, 3),
-        ha="center",
-        va="center",
-        fontsize=SMALL + 0.5,
-        color=BLACK,
-        bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.2},
-        zorder=2,
-    )
+    frame = {"facecolor": "white", "edgecolor": "none", "pad": 1.2}
+    _write(ax, x, y, wrapped(drawable(child.condition), 24, 3), bbox=frame, zorder=2)
 
 
 def _box(ax: Axes, box: Box) -> None:
-    leaf = not box.children
-    ax.text(
-        box.x,
-        box.y,
-        _box_text(box),
-        ha="center",
-        va="center",
-        fontsize=SMALL + 0.5,
-        color=BLACK,
-        linespacing=1.35,
-        bbox={
-            "boxstyle": "round,pad=0.45",
-            "facecolor": "#FFF4E8" if leaf else "white",
-            "edgecolor": ORANGE if leaf else GREY,
-            "linewidth": 1.2,
-        },
-        zorder=3,
-    )
+    fill, edge = (BOX, ORANGE) if not box.children else ("white", GREY)
+    frame = {"boxstyle": "round,pad=0.45", "facecolor": fill, "edgecolor": edge, "linewidth": 1.2}
+    _write(ax, box.x, box.y, _box_text(box), linespacing=1.35, bbox=frame, zorder=3)
+
+
+def _write(ax: Axes, x: float, y: float, text: str, **look: Any) -> None:
+    ax.text(x, y, text, ha="center", va="center", fontsize=SMALL + 0.5, color=BLACK, **look)
 
 
 def _box_text(box: Box) -> str:

@@ -11,19 +11,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from granite_xai.base.wording import LONGEST, number, percent, plain, shortened, value, visible
-from granite_xai.display.axis import round_ticks
+from granite_xai.display.axis import page_ticks, round_ticks
 from granite_xai.display.style import page_colors
 
 _TEMPLATES = Path(__file__).with_name("templates")
 WIDTH, HEIGHT = 340, 210
 LEFT, RIGHT, TOP, BOTTOM = 46, 10, 8, 34
-_MOST_LABELS = 8
-_LABEL = 12
-_FEW = 5
-"""Values of a column up to which each is a tick."""
 
 Scale = Callable[[float], float]
 
@@ -94,8 +88,6 @@ def _hash(text: str) -> str:
 def path(x: Sequence[float], y: Sequence[float | None], right: Scale, up: Scale) -> str:
     """An SVG path through points.
 
-    Examples
-    --------
     >>> path([0, 1], [2, 3], lambda x: 10 * x, lambda y: y)
     'M0 2L10 3'
     """
@@ -131,9 +123,10 @@ def effect_charts(effect: dict[str, Any], largest: float) -> list[dict[str, Any]
         left, right = left - 0.5, right + 0.5
     across = _scale(left, right, LEFT, WIDTH - RIGHT)
     up = _scale(low, high, HEIGHT - BOTTOM, TOP)
+    marks = page_ticks(effect, left, right, WIDTH - LEFT - RIGHT)
     axes: dict[str, Any] = {
         "y_ticks": [{"at": _short(up(t)), "text": number(t)} for t in round_ticks(low, high, 4)],
-        "x_ticks": _x_ticks(effect, left, right, across),
+        "x_ticks": [{"at": _short(across(t)), "text": text, "full": full} for t, text, full in marks],
         "zero": _short(up(0.0)) if low <= 0 <= high else None,
     }
     whole = panels[0] if panels and panels[0]["region"] is None else None
@@ -173,28 +166,6 @@ def _bars(panel: dict[str, Any], across: Scale, up: Scale) -> list[tuple[str, st
     return [(_short(across(x)), _short(up(high)), _short(up(low))) for x, low, high in rows]
 
 
-def _x_ticks(effect: dict[str, Any], left: float, right: float, across: Scale) -> list[dict[str, str]]:
-    labels = effect["labels"]
-    if labels is None:
-        values = sorted({x for panel in effect["panels"] for x in panel["x"]})
-        few = len(values) <= _FEW and "origin" not in effect
-        places = values if few else round_ticks(left, right, 3 if "origin" in effect else 5)
-        return [{"at": _short(across(t)), "text": _date(effect, t), "full": ""} for t in places]
-    shown = sorted({int(x) for panel in effect["panels"] for x in panel["x"]})
-    step = math.ceil(len(shown) / _MOST_LABELS)
-    room = max(2, min(_LABEL, int((WIDTH - LEFT - RIGHT) / 7.2 / max(1, math.ceil(len(shown) / step)))))
-    return [{"at": _short(across(i)), "text": shortened(labels[i], room), "full": labels[i]} for i in shown[::step]]
-
-
-def _date(effect: dict[str, Any], days: float) -> str:
-    if "origin" not in effect:
-        return value(days)
-    try:
-        return str((np.datetime64(effect["origin"]) + np.timedelta64(int(days * 86400), "s")).astype("M8[D]"))
-    except ValueError:
-        return f"{number(days)} d"
-
-
 def _padded(low: float, high: float, least: float) -> tuple[float, float]:
     pad = max(0.04 * (high - low), least - (high - low) / 2) or 1.0
     return low - pad, high + pad
@@ -226,8 +197,6 @@ def _pair(importance: dict[str, Any], scope: dict[str, Any], i: int, largest: fl
 def heat(share: float | None) -> int:
     """One of ten shades for a share.
 
-    Examples
-    --------
     >>> heat(0.0), heat(0.3), heat(1.0)
     (0, 5, 9)
     """

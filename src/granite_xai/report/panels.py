@@ -13,6 +13,7 @@ from granite_xai.catalog import title
 from granite_xai.curves import dependence_bins
 from granite_xai.disagreement import ResolvedQuestion
 from granite_xai.display.axis import places_on_page
+from granite_xai.display.lines import MOST_CURVES
 from granite_xai.display.tree import Box, boxes_of
 from granite_xai.fit_values import ColumnCurves, FitValues
 from granite_xai.regions.partition import Partition
@@ -20,7 +21,6 @@ from granite_xai.regions.rule import Rule
 from granite_xai.report.source import ReportSource, listed, set_labels
 from granite_xai.tables import Column
 
-MOST_CURVES = 50
 MOST_DRAWN = 30
 _CELLS = 50_000
 """Points of single curves in the whole report; more panels get fewer curves, so that the file stays small."""
@@ -54,8 +54,6 @@ def regions(source: ReportSource, importance: dict[str, Any] | None) -> list[dic
 def short_rule(rule: Rule) -> str:
     """A rule for narrow places: every condition is cut in its middle, so that its end stays readable.
 
-    Examples
-    --------
     >>> short_rule(Rule.parse("`a very long name of some column that goes on and on` > 3 and x ≤ 1"))
     '`a very long name of some…on and on` > 3 and x ≤ 1'
     """

@@ -38,8 +38,6 @@ GLOSSARY: dict[str, str] = {
 def cause(question: Disagreement) -> str:
     """Why two explanations can differ at all.
 
-    Examples
-    --------
     >>> from granite_xai.questions import questions
     >>> cause(questions()["mplot-pdp"]), cause(questions()["ice-pdp"])
     ('columns depend on each other', 'columns interact')
@@ -132,8 +130,6 @@ def further(source: ReportSource, regions: list[dict[str, Any]], evaluation: dic
 def verdict(region: dict[str, Any]) -> str:
     """What to believe in a region.
 
-    Examples
-    --------
     >>> verdict({"explained": 0.97, "small": False})
     'Its curves tell nearly everything.'
     """
