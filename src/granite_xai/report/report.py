@@ -21,7 +21,7 @@ from granite_xai.compute import one_blas_thread
 from granite_xai.display.figures import frame_of
 from granite_xai.estimator import Granite, fit_with_evaluations, fitted_view
 from granite_xai.fit_values import FitValues
-from granite_xai.frameworks.measures import held_out_fidelity
+from granite_xai.frameworks.compare import held_out_fidelity
 from granite_xai.report.ledger import disagreement_map, ledger
 from granite_xai.report.panels import effects, importances, regions, stored_effects, tree
 from granite_xai.report.sentences import GLOSSARY, further, opening, question_facts, sides_of, verdict
