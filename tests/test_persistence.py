@@ -21,6 +21,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 import granite_xai as gx
 from granite_xai.base.errors import FormatError, InputError, ModelError, ModelWarning
+from granite_xai.estimator import fitted_view
 from granite_xai.influence import Interactions, Joint
 from granite_xai.interaction import Partial
 from granite_xai.masking.masking import Baseline, Conditional
@@ -181,8 +182,8 @@ def test_other_partitioners_and_what_they_learned_come_back(partitioner, tmp_pat
     loaded = gx.load(gx.save(granite, tmp_path / "a.json"), model=model)
     assert loaded.partitioner == partitioner
     assert loaded.partition_ == granite.partition_
-    assert loaded._fitted.learned.keys() == granite._fitted.learned.keys()
-    for name, value in granite._fitted.learned.items():
+    assert fitted_view(loaded).result.learned.keys() == fitted_view(granite).result.learned.keys()
+    for name, value in fitted_view(granite).result.learned.items():
         np.testing.assert_equal(getattr(loaded, name), value)
 
 
@@ -208,7 +209,7 @@ def test_arrays_come_back_as_arrays(tmp_path):
     granite = gx.Granite(lambda X: X[:, 0] * np.sign(X[:, 1]) + X[:, 2], min_samples_leaf=10).fit(X)
     loaded = gx.load(gx.save(granite, tmp_path / "a.json", True), model=granite.model)
     np.testing.assert_array_equal(loaded.predict(X, exact=True), granite.predict(X, exact=True))
-    assert loaded._fitted.table.native.dtype == np.float32
+    assert fitted_view(loaded).result.table.native.dtype == np.float32
     assert not hasattr(loaded, "feature_names_in_")
 
 

@@ -26,11 +26,10 @@ from granite_xai.models import accepts_missing, as_predictor
 from granite_xai.requests import coordinates_of, evaluate, request
 from granite_xai.tables import read_table
 from granite_xai.targets import read_rows, read_target
-from granite_xai.trees.routes import find_route
+from granite_xai.trees.routes import Route
 
 if TYPE_CHECKING:
-    from granite_xai.models import Predictor
-    from granite_xai.tables import Table
+    pass
 
 INFLUENCES: dict[str, Influence] = {"individual": Individual(), "interaction": Interactions()}
 
@@ -100,20 +99,20 @@ class Explainer:
         """The same explanation of other sets."""
         return replace(self, influence=influence)
 
-    def effect(self, table: Table, predictor: Predictor, resources: Resources, random_state: int) -> ResolvedExplainer:
-        """This explanation resolved on a table: the terms of each set."""
+    def effect(self, route: Route, resources: Resources, random_state: int) -> ResolvedExplainer:
+        """This explanation resolved on the table of a route: the terms of each set."""
         behavior = (
-            self.behavior.resolved(predictor.is_probability) if isinstance(self.behavior, Risk) else self.behavior
+            self.behavior.resolved(route.predictor.is_probability) if isinstance(self.behavior, Risk) else self.behavior
         )
         return resolve(
             self.masking,
             behavior,
             self.interaction,
             self.influence,
-            table,
+            route.table,
             max_evaluations=resources.max_evaluations,
             random_state=random_state,
-            by_paths=isinstance(self.interaction, Partial) and find_route(predictor, table).attributes,
+            by_paths=isinstance(self.interaction, Partial) and route.attributes,
         )
 
     def explain(
@@ -158,12 +157,12 @@ class Explainer:
         target = read_target(y, everyone, predictor, self.behavior)
         chosen = read_rows(rows, everyone.n_rows)
         table = everyone.take(chosen)
-        effect = self.effect(table, predictor, limits, random_state)  # what it costs is decided by the region's rows
+        route = Route(predictor, table)
+        effect = self.effect(route, limits, random_state)  # what it costs is decided by the region's rows
         reference = fit_reference(effect.readings(), effect.changes(), everyone, np.ones(everyone.n_rows), random_state)
         asked = request(table, [effect], max_grid=limits.max_grid)
         evaluations, _ = evaluate(
-            predictor,
-            table,
+            route,
             asked,
             reference,
             weights=np.ones(len(chosen)),

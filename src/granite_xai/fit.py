@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -36,7 +36,7 @@ from granite_xai.objective import Objective, ScaledObjective, shares
 from granite_xai.regions.nodes import Leaf
 from granite_xai.regions.partition import Partition
 from granite_xai.requests import EvaluationPlan, evaluate, request
-from granite_xai.search.problem import PartitionResult, Problem
+from granite_xai.search.problem import Partitioner, PartitionResult, Problem
 from granite_xai.surrogate import Surrogate, fidelity, fit_surrogate
 
 if TYPE_CHECKING:
@@ -45,25 +45,17 @@ if TYPE_CHECKING:
     from granite_xai.models import Predictor
     from granite_xai.search.tree import Tree
     from granite_xai.tables import Table
+    from granite_xai.trees.routes import Route
 
 THIN = 5
 """Rows below which a bin of a region is called thin."""
-
-
-class Partitioner(Protocol):
-    """Anything that divides the rows of a problem by rules."""
-
-    def partition(self, problem: Problem) -> PartitionResult:
-        """The regions, and what else was learned."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FitInputs:
     """What a fit is about: rows, model, objective, limits."""
 
-    table: Table
-    predictor: Predictor
+    route: Route
     y: FloatArray | None
     weights: FloatArray
     objective: Objective
@@ -77,14 +69,16 @@ class FitInputs:
     n_jobs: int | None
     seed: int
     diagnostics: Diagnostics
-    _probes: list[Probe] = field(default_factory=list)
 
     @property
-    def probed(self) -> Probe:
-        """What the first calls of the model say of it; made when it is read, after all that the data alone decide."""
-        if not self._probes:
-            self._probes.append(probe(self.predictor, self.table, self.diagnostics))
-        return self._probes[0]
+    def table(self) -> Table:
+        """The rows, explained and reference alike."""
+        return self.route.table
+
+    @property
+    def predictor(self) -> Predictor:
+        """The model."""
+        return self.route.predictor
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,6 +102,7 @@ class FitResult:
     global_fidelity: float
     missing: bool
     learned: Mapping[str, Any] = field(default_factory=dict)
+    fingerprint: object = None
 
     @property
     def silent(self) -> bool:
@@ -120,15 +115,16 @@ class FitResult:
         return self.comparisons[0].first.layout
 
 
-def run(ask: FitInputs, see: Callable[[Evaluations], None] | None = None) -> FitResult:
-    """Ask the model, search for regions, and describe them.
+class FitRun(NamedTuple):
+    """What a fit found and the evaluations it was found from, which nobody keeps: they cost no further rows."""
 
-    Parameters
-    ----------
-    ask : FitInputs
-    see : callable, optional
-        Is shown the evaluations, which nobody keeps otherwise: what can be read off them costs no further model rows.
-    """
+    result: FitResult
+    evaluations: Evaluations
+    route: Route
+
+
+def run(ask: FitInputs) -> FitRun:
+    """Ask the model, search for regions, and describe them."""
     record = ask.diagnostics
     asked = requested(ask)
     changes = set().union(*(effect.changes() for effect in asked.effects))
@@ -140,11 +136,10 @@ def run(ask: FitInputs, see: Callable[[Evaluations], None] | None = None) -> Fit
     candidate = candidate_bytes(ask)
     budget = asked.budget(ask.table, ask.resources, candidate)
     record.note("plan", asked.stages(ask.table, budget, candidate))
-    probed = ask.probed
+    probed = probe(ask.predictor, ask.table, record)
     with record.stage("evaluations"):
         evaluations, extent = evaluate(
-            ask.predictor,
-            ask.table,
+            ask.route,
             asked,
             reference,
             weights=ask.weights,
@@ -161,19 +156,17 @@ def run(ask: FitInputs, see: Callable[[Evaluations], None] | None = None) -> Fit
         record.note("max_grid", note)
         record.remember(words(note))
     with record.stage("search"), one_blas_thread():
-        roots, floors, error = _measure(ask, evaluations, extent)
+        roots, floors, error = _measure(ask, evaluations, extent, probed)
         scaled = shares(ask.comparisons, ask.question_weights, roots, floors, ask.objective, evaluations)
         found = _search(ask, evaluations, scaled, error)
     record.note("memory", {"held": evaluations.space.most_held, "spilled": evaluations.space.most_spilled})
-    if see is not None:
-        see(evaluations)
     partition = found.partition
     regions = partition.apply(ask.table)
     rows = [np.flatnonzero(regions == k) for k in range(len(partition))]
     _note_bins(ask, evaluations, rows)
     with one_blas_thread():
         everyone = [np.arange(ask.table.n_rows)]
-        return FitResult(
+        result = FitResult(
             table=ask.table,
             predictor=ask.predictor,
             comparisons=ask.comparisons,
@@ -192,6 +185,7 @@ def run(ask: FitInputs, see: Callable[[Evaluations], None] | None = None) -> Fit
             missing=ask.missing,
             learned=found.learned,
         )
+    return FitRun(result, evaluations, ask.route)
 
 
 def requested(ask: FitInputs) -> EvaluationPlan:
@@ -215,10 +209,12 @@ def _order(comparisons: Sequence[ResolvedQuestion]) -> int:
     return interaction.order if isinstance(interaction, Interactions) else 1
 
 
-def _measure(ask: FitInputs, evaluations: Evaluations, extent: EvaluationRange) -> tuple[FloatArray, FloatArray, float]:
+def _measure(
+    ask: FitInputs, evaluations: Evaluations, extent: EvaluationRange, probed: Probe
+) -> tuple[FloatArray, FloatArray, float]:
     """Disagreement of each question on all rows, its noise floor, and the noise of one prediction."""
     single = ask.predictor.native_float32 or extent.single_precision
-    error = noise_delta(ask.probed, extent.scale, single)
+    error = noise_delta(probed, extent.scale, single)
     splits = Splits.whole(evaluations.weights)
     with np.errstate(over="ignore", invalid="ignore"):  # an overflow is named below (N06)
         roots = np.array([comparison.regional(evaluations, splits)[0, 0] for comparison in ask.comparisons])
@@ -257,19 +253,18 @@ def _floor(comparison: ResolvedQuestion, evaluations: Evaluations, error: float)
 def _search(ask: FitInputs, evaluations: Evaluations, scaled: ScaledObjective, error: float) -> PartitionResult:
     """The regions; one when there is nothing to explain (C4), but for partitioners that have an end of their own."""
     problem = Problem(
-        table=ask.table,
+        route=ask.route,
         evaluations=evaluations,
         shares=scaled,
         missing=ask.missing,
         resources=ask.resources,
         n_jobs=ask.n_jobs,
         diagnostics=ask.diagnostics,
-        predictor=ask.predictor,
         tree=ask.tree,
         error=error,
         seed=ask.seed,
     )
-    if problem.silent and not getattr(ask.partitioner, "always", False):
+    if problem.silent and not ask.partitioner.ignores_noise_floor:
         reason = "too few samples" if ask.table.n_rows == 1 else "nothing to explain"
         return PartitionResult(Partition(Leaf(ask.table.n_rows, 1.0, 0.0, reason), ask.table.names))
     return ask.partitioner.partition(problem)

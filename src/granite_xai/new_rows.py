@@ -25,6 +25,7 @@ from granite_xai.masking.fitted import FittedMaskings
 from granite_xai.masking.masking import Baseline
 from granite_xai.objective import ScaledObjective
 from granite_xai.requests import evaluate, request
+from granite_xai.trees.routes import Route
 
 if TYPE_CHECKING:
     from granite_xai.tables import Table
@@ -39,14 +40,18 @@ class Observation:
 
 
 def observe(
-    fitted: FitResult, table: Table, y: FloatArray | None, region: int | None, resources: Resources
+    fitted: FitResult,
+    table: Table,
+    y: FloatArray | None,
+    region: int | None,
+    resources: Resources,
+    route: Route | None = None,
 ) -> Observation:
     """Ask the model about other rows: all of them (``region=None``), or those of one region."""
     comparisons, reference = _anchored(fitted, region)
     effects = [side for comparison in comparisons for side in (comparison.first, comparison.second)]
     evaluations, _ = evaluate(
-        fitted.predictor,
-        table,
+        Route(fitted.predictor, table) if route is None else route,
         request(table, effects, max_grid=resources.max_grid),
         reference,
         weights=np.ones(table.n_rows),

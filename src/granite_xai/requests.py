@@ -24,7 +24,7 @@ from granite_xai.evaluations.values import Distinct, Grid, ends
 from granite_xai.interaction import union
 from granite_xai.masking.fitted import AleIntervals, FittedMaskings, Reading
 from granite_xai.masking.masking import Baseline, Conditional, Masking
-from granite_xai.trees.routes import Route, find_route
+from granite_xai.trees.routes import Route
 
 if TYPE_CHECKING:
     from granite_xai.base.diagnostics import Diagnostics
@@ -179,8 +179,7 @@ def _is_fixed(masking: Masking) -> bool:
 
 
 def evaluate(
-    predictor: Predictor,
-    table: Table,
+    route: Route,
     asked: EvaluationPlan,
     reference: FittedMaskings,
     *,
@@ -193,7 +192,8 @@ def evaluate(
     coordinates: Coordinates | None = None,
 ) -> tuple[Evaluations, EvaluationRange]:
     """Evaluate every planned row once, after checking that the plan fits the limits."""
-    route = find_route(predictor, table, diagnostics).for_plans(asked.kept, asked.streamed)
+    predictor, table = route.predictor, route.table
+    route = route.for_plans(asked.kept, asked.streamed)
     count = len(asked.kept.stores) + len(asked.streamed.stores)
     if diagnostics is not None:
         diagnostics.note("evaluations", route.note(count))

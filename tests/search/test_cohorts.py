@@ -23,6 +23,7 @@ from granite_xai.search.cohorts import Cohorts
 from granite_xai.search.describe import accuracy
 from granite_xai.search.distances import nearest, row_distances
 from granite_xai.tables import read_table
+from granite_xai.trees.routes import Route
 from strategies import examples
 
 PARTIAL = Explainer("marginal", "local", "partial")
@@ -42,10 +43,10 @@ def X():
 def known(X):
     """The evaluations behind partial and pure effects, and these effects."""
     table, predictor = read_table(X, missing="error"), as_predictor(model)
-    effects = [explainer.effect(table, predictor, Resources(), 0) for explainer in (PARTIAL, PURE)]
+    effects = [explainer.effect(Route(predictor, table), Resources(), 0) for explainer in (PARTIAL, PURE)]
     asked, weights = request(table, effects), np.random.default_rng(2).choice([0.5, 1.0, 2.0], size=len(X))
     options = {"weights": weights, "y": None, "resources": Resources()}
-    return evaluate(predictor, table, asked, FittedMaskings({}, {}, {}), **options)[0], effects
+    return evaluate(Route(predictor, table), asked, FittedMaskings({}, {}, {}), **options)[0], effects
 
 
 def divisions(n):
@@ -127,9 +128,9 @@ def test_a_loss_of_nothing_has_no_share():
     """Where one cohort has no loss, neither has any other division; nothing is divided by zero."""
     X = np.random.default_rng(1).normal(size=(14, 3)).round(1)
     table, predictor = read_table(X, missing="error"), as_predictor(lambda X: 0.0 * X[:, 0])
-    effects = [explainer.effect(table, predictor, Resources(), 0) for explainer in (PARTIAL, PURE)]
+    effects = [explainer.effect(Route(predictor, table), Resources(), 0) for explainer in (PARTIAL, PURE)]
     options = {"weights": np.ones(14), "y": None, "resources": Resources()}
-    evaluations = evaluate(predictor, table, request(table, effects), FittedMaskings({}, {}, {}), **options)[0]
+    evaluations = evaluate(Route(predictor, table), request(table, effects), FittedMaskings({}, {}, {}), **options)[0]
     labels = np.arange(14)[None] % 2
     pure = PureLoss(evaluations, ResolvedQuestion(Disagreement(PARTIAL, PURE), *effects, np.square))
     for loss in (MeanLoss(evaluations, effects[0]), pure):

@@ -13,8 +13,9 @@ from granite_xai.display.figures import Sheet, grid_of, sheet
 from granite_xai.display.panel import draw_panel, handles
 from granite_xai.display.panels import MOST_CURVES, Panel, cells_of, panels_of, sides_shown, strip_of, strongest
 from granite_xai.display.places import Places
-from granite_xai.display.rows import Reader, chosen_comparison, fitted_of, see
+from granite_xai.display.rows import Reader, chosen_comparison, see
 from granite_xai.display.words import familiar, shown, told_apart
+from granite_xai.estimator import fitted_view
 from granite_xai.explainer import Explainer
 from granite_xai.influence import Individual
 from granite_xai.tables import frame
@@ -98,7 +99,7 @@ class EffectDisplay:
         max_samples : int, optional
             Rows used, at most. None: as many as the fit used.
         """
-        comparison = chosen_comparison(fitted_of(g), question)
+        comparison = chosen_comparison(fitted_view(g).result, question)
         sides = sides_shown((comparison.question.first, comparison.question.second), explanations)
         whole_number("max_curves", max_curves, at_least=0, at_most=MOST_CURVES)
         whole_number("max_features", max_features, at_least=1)

@@ -15,8 +15,9 @@ from granite_xai.catalog import explanations as named_explanations
 from granite_xai.display.bars import draw_layers, draw_pairs, layer_handles, pair_handles, set_labels
 from granite_xai.display.figures import Sheet, grid_of, sheet
 from granite_xai.display.panel import panel_title
-from granite_xai.display.rows import Area, Reader, Reading, chosen_comparison, chosen_explainers, fitted_of, see
+from granite_xai.display.rows import Area, Reader, Reading, chosen_comparison, chosen_explainers, see
 from granite_xai.display.words import familiar
+from granite_xai.estimator import fitted_view
 from granite_xai.explainer import Explainer
 from granite_xai.explanation import Part
 from granite_xai.influence import Individual
@@ -106,7 +107,7 @@ class ImportanceDisplay:
         max_samples : int, optional
             Rows used, at most. None: as many as the fit used.
         """
-        own = chosen_comparison(fitted_of(g), question).question
+        own = chosen_comparison(fitted_view(g).result, question).question
         whole_number("max_features", max_features, at_least=1)
         sides = _sides(own.first, own.second, explanations)
         if features is not None:

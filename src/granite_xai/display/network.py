@@ -18,10 +18,11 @@ from granite_xai.display.graphs import HEAT_LABEL, draw_heatmap, draw_network, n
 from granite_xai.display.pairs import Influences, game_of, influences, strongest
 from granite_xai.display.panel import panel_title
 from granite_xai.display.places import Places
-from granite_xai.display.rows import chosen_comparison, fitted_of, see
+from granite_xai.display.rows import chosen_comparison, see
 from granite_xai.display.style import SMALL
 from granite_xai.display.surfaces import Surface, draw_surface, surface
 from granite_xai.display.words import shown
+from granite_xai.estimator import fitted_view
 from granite_xai.explainer import Explainer
 from granite_xai.interaction import INTERACTIONS
 from granite_xai.tables import frame
@@ -107,7 +108,7 @@ class InteractionDisplay:
         max_samples : int, optional
             Rows used, at most. None: as many as the fit used.
         """
-        side = chosen_comparison(fitted_of(g), question).question.second
+        side = chosen_comparison(fitted_view(g).result, question).question.second
         masking, behavior = game_of(side)
         whole_number("max_features", max_features, at_least=1)
         operator = choose("interaction", interaction, INTERACTIONS)

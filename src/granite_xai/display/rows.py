@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from granite_xai.base.errors import InputError
-from granite_xai.base.options import choose, whole_number
+from granite_xai.base.options import choose
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.catalog import explanations as named_explanations
 from granite_xai.compute import Resources, one_blas_thread
 from granite_xai.disagreement import ResolvedQuestion
 from granite_xai.effects import ResolvedExplainer
-from granite_xai.estimator import Granite
+from granite_xai.estimator import fitted_view
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.explainer import Explainer, regional_part
 from granite_xai.explanation import Part
@@ -23,7 +23,7 @@ from granite_xai.fit import FitResult
 from granite_xai.influence import PlayersAndSets
 from granite_xai.masking.fitted import FittedMaskings, fit_reference
 from granite_xai.new_rows import Observation, observe
-from granite_xai.targets import read_target
+from granite_xai.trees.routes import Route
 
 if TYPE_CHECKING:
     from granite_xai.tables import Table
@@ -48,6 +48,7 @@ class Seen:
     regions: IntArray
     resources: Resources
     seed: int
+    route: Route
 
     @property
     def areas(self) -> tuple[Area, ...]:
@@ -72,33 +73,14 @@ def see(g: Any, X: Any, y: Any, sides: Sequence[Explainer], max_samples: int | N
     max_samples : int, optional
         Rows that are used, at most. None: as many as the fit used, the same ones if X is the table of the fit.
     """
-    fitted = fitted_of(g)
-    everyone = g._read(X)
-    target = read_target(y, everyone, fitted.predictor, *(side.behavior for side in sides))
-    most = g.max_samples if max_samples is None else whole_number("max_samples", max_samples, at_least=1)
-    rows = np.arange(everyone.n_rows)
-    seed = int(g.diagnostics_["seed"])
-    if most is not None and most < len(rows):  # drawn as the fit draws
-        rows = np.sort(np.random.default_rng(seed).choice(rows, size=most, replace=False))
+    fitted = fitted_view(g)
+    everyone = fitted.read(X)
+    target = fitted.target(y, everyone, *(side.behavior for side in sides))
+    rows = fitted.drawn(everyone.n_rows, max_samples)
     table = everyone.take(rows)
     y_there = None if target is None else target[rows]
-    return Seen(fitted, table, y_there, g._regions(table), g._resources(), seed)
-
-
-def fitted_of(g: Any) -> FitResult:
-    """What a fit found; anything but a fitted Granite is an error."""
-    from sklearn.utils.validation import check_is_fitted
-
-    if not isinstance(g, Granite):
-        raise InputError(
-            f"a display needs a fitted Granite, not a {type(g).__name__}.",
-            code="P01",
-            argument="g",
-            hint="Pass gx.Granite(model).fit(X).",
-        )
-    check_is_fitted(g)
-    fitted: FitResult = g._fitted
-    return fitted
+    route = Route(fitted.result.predictor, table)
+    return Seen(fitted.result, table, y_there, fitted.regions(table), fitted.resources, fitted.seed, route)
 
 
 def chosen_comparison(fitted: FitResult, question: str | None) -> ResolvedQuestion:
@@ -141,7 +123,7 @@ class Reader:
         question = fitted.comparisons[0].question
         shown = tuple(ResolvedQuestion(question, effect, effect, np.square) for effect in self.effects)
         self.stand_in = replace(fitted, comparisons=shown, reference=reference)
-        self.everywhere = observe(self.stand_in, seen.table, seen.y, None, seen.resources)
+        self.everywhere = observe(self.stand_in, seen.table, seen.y, None, seen.resources, seen.route)
 
     def read(self, area: Area) -> Reading:
         """Values in one area; its rows are explained and reference alike."""
@@ -174,7 +156,7 @@ def _effect(seen: Seen, side: Explainer) -> ResolvedExplainer:
             alike = replace(own, influence=side.influence) == side and own.influence.key == side.influence.key
             if alike and wanted is not None and set(wanted.sets) <= set(effect.layout.sets):
                 return _part_of(effect, wanted)
-    return side.effect(seen.table, seen.fitted.predictor, seen.resources, seen.seed)
+    return side.effect(seen.route, seen.resources, seen.seed)
 
 
 def _part_of(effect: ResolvedExplainer, wanted: PlayersAndSets) -> ResolvedExplainer:

@@ -12,9 +12,10 @@ from granite_xai.base.typing import IntArray
 from granite_xai.disagreement import Disagreement
 from granite_xai.display.boxes import Box, draw_tree, placed, tree_size
 from granite_xai.display.figures import sheet
-from granite_xai.display.rows import Seen, fitted_of, see, side_names
+from granite_xai.display.rows import Seen, see, side_names
 from granite_xai.display.words import familiar, percent
 from granite_xai.engine.membership import Splits
+from granite_xai.estimator import fitted_view
 from granite_xai.fit import FitResult
 from granite_xai.new_rows import observe
 from granite_xai.objective import ScaledObjective
@@ -77,7 +78,7 @@ class PartitionDisplay:
         max_samples : int, optional
             Rows of X used, at most. None: as many as the fit used.
         """
-        fitted = fitted_of(g)
+        fitted = fitted_view(g).result
         boxes = _boxes(fitted.partition)
         if X is not None:
             sides = [side for c in fitted.comparisons for side in (c.question.first, c.question.second)]
@@ -193,7 +194,7 @@ def _measure(seen: Seen) -> Callable[[IntArray], float]:
     """Disagreement of some rows times their share; several questions weigh as in the fit."""
     fitted: FitResult = seen.fitted
     # Without the fit's centres: every node's baseline, if there is one, is a row of its own.
-    everywhere = observe(replace(fitted, centres={}), seen.table, seen.y, None, seen.resources)
+    everywhere = observe(replace(fitted, centres={}), seen.table, seen.y, None, seen.resources, seen.route)
     roots = fitted.roots
     weights = np.where(roots > fitted.floors, fitted.question_weights, 0.0)
     factors = np.divide(weights, roots, out=np.zeros_like(roots), where=weights > 0)

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
 from granite_xai.base.errors import GraniteWarning
-from granite_xai.estimator import Granite
+from granite_xai.estimator import Granite, fitted_view
 from granite_xai.new_rows import evaluate_rows
 from granite_xai.objective import Objective
 from granite_xai.regions.partition import Partition
@@ -67,14 +67,15 @@ def question_label(granite: Granite) -> str:
 
 def remaining(ruler: Granite, partition: Partition, X: Any, y: Any) -> float:
     """Share of the disagreement on other rows that some regions leave."""
-    fitted, table, target, _, resources = ruler._other_rows(X, y)
+    fitted, table, target, _, resources = fitted_view(ruler).other_rows(X, y)
     moved = replace(fitted, partition=partition)
     return evaluate_rows(moved, table, target, partition.apply(table), resources).remaining
 
 
 def held_out_fidelity(granite: Granite, X: Any) -> float:
     """Share of the prediction's variance on other rows that the regional additive surrogate explains."""
-    predictions = granite._fitted.predictor.on_rows(granite._read(X))
+    fitted = fitted_view(granite)
+    predictions = fitted.result.predictor.on_rows(fitted.read(X))
     variance = float(predictions.var())
     if variance == 0.0:
         return 1.0

@@ -69,7 +69,6 @@ class Predictor:
         self._usage = Usage()
         self._float32 = False
         self._lock = threading.Lock()
-        self.known: dict[str, Any] = {}  # what other rooms found out about the model, so that they look once
 
     @property
     def reading(self) -> Reading:
@@ -173,13 +172,12 @@ class Predictor:
         return values
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but the lock, which belongs to this process, and what can be found out again."""
-        return {key: value for key, value in self.__dict__.items() if key not in ("_lock", "known")}
+        """Everything but the lock, which belongs to this process."""
+        return {key: value for key, value in self.__dict__.items() if key != "_lock"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._lock = threading.Lock()
-        self.known = {}
 
 
 def _copied(frame: Any) -> Any:

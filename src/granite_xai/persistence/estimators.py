@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.base.files import broken, entry, members, number, numbers
 from granite_xai.compute import Resources
 from granite_xai.disagreement import ResolvedQuestion
-from granite_xai.estimator import Granite
+from granite_xai.estimator import Granite, fitted_view, restore
 from granite_xai.fit import FitResult
 from granite_xai.masking.fitted import FittedMaskings, Reading
 from granite_xai.masking.masking import Baseline, Conditional
@@ -32,8 +31,7 @@ _SHARES = ("remaining", "fidelity", "global_fidelity")
 
 def granite_to_dict(granite: Granite, include_data: bool) -> dict[str, Any]:
     """Write a fitted Granite; the model is left out."""
-    check_is_fitted(granite)
-    fitted: FitResult = granite._fitted
+    fitted = fitted_view(granite).result
     parameters = {name: value for name, value in granite.get_params(deep=False).items() if name != "model"}
     data: dict[str, Any] = {
         "parameters": {name: value_to_json(value, name) for name, value in parameters.items()},
@@ -74,18 +72,16 @@ def granite_from_dict(data: object, model: Any, place: str) -> Granite:
     fitted = _fitted(data, table, weights, cast(Predictor, Detached(fingerprint)), place)
     if model is not None:
         fitted = _attached(granite, fitted, fingerprint)
-    granite._keep(fitted, _Remembered(findings))
-    granite.__dict__["_fingerprint"] = fingerprint
+    restore(granite, replace(fitted, fingerprint=fingerprint), findings)
     return granite
 
 
 def _fingerprint(granite: Granite, include_data: bool) -> Fingerprint:
     """Ask the model; a loaded object that has no rows, or no model, keeps the answers it came with."""
-    fitted: FitResult = granite._fitted
+    fitted = fitted_view(granite).result
     if has_rows(fitted.table) and not isinstance(fitted.predictor, Detached):
         return Fingerprint.of(fitted.predictor, fitted.table, include_data)
-    kept: Fingerprint = granite._fingerprint
-    return kept
+    return cast(Fingerprint, fitted.fingerprint)
 
 
 def _attached(granite: Granite, fitted: FitResult, fingerprint: Fingerprint) -> FitResult:
@@ -96,7 +92,7 @@ def _attached(granite: Granite, fitted: FitResult, fingerprint: Fingerprint) -> 
 
 
 def _parameters(data: dict[str, Any], place: str) -> dict[str, Any]:
-    unknown = sorted(set(data) - (set(Granite._get_param_names()) - {"model"}))
+    unknown = sorted(set(data) - (set(inspect.signature(Granite).parameters) - {"model"}))
     if unknown:
         raise broken(place, f"has {unknown[0][:60]!r}, which is not known")
     made = {name: value_from_json(value, f"{place}.{name}") for name, value in data.items()}
@@ -192,14 +188,3 @@ def _centres(data: object, table: Table, regions: int, place: str) -> dict[int |
     if centres and len(centres) != regions + 1:
         raise broken(f"{place}.centres", "do not name one row for each region")
     return centres
-
-
-class _Remembered(Diagnostics):
-    """What an earlier run noticed and spent."""
-
-    def __init__(self, findings: dict[str, Any]) -> None:
-        super().__init__()
-        self._findings = findings
-
-    def as_dict(self) -> dict[str, Any]:
-        return self._findings

@@ -12,11 +12,12 @@ from granite_xai.behavior.behavior import Local
 from granite_xai.engine.games import RegionalGame
 from granite_xai.engine.masked import masked_model
 from granite_xai.engine.membership import Splits
-from granite_xai.estimator import Granite
+from granite_xai.estimator import Granite, fitted_view
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.explainer import regional_part
 from granite_xai.influence import Interactions
 from granite_xai.masking.masking import Marginal
+from granite_xai.trees.routes import Route
 
 if TYPE_CHECKING:
     from granite_xai.disagreement import ResolvedQuestion
@@ -34,16 +35,23 @@ class Basis:
         Fitted.
     evaluations : Evaluations, optional
         Of the fitting rows; None for an object that was loaded: then only its stored curves are told.
+    way : Route, optional
+        How the fit asked the model.
     """
 
     granite: Granite
     evaluations: Evaluations | None = None
+    way: Route | None = None
+
+    @property
+    def route(self) -> Route:
+        """How the model is asked about the fitting rows."""
+        return Route(self.fitted.predictor, self.table) if self.way is None else self.way
 
     @property
     def fitted(self) -> FitResult:
         """What the fit found."""
-        found: FitResult = self.granite._fitted
-        return found
+        return fitted_view(self.granite).result
 
     @property
     def table(self) -> Table:

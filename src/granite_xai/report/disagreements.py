@@ -111,7 +111,7 @@ def _further(basis: Basis) -> Iterator[ResolvedQuestion]:
         if conditional and not small:
             continue
         try:
-            comparison = asked.compare(basis.table, basis.fitted.predictor, resources, 0)
+            comparison = asked.compare(basis.route, resources, 0)
         except GraniteError:
             continue
         if all(_is_known(effect, basis.known) for effect in (comparison.first, comparison.second)):

@@ -20,6 +20,7 @@ from granite_xai.report.basis import Basis, additive_game
 from granite_xai.report.charts import cut
 from granite_xai.report.words import plain
 from granite_xai.requests import evaluate, request
+from granite_xai.trees.routes import Route
 
 PAIRS = 3
 CHEAP_TREES = 4
@@ -89,8 +90,7 @@ def _squared_error(basis: Basis, rows: IntArray, part: Any, pairs: Sequence[Pair
     total = game.combine(Additive(1).terms(basis.fitted.layout.players, ()))[0].copy()
     asked = request(part, [], {union(pair) for pair in pairs})
     further, _ = evaluate(
-        basis.fitted.predictor,
-        part,
+        Route(basis.fitted.predictor, part),
         asked,
         FittedMaskings({}, {}, {}),
         weights=node.weights,

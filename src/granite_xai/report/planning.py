@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from granite_xai.base.diagnostics import Diagnostics
-from granite_xai.estimator import Granite
+from granite_xai.estimator import Granite, fit_inputs
+from granite_xai.evaluations.noise import probe
 from granite_xai.fit import candidate_bytes, requested
-from granite_xai.trees.routes import find_route
 
 _PER_CELL = {"trees (numba)": 1e-8, "trees (numpy)": 1e-7, "model": 0.0}
 """Seconds for an evaluation that the trees give; a rough figure, found on common machines."""
@@ -31,9 +31,9 @@ def plan(granite: Granite, X: Any, y: Any = None) -> dict[str, Any]:
     (4, 36, 256)
     """
     record = Diagnostics()
-    ask = granite._ask(X, y, None, record)
+    ask = fit_inputs(granite, X, y, None, record)
     asked = requested(ask)
-    route = find_route(ask.predictor, ask.table, record).for_plans(asked.kept, asked.streamed)
+    route = ask.route.for_plans(asked.kept, asked.streamed)
     name = route.name(len(asked.kept.stores) + len(asked.streamed.stores))
     cells = asked.kept.rows + asked.streamed.rows
     rows = asked.rows(ask.table, recombined=route.trees is None)
@@ -49,7 +49,7 @@ def plan(granite: Granite, X: Any, y: Any = None) -> dict[str, Any]:
         "bytes": asked.bytes,
         "spilled_bytes": stages["evaluations"]["spilled_bytes"],
         "stages": stages,
-        "model_seconds": ask.probed.seconds(rows) + cells * _PER_CELL[name],
+        "model_seconds": probe(ask.predictor, ask.table, record).seconds(rows) + cells * _PER_CELL[name],
         "search_seconds": search,
         "within_limits": rows <= ask.resources.max_evaluations,
     }

@@ -15,7 +15,7 @@ from granite_xai.report.text import story_text
 from granite_xai.tables import frame
 
 if TYPE_CHECKING:
-    from granite_xai.estimator import Granite
+    from granite_xai.estimator import Granite, fitted_view
 
 _NOT_IN_JSON = re.compile("[\u2028\u2029\ud800-\udfff]")
 
@@ -75,7 +75,7 @@ class Report:
         lines = [line for importance in self.story["importances"] for line in self._lines(importance)]
         keys = ("region", "rule", "n_samples", "set", "question", "first", "second", "disagreement")
         data = {key: [line[i] for line in lines] for i, key in enumerate(keys)}
-        return frame(data, like=self.granite._fitted.table)
+        return frame(data, like=fitted_view(self.granite).result.table)
 
     def _lines(self, importance: dict[str, Any]) -> list[tuple[Any, ...]]:
         regions = {None: (-1, "all rows", self.story["provenance"]["rows"])}

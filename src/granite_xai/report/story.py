@@ -11,8 +11,7 @@ import numpy as np
 from granite_xai.base.typing import FloatArray
 from granite_xai.behavior.behavior import Risk
 from granite_xai.compute import one_blas_thread
-from granite_xai.estimator import Granite
-from granite_xai.evaluations.evaluations import Evaluations
+from granite_xai.estimator import Granite, fit_with_evaluations, fitted_view
 from granite_xai.frameworks.measures import held_out_fidelity
 from granite_xai.report.basis import Basis
 from granite_xai.report.disagreements import disagreement_map
@@ -24,7 +23,6 @@ from granite_xai.report.report import Report
 from granite_xai.report.sentences import further, opening, verdict
 from granite_xai.report.words import GLOSSARY, cause, side_words
 from granite_xai.tables import read_table
-from granite_xai.targets import read_target
 
 VERSION = 1
 """Version of the dict."""
@@ -69,9 +67,9 @@ def explain(
     2
     """
     begin = time.perf_counter()
-    seen: list[Evaluations] = []
-    granite = Granite(model, question, **options)._fit(X, y, see=seen.append)
-    basis = Basis(granite, seen[0]).with_target(_target(granite, X, y))
+    granite = Granite(model, question, **options)
+    found = fit_with_evaluations(granite, X, y)
+    basis = Basis(granite, found.evaluations, found.route).with_target(_target(granite, X, y))
     return Report(story(basis, test=test, title=title, began=begin), granite)
 
 
@@ -84,10 +82,11 @@ def _target(granite: Granite, X: Any, y: Any) -> FloatArray | None:
     """The target of the fitting rows, for questions about risk that nobody asked but that cost nothing."""
     if y is None:
         return None
-    fitted = granite._fitted
+    view = fitted_view(granite)
+    fitted = view.result
     everyone = read_table(X, kinds=granite.kinds, missing="allow" if fitted.missing else "error")
-    target = read_target(y, everyone, fitted.predictor, Risk().resolved(fitted.predictor.is_probability))
-    rows = granite._rows(np.ones(everyone.n_rows), int(granite.diagnostics_["seed"]))
+    target = view.target(y, everyone, Risk().resolved(fitted.predictor.is_probability))
+    rows = view.drawn(everyone.n_rows)
     return None if target is None else target[rows]
 
 
@@ -160,7 +159,7 @@ def _evaluation(granite: Granite, test: Any) -> dict[str, Any]:
     """The regions on rows that the fit did not see."""
     X, y = test if isinstance(test, tuple) and len(test) == 2 else (test, None)
     found = granite.evaluate(X, y)
-    floors = granite._fitted.floors
+    floors = fitted_view(granite).result.floors
     if len(floors) == 1 and found.disagreement <= float(floors[0]):  # rounding, as on the fitting rows
         before = found.global_disagreement if found.global_disagreement > float(floors[0]) else 0.0
         found = replace(found, disagreement=0.0, global_disagreement=before, regional=np.zeros_like(found.regional))

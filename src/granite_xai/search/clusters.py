@@ -15,20 +15,19 @@ from granite_xai.curves import Ice
 from granite_xai.engine.membership import Splits
 from granite_xai.explainer import Explainer
 from granite_xai.search.describe import describe
-from granite_xai.search.problem import PartitionResult, Problem
+from granite_xai.search.problem import Partitioner, PartitionResult, Problem
 from granite_xai.search.values import local_values
 
 if TYPE_CHECKING:
     from granite_xai.compute import Resources
     from granite_xai.effects import ResolvedExplainer
-    from granite_xai.models import Predictor
-    from granite_xai.tables import Table
+    from granite_xai.trees.routes import Route
 
 METHODS = ("ward", "k-means", "birch")
 
 
 @dataclass(frozen=True, slots=True)
-class Clusters:
+class Clusters(Partitioner):
     """Cluster the rows by their explanations, then describe the clusters by a tree.
 
     The regions are the leaves of the tree, so that they are disjoint rules; ``clusters_`` are the labels of the
@@ -54,7 +53,7 @@ class Clusters:
     method: str = "ward"
     n_clusters: int = 5
     threshold: float = 0.1
-    always: ClassVar[bool] = True
+    ignores_noise_floor: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         choose("method", self.method, {name: name for name in METHODS})
@@ -63,14 +62,12 @@ class Clusters:
         if not isinstance(self.on, Ice):
             local_explainer(self.on, "on")
 
-    def effects(
-        self, table: Table, predictor: Predictor, resources: Resources, seed: int
-    ) -> tuple[ResolvedExplainer, ...]:
+    def extra_effects(self, route: Route, resources: Resources, seed: int) -> tuple[ResolvedExplainer, ...]:
         """The local effects that are read of the model; curves are asked for later."""
         if isinstance(self.on, Ice):
-            table.resolve(self.on.feature, "feature")
+            route.table.resolve(self.on.feature, "feature")
             return ()
-        return (local_explainer(self.on, "on").effect(table, predictor, resources, seed),)
+        return (local_explainer(self.on, "on").effect(route, resources, seed),)
 
     def partition(self, problem: Problem) -> PartitionResult:
         """Cluster, and describe the clusters."""
@@ -82,7 +79,7 @@ class Clusters:
         """What is clustered, one vector a row."""
         if isinstance(self.on, Ice):
             return self.on.vectors(problem.predictor, problem.table, problem.resources)
-        (effect,) = self.effects(problem.table, problem.predictor, problem.resources, problem.seed)
+        (effect,) = self.extra_effects(problem.route, problem.resources, problem.seed)
         return local_values(effect, problem.evaluations, Splits.whole(problem.evaluations.weights))[:, 0].T
 
     def labels(self, vectors: FloatArray, seed: int = 0) -> IntArray:

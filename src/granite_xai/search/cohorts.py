@@ -17,19 +17,18 @@ from granite_xai.search.clusters import local_explainer
 from granite_xai.search.cohort_loss import MeanLoss, PureLoss, Score
 from granite_xai.search.describe import describe
 from granite_xai.search.distances import nearest, row_distances
-from granite_xai.search.problem import PartitionResult, Problem
+from granite_xai.search.problem import Partitioner, PartitionResult, Problem
 
 if TYPE_CHECKING:
     from granite_xai.compute import Resources
     from granite_xai.effects import ResolvedExplainer
-    from granite_xai.models import Predictor
-    from granite_xai.tables import Table
+    from granite_xai.trees.routes import Route
 
 AGAINST = {name: name for name in ("mean", "pure")}
 
 
 @dataclass(frozen=True, slots=True)
-class Cohorts:
+class Cohorts(Partitioner):
     """Each row joins the nearest of a few representative rows; these are chosen so that explanations agree.
 
     Representatives are added and removed greedily while this lowers
@@ -71,7 +70,7 @@ class Cohorts:
     restarts: int = 10
     rounds: int = 5
     pool: int = 40
-    always: ClassVar[bool] = True
+    ignores_noise_floor: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         choose("against", self.against, AGAINST)
@@ -80,13 +79,11 @@ class Cohorts:
             whole_number(name, getattr(self, name), at_least=1)
         local_explainer(self.on, "on")
 
-    def effects(
-        self, table: Table, predictor: Predictor, resources: Resources, seed: int
-    ) -> tuple[ResolvedExplainer, ...]:
+    def extra_effects(self, route: Route, resources: Resources, seed: int) -> tuple[ResolvedExplainer, ...]:
         """The local effects that are read of the model."""
         explainer = local_explainer(self.on, "on")
         sides = [explainer] if self.against == "mean" else [explainer, replace(explainer, interaction=Pure())]
-        return tuple(side.effect(table, predictor, resources, seed) for side in sides)
+        return tuple(side.effect(route, resources, seed) for side in sides)
 
     def partition(self, problem: Problem) -> PartitionResult:
         """Choose representatives, and describe their cohorts."""
@@ -119,7 +116,7 @@ class Cohorts:
         return self.beta * float(np.sqrt(max(int(cohorts) - self.free, 0) / rows))
 
     def _loss(self, problem: Problem) -> MeanLoss | PureLoss:
-        effect, *pure = self.effects(problem.table, problem.predictor, problem.resources, problem.seed)
+        effect, *pure = self.extra_effects(problem.route, problem.resources, problem.seed)
         if not pure:
             return MeanLoss(problem.evaluations, effect)
         explainer = local_explainer(self.on, "on")

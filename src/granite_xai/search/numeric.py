@@ -6,17 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from granite_xai.curves import require_numeric
-from granite_xai.search.problem import PartitionResult, Problem
+from granite_xai.search.problem import Partitioner, PartitionResult, Problem
 
 if TYPE_CHECKING:
     from granite_xai.compute import Resources
     from granite_xai.effects import ResolvedExplainer
-    from granite_xai.models import Predictor
-    from granite_xai.tables import Table
+    from granite_xai.trees.routes import Route
 
 
 @dataclass(frozen=True, slots=True)
-class NumericTree:
+class NumericTree(Partitioner):
     """The tree that the options of the estimator describe, refusing columns that an original cannot split.
 
     Examples
@@ -25,11 +24,9 @@ class NumericTree:
     NumericTree()
     """
 
-    def effects(
-        self, table: Table, predictor: Predictor, resources: Resources, seed: int
-    ) -> tuple[ResolvedExplainer, ...]:
+    def extra_effects(self, route: Route, resources: Resources, seed: int) -> tuple[ResolvedExplainer, ...]:
         """Nothing further is read of the model; other columns than numeric ones are refused."""
-        for column in table.columns:
+        for column in route.table.columns:
             require_numeric(column, "the original form (exact=True)")
         return ()
 

@@ -17,21 +17,21 @@ from granite_xai.explainer import Explainer
 from granite_xai.influence import Individual
 from granite_xai.questions import questions
 from granite_xai.regions.partition import Partition
-from granite_xai.search.problem import PartitionResult, Problem, measured
+from granite_xai.search.problem import Partitioner, PartitionResult, Problem, measured
 from granite_xai.search.scatter import rescaled, scattered
 from granite_xai.search.values import AroundDependence, local_values
 
 if TYPE_CHECKING:
     from granite_xai.compute import Resources
     from granite_xai.effects import ResolvedExplainer
-    from granite_xai.models import Predictor
     from granite_xai.tables import Table
+    from granite_xai.trees.routes import Route
 
 EFFECTS = {"pd": None, "ale": "ale", "shap": "shap-pdp"}
 
 
 @dataclass(frozen=True, slots=True)
-class RepidTree:
+class RepidTree(Partitioner):
     """REPID's and GADGET's own tree: curves on a fixed grid, improvement-based stopping, numeric columns only.
 
     The loss is the sum over rows (and grid points) of the squared distance between a local effect and its mean in the
@@ -66,7 +66,7 @@ class RepidTree:
     trim: bool = True
     recalculate: bool = False
     min_improvement: float = 0.1
-    always: ClassVar[bool] = True
+    ignores_noise_floor: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         choose("effect", self.effect, {name: name for name in EFFECTS})
@@ -78,17 +78,16 @@ class RepidTree:
         labels = table.names if self.features is None else self.features
         return sorted({table.resolve(label, "features") for label in labels})
 
-    def effects(
-        self, table: Table, predictor: Predictor, resources: Resources, seed: int
-    ) -> tuple[ResolvedExplainer, ...]:
+    def extra_effects(self, route: Route, resources: Resources, seed: int) -> tuple[ResolvedExplainer, ...]:
         """The local effects that are read of the model; other columns than numeric ones are refused first."""
+        table = route.table
         for column in table.columns:
             require_numeric(column, "the original form (exact=True)")
         compared = Individual([table.names[i] for i in self.columns(table)])
         if self.effect == "shap":
-            return (Explainer("marginal", "local", "partial", compared).effect(table, predictor, resources, seed),)
+            return (Explainer("marginal", "local", "partial", compared).effect(route, resources, seed),)
         if self.effect == "ale":
-            return (Explainer("accumulated", "local", "full", compared).effect(table, predictor, resources, seed),)
+            return (Explainer("accumulated", "local", "full", compared).effect(route, resources, seed),)
         return ()
 
     def partition(self, problem: Problem) -> PartitionResult:
@@ -111,9 +110,9 @@ class RepidTree:
             return scattered(problem, curves, noise * self.points)
         if self.effect == "ale":
             question = questions()["ale"].with_influence(Individual([table.names[i] for i in columns]))
-            comparison = question.compare(table, problem.predictor, problem.resources, problem.seed)
+            comparison = question.compare(problem.route, problem.resources, problem.seed)
             return rescaled(problem, comparison, problem.evaluations, noise)
-        (effect,) = self.effects(table, problem.predictor, problem.resources, problem.seed)
+        (effect,) = self.extra_effects(problem.route, problem.resources, problem.seed)
         everyone = Splits.whole(problem.evaluations.weights)
         values = local_values(effect, problem.evaluations, everyone)[:, 0]
         bins = {i: dependence_bins(table.columns[i]) for i in columns}

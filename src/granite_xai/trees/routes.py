@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 from granite_xai.base.diagnostics import warn
 from granite_xai.base.errors import ModelWarning
@@ -16,6 +17,8 @@ from granite_xai.trees.ensembles import Ensemble, TreesOnTable, read_ensemble
 from granite_xai.trees.refusal import RefusalError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from granite_xai.base.diagnostics import Diagnostics
     from granite_xai.evaluations.plan import Plan
     from granite_xai.evaluations.values import Distinct
@@ -26,27 +29,55 @@ WORTH_COMPILING = 2 * 10**7
 """Leaves times rows times matrices from which the compiled walk is worth loading (about 0.1 s of products)."""
 MOST_PAIRS = {True: 10**12, False: 2 * 10**10}
 """Leaves times pairs of rows up to which attributions are computed, with and without the compiled walk."""
+_ENSEMBLES: WeakKeyDictionary[Predictor, Ensemble | tuple[str, str | None]] = WeakKeyDictionary()
+"""What was read of each model that is still in use, so that further tables do not read it again."""
 
 
-@dataclass(frozen=True, eq=False)
-class Route:
-    """How a table is evaluated.
+class _Way(NamedTuple):
+    """The trees, or why it is not they; on how many rows they were compared with the model, and the difference."""
 
-    Parameters
-    ----------
-    predictor, table
-    trees : TreesOnTable, optional
-        None: by the model.
-    reason : str, optional
-        Why it is not the trees.
-    """
-
-    predictor: Predictor
-    table: Table
-    trees: TreesOnTable | None = None
+    trees: TreesOnTable | None
     reason: str | None = None
     audited: int = 0
     difference: float = 0.0
+
+
+class Route:
+    """How a table is evaluated: by the model's trees where they answer as it does, otherwise by the model itself.
+
+    Which of the two is found when it is first asked for, after all that the data alone decide, and once.
+
+    Parameters
+    ----------
+    predictor : Predictor
+    table : Table
+    diagnostics : Diagnostics, optional
+        Remembers the warnings.
+
+    Warns
+    -----
+    ModelWarning
+        M23 trees that do not answer as the model does, M24 to M30 an ensemble that is not recognised.
+    """
+
+    def __init__(self, predictor: Predictor, table: Table, diagnostics: Diagnostics | None = None) -> None:
+        self.predictor = predictor
+        self.table = table
+        self._tell = warn if diagnostics is None else diagnostics.warn
+
+    @cached_property
+    def _way(self) -> _Way:
+        return _find(self.predictor, self.table, self._tell)
+
+    @property
+    def trees(self) -> TreesOnTable | None:
+        """The trees on this table; None: by the model."""
+        return self._way.trees
+
+    @property
+    def reason(self) -> str | None:
+        """Why it is not the trees."""
+        return self._way.reason
 
     @property
     def attributes(self) -> bool:
@@ -64,7 +95,9 @@ class Route:
         steps = sum(forest.n_trees * len(forest.levels) for forest in ensemble.forests)
         if ensemble.n_leaves * count <= values * steps:
             return self
-        return Route(self.predictor, self.table, None, "the model's own predict is cheaper", self.audited)
+        cheaper = Route(self.predictor, self.table)
+        cheaper.__dict__["_way"] = _Way(None, "the model's own predict is cheaper", self._way.audited)
+        return cheaper
 
     def fast(self, count: int) -> bool:
         """Whether so many matrices are worth the compiled walk; by counts alone, so that repeats are equal."""
@@ -83,8 +116,8 @@ class Route:
         return {
             "path": self.name(count),
             "reason": self.reason,
-            "audited_rows": self.audited,
-            "largest_difference": self.difference,
+            "audited_rows": self._way.audited,
+            "largest_difference": self._way.difference,
         }
 
     def predictions(self, fast: bool, space: Workspace) -> FloatArray:
@@ -101,23 +134,7 @@ class Route:
         return self.trees.matrix_of(columns, distinct.representatives, fast=fast, n_jobs=n_jobs, space=space)
 
 
-def find_route(predictor: Predictor, table: Table, diagnostics: Diagnostics | None = None) -> Route:
-    """Read the model as trees where that is exact, and audit them on this table; once for each table.
-
-    Warns
-    -----
-    ModelWarning
-        M23 trees that do not answer as the model does, M24 to M30 an ensemble that is not recognised.
-    """
-    known = predictor.known.get("route")
-    if known is not None and known.table is table:
-        return known  # type: ignore[no-any-return]
-    route = _route(predictor, table, warn if diagnostics is None else diagnostics.warn)
-    predictor.known["route"] = route
-    return route
-
-
-def _route(predictor: Predictor, table: Table, tell: Any) -> Route:
+def _find(predictor: Predictor, table: Table, tell: Callable[[str, type[Warning]], None]) -> _Way:
     try:
         ensemble = _ensemble(predictor)
         found = audit(predictor, table, ensemble)
@@ -125,29 +142,29 @@ def _route(predictor: Predictor, table: Table, tell: Any) -> Route:
     except RefusalError as refusal:
         if refusal.code is not None:
             tell(f"{refusal.code}: {refusal.reason}: every evaluation is a call of the model.", ModelWarning)
-        return Route(predictor, table, None, refusal.reason)
+        return _Way(None, refusal.reason)
     except (AttributeError, ImportError) as error:  # a library's own view of its input has moved
         reason = f"this version of the model's library is not known here ({error})"
         tell(f"M30: {reason}: every evaluation is a call of the model.", ModelWarning)
-        return Route(predictor, table, None, reason)
+        return _Way(None, reason)
     if found.passed:
-        return Route(predictor, table, trees, None, found.rows, found.difference)
+        return _Way(trees, None, found.rows, found.difference)
     reason = (
         f"the trees differ from the model's answers by up to {found.difference:.3g} on {found.rows} recombined rows"
     )
     tell(f"M23: {reason} (rounding: {found.tolerance:.1g}): every evaluation is a call of the model.", ModelWarning)
-    return Route(predictor, table, None, reason, found.rows, found.difference)
+    return _Way(None, reason, found.rows, found.difference)
 
 
 def _ensemble(predictor: Predictor) -> Ensemble:
     """The ensemble behind a predictor, read once; a refusal is remembered as well."""
-    known = predictor.known.get("ensemble")
+    known = _ENSEMBLES.get(predictor)
     if known is None:
         try:
             known = read_ensemble(predictor)
         except RefusalError as refusal:
             known = (refusal.reason, refusal.code)  # an error that is kept keeps every array of its callers
-        predictor.known["ensemble"] = known
+        _ENSEMBLES[predictor] = known
     if isinstance(known, tuple):
         raise RefusalError(*known)
     return known

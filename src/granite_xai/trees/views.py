@@ -49,7 +49,7 @@ def _lightgbm_numbers(model: Any, table: Table) -> FloatArray:
 
 def histogram_matrix(model: Any, table: Table) -> FloatArray:
     """The matrix of scikit-learn's histogram boosting: ordinal codes for categories, in the table's own order."""
-    encoded = np.asarray(model._preprocess_X(table.native, reset=False), dtype=np.float64)
+    encoded = np.asarray(model._preprocess_X(table.native, reset=False), dtype=np.float64)  # noqa: SLF001
     if getattr(model, "_preprocessor", None) is None:
         return encoded
     categorical = np.asarray(model.is_categorical_, dtype=bool)
@@ -63,7 +63,7 @@ def histogram_matrix(model: Any, table: Table) -> FloatArray:
 
 def _known_codes(model: Any) -> list[Any]:
     count = int(np.sum(model.is_categorical_))
-    return [np.asarray(model._bin_mapper.bin_thresholds_[j]) for j in range(count)]
+    return [np.asarray(model._bin_mapper.bin_thresholds_[j]) for j in range(count)]  # noqa: SLF001
 
 
 def _numbers(table: Table) -> FloatArray:
