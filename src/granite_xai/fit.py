@@ -183,7 +183,7 @@ def run(ask: FitInputs) -> FitRun:
             fidelity=fidelity(ask.table, evaluations, layout.players, order, rows),
             global_fidelity=fidelity(ask.table, evaluations, layout.players, order, everyone),
             missing=ask.missing,
-            learned=found.learned,
+            learned=found.extra_attributes,
         )
     return FitRun(result, evaluations, ask.route)
 
@@ -264,7 +264,7 @@ def _search(ask: FitInputs, evaluations: Evaluations, scaled: ScaledObjective, e
         error=error,
         seed=ask.seed,
     )
-    if problem.silent and not ask.partitioner.ignores_noise_floor:
+    if problem.below_noise_floor and not ask.partitioner.ignores_noise_floor:
         reason = "too few samples" if ask.table.n_rows == 1 else "nothing to explain"
         return PartitionResult(Partition(Leaf(ask.table.n_rows, 1.0, 0.0, reason), ask.table.names))
     return ask.partitioner.partition(problem)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from granite_xai.regions.text import shortened
+from granite_xai.regions.nodes import shortened
 from granite_xai.regions.words import quoted
 
 LONGEST = 60

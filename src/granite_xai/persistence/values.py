@@ -21,7 +21,7 @@ from granite_xai.interaction import Additive, Full, Partial, Pure, Whole
 from granite_xai.masking.masking import Accumulated, Baseline, Conditional, Marginal
 from granite_xai.objective import Objective
 from granite_xai.regions.partition import Partition
-from granite_xai.search.numeric import NumericTree
+from granite_xai.search.original import NumericTree
 from granite_xai.search.partitioners import AllExcept, Clusters, Cohorts, GivenRules, Ice, RepidTree, Subgroups, Tree
 from granite_xai.tables.arrays_file import UnwritableError, array_from_json, array_to_json
 

@@ -98,13 +98,8 @@ class Rule:
     def parse(cls, text: str, orders: Orders | None = None) -> Rule:
         """Read a rule from its text; ``<=`` may stand for ``≤``.
 
-        Parameters
-        ----------
-        text : str
-            What ``str(rule)`` gives.
-        orders : mapping from column name to labels, optional
-            The labels of ordered columns, lowest first; the text does not hold them. Without it the order is that
-            of the table, and labels that are numbers must ascend.
+        `orders` gives the labels of ordered columns, lowest first; the text does not hold them. Without it the order is
+        that of the table, and labels that are numbers must ascend.
 
         Examples
         --------
@@ -117,13 +112,7 @@ class Rule:
         return rule
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the rule in the types of JSON.
-
-        Examples
-        --------
-        >>> Rule().to_dict()
-        {'conditions': []}
-        """
+        """Return the rule in the types of JSON."""
         return {"conditions": [{"column": n, "condition": condition_to_dict(c)} for n, c in self.conditions]}
 
     @classmethod
@@ -149,8 +138,6 @@ class Rule:
 def as_table(X: Any) -> Table:
     """Return X as a table in which values may be missing.
 
-    Examples
-    --------
     >>> as_table([[1.0, 2.0]]).names
     ('x0', 'x1')
     """
@@ -160,8 +147,6 @@ def as_table(X: Any) -> Table:
 def satisfied(condition: Condition, column: Column) -> BoolArray:
     """Tell which rows of a column satisfy a condition.
 
-    Examples
-    --------
     >>> satisfied(Interval(high=1.0), as_table([[0.0], [2.0]]).columns[0])
     array([ True, False])
     """
@@ -175,8 +160,6 @@ def satisfied(condition: Condition, column: Column) -> BoolArray:
 def find_column(table: Table, name: str, names: Sequence[str] = ()) -> Column:
     """Return a column by its name, or by its place among the names of the fit if the table has none of its own.
 
-    Examples
-    --------
     >>> table = as_table([[1.0, 2.0]])
     >>> find_column(table, "x1").position, find_column(table, "temp", ["hr", "temp"]).position
     (1, 1)

@@ -12,7 +12,7 @@ from granite_xai.base.typing import FloatArray
 from granite_xai.behavior.behavior import Risk
 from granite_xai.compute import one_blas_thread
 from granite_xai.estimator import Granite, fit_with_evaluations, fitted_view
-from granite_xai.frameworks.measures import held_out_fidelity
+from granite_xai.frameworks.compare import held_out_fidelity
 from granite_xai.report.basis import Basis
 from granite_xai.report.disagreements import disagreement_map
 from granite_xai.report.ledger import ledger

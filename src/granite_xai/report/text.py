@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any
 
-from granite_xai.regions.text import shortened
+from granite_xai.regions.nodes import shortened
 from granite_xai.report.words import number, percent, plain
 
 WIDTH = 100

@@ -166,3 +166,13 @@ def test_unknown_columns_are_named_before_the_model_is_asked(X, make):
     with pytest.raises(gx.InputError, match="'x9'"):
         gx.Granite(counting, partitioner=make("x9")).fit(X)
     assert not calls
+
+
+def test_the_names_of_0_1_still_work():
+    """Page 8.2: what a user wrote for the first edition finds the same partitioners."""
+    old = {"Found": "PartitionResult", "Given": "GivenRules", "Original": "RepidTree", "Without": "AllExcept"}
+    assert {name: getattr(gx.partitioners, name) for name in old} == {
+        name: getattr(gx.partitioners, new) for name, new in old.items()
+    }
+    with pytest.raises(AttributeError, match="Originals"):
+        gx.partitioners.Originals  # noqa: B018
