@@ -13,11 +13,9 @@ from numpy.typing import NDArray
 from granite_xai.base.errors import FormatError, InputError, column_text
 from granite_xai.base.files import Form, Structure, broken
 from granite_xai.base.files.arrays import UnwritableError, dtype_name, plain_list, read_cells, read_dtype, write_cells
-from granite_xai.tables.arrays import ArrayContainer
-from granite_xai.tables.cells import UnreadableError
+from granite_xai.tables.cells import UnreadableError, as_kind
 from granite_xai.tables.columns import LABELLED, Column, Kind
-from granite_xai.tables.containers import Container
-from granite_xai.tables.kinds import as_kind
+from granite_xai.tables.containers import ArrayContainer, Container
 from granite_xai.tables.opening import open_table
 from granite_xai.tables.outline import Outline
 from granite_xai.tables.table import Table
@@ -86,7 +84,7 @@ def outline_to_dict(table: Table, *, grids: bool) -> Any:
         levels = c.levels if grids or c.kind in LABELLED else c.levels[:0]
         columns.append(ColumnFacts(c.name, c.kind, levels, bool(c.missing.any()), c.order, c.integer, c.declared))
     labels: Any = tuple(str(label) if isinstance(label, str) else int(label) for label in _labels(table))
-    library: Any = _backend(table.container)
+    library: Any = table.container.library
     return _STRUCTURE.write(TableFacts(library, labels, tuple(columns)), TableFacts, "table")
 
 
@@ -153,7 +151,7 @@ def rows_from_dict(data: object, like: Table, place: str) -> Table:
     columns: Sequence[ColumnCells] = _STRUCTURE.read(data, tuple[ColumnCells, ...], place)
     if len(columns) != like.n_columns:
         raise broken(place, f"has {len(columns)} columns, not {like.n_columns}")
-    backend, parts = _backend(like.container), []
+    backend, parts = like.container.library, []
     for j, (column, label) in enumerate(zip(columns, _labels(like), strict=True)):
         try:
             parts.append(_restored(column, str(label), backend, f"{place}[{j}]"))
@@ -186,14 +184,6 @@ def read_alike(native: Any, like: Table) -> Table:
 
 def _labels(table: Table) -> tuple[Any, ...]:
     return table.container.labels
-
-
-def _backend(container: Container) -> str:
-    if isinstance(container, Outline):
-        return container.backend
-    if container.library != "narwhals":
-        return container.library
-    return "polars" if type(container.native).__module__.startswith("polars") else "pyarrow"
 
 
 def _series(container: Container, position: int) -> Any:
