@@ -31,7 +31,7 @@ import granite_xai.search.shortlist as shortlist
 from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.compute import Resources, map_blocks, one_blas_thread
 from granite_xai.datasets.toys import PiecewiseLinear
-from granite_xai.engine.membership import Splits
+from granite_xai.engine.splits import Splits
 from granite_xai.engine.portable import Scorer, with_torch
 from granite_xai.evaluations.evaluations import Evaluations, Matrix
 from granite_xai.models import as_predictor

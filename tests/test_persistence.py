@@ -23,7 +23,7 @@ import granite_xai as gx
 from granite_xai.base.errors import FormatError, InputError, ModelError, ModelWarning
 from granite_xai.influence import Interactions, Joint
 from granite_xai.interaction import Partial
-from granite_xai.masking.masking import Baseline, Conditional
+from granite_xai.masking import Baseline, Conditional
 from granite_xai.persistence.bins_file import PlainTree, bins_from_dict, bins_to_dict
 from granite_xai.persistence.documents import VERSION
 from granite_xai.persistence.rows import synthetic_rows

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
         ModelWarning as ModelWarning,
         ResourceError as ResourceError,
     )
-    from granite_xai.behavior.behavior import Local as Local, Risk as Risk, Sensitivity as Sensitivity
+    from granite_xai.behavior import Local as Local, Risk as Risk, Sensitivity as Sensitivity
     from granite_xai.catalog import explanations as explanations
     from granite_xai.compute import Resources as Resources
     from granite_xai.disagreement import Disagreement as Disagreement
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
         Joint as Joint,
     )
     from granite_xai.interaction import Full as Full, Partial as Partial, Pure as Pure
-    from granite_xai.masking.masking import (
+    from granite_xai.masking import (
         Accumulated as Accumulated,
         Baseline as Baseline,
         Conditional as Conditional,
@@ -90,13 +90,13 @@ _ROOMS = {
     "question": "questions",
     "questions": "questions",
     "explanations": "catalog",
-    "Marginal": "masking.masking",
-    "Conditional": "masking.masking",
-    "Baseline": "masking.masking",
-    "Accumulated": "masking.masking",
-    "Local": "behavior.behavior",
-    "Sensitivity": "behavior.behavior",
-    "Risk": "behavior.behavior",
+    "Marginal": "masking",
+    "Conditional": "masking",
+    "Baseline": "masking",
+    "Accumulated": "masking",
+    "Local": "behavior",
+    "Sensitivity": "behavior",
+    "Risk": "behavior",
     "Pure": "interaction",
     "Partial": "interaction",
     "Full": "interaction",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from granite_xai.behavior.behavior import Local, Risk, Sensitivity
+from granite_xai.behavior import Local, Risk, Sensitivity
 from granite_xai.explainer import Explainer
 from granite_xai.influence import Joint
 from granite_xai.interaction import Additive, Whole

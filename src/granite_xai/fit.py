@@ -10,22 +10,18 @@ import numpy as np
 
 from granite_xai.base.errors import BinWarning
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.behavior.behavior import Risk, Sensitivity
 from granite_xai.compute import Resources, one_blas_thread
 from granite_xai.disagreement import ResolvedQuestion
 from granite_xai.engine.centres import central_rows
-from granite_xai.engine.membership import CUT_BYTES, Splits
+from granite_xai.engine.splits import CUT_BYTES, Splits
 from granite_xai.evaluations.agnostic import EvaluationRange, too_large
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.noise import (
     Probe,
     delta as noise_delta,
     floor,
-    local_error,
     probe,
-    risk_error,
     sampling_floor,
-    sensitivity_error,
 )
 from granite_xai.explainer import regional_part
 from granite_xai.grid_check import grid_note, words
@@ -235,14 +231,7 @@ def _measure(ask: FitInputs, evaluations: Evaluations, extent: EvaluationRange) 
 def _floor(comparison: ResolvedQuestion, evaluations: Evaluations, error: float) -> float:
     """The disagreement that rounding (and sampling) alone can produce (1.5)."""
     behavior, weights = comparison.first.behavior, evaluations.weights
-    if isinstance(behavior, Sensitivity):
-        variance = Splits.whole(weights).variances(evaluations.predictions[None])[0, 0]
-        error = sensitivity_error(error, float(np.sqrt(variance)))
-    elif isinstance(behavior, Risk) and evaluations.y is not None:
-        predictions = evaluations.predictions + evaluations.pivot
-        error = risk_error(error, behavior.function, predictions, evaluations.pivot, evaluations.y, weights)
-    else:
-        error = local_error(error)
+    error = behavior.error(error, evaluations)
     layout = comparison.first.layout
     order = _order([comparison])
     total = floor(len(layout.sets), comparison.loss, order, error)

@@ -15,14 +15,13 @@ from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.compute import Resources, one_blas_thread
 from granite_xai.disagreement import ResolvedQuestion
 from granite_xai.effects import ResolvedExplainer
-from granite_xai.engine.membership import Splits
+from granite_xai.engine.splits import Splits
 from granite_xai.evaluation import Evaluation
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.explainer import regional_part
 from granite_xai.explanation import Explanation, Part
 from granite_xai.fit import FitResult
 from granite_xai.masking.fitted import FittedMaskings
-from granite_xai.masking.masking import Baseline
 from granite_xai.objective import ScaledObjective
 from granite_xai.requests import evaluate, request
 
@@ -60,15 +59,17 @@ def _anchored(fitted: FitResult, region: int | None) -> tuple[tuple[ResolvedQues
     """The questions with every baseline fixed: that of a region is a fitting row of this region."""
     if not fitted.centres:
         return fitted.comparisons, fitted.reference
-    masking = Baseline(("region", "all" if region is None else region))
     row = fitted.table.take(np.array([fitted.centres[region]]))
-    reference = replace(fitted.reference, baselines={**fitted.reference.baselines, masking: row})
+    baselines = dict(fitted.reference.baselines)
 
     def anchor(effect: ResolvedExplainer) -> ResolvedExplainer:
-        return replace(effect, masking=masking) if effect.masking == Baseline("region") else effect
+        masking = effect.masking.anchored(region)
+        if masking != effect.masking:
+            baselines[masking] = row
+        return replace(effect, masking=masking)
 
-    comparisons = (replace(c, first=anchor(c.first), second=anchor(c.second)) for c in fitted.comparisons)
-    return tuple(comparisons), reference
+    comparisons = tuple(replace(c, first=anchor(c.first), second=anchor(c.second)) for c in fitted.comparisons)
+    return comparisons, replace(fitted.reference, baselines=baselines)
 
 
 def rows_by_region(regions: IntArray) -> Iterator[tuple[int, IntArray]]:

@@ -8,10 +8,10 @@ from typing import Any
 from granite_xai.base.errors import InputError
 from granite_xai.base.options import choose
 from granite_xai.base.typing import Elementwise, PairLoss
-from granite_xai.behavior.behavior import Behavior, Risk, Sensitivity
+from granite_xai.behavior import Behavior, Risk, Sensitivity
 from granite_xai.catalog import explanations
 from granite_xai.disagreement import Disagreement
-from granite_xai.masking.masking import Conditional
+from granite_xai.masking import Conditional
 
 # name: first, second
 _QUESTIONS: dict[str, tuple[str, str]] = {
@@ -83,9 +83,9 @@ def question(
     behavior = _behavior(name, base.first.behavior, risk, total)
     sides = [replace(side, behavior=behavior) for side in (base.first, base.second)]
     if conditional is not None:
-        if not any(isinstance(side.masking, Conditional) for side in sides):
+        if not any(side.masking.key == conditional.key for side in sides):
             raise _not_for(name, "conditional", "questions with conditional masking")
-        sides = [replace(s, masking=conditional) if isinstance(s.masking, Conditional) else s for s in sides]
+        sides = [replace(s, masking=conditional) if s.masking.key == conditional.key else s for s in sides]
     return Disagreement(sides[0], sides[1], loss, name)
 
 

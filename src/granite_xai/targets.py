@@ -9,7 +9,8 @@ import numpy as np
 
 from granite_xai.base.errors import InputError, count_text, listing
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.behavior.behavior import PROBABILITY_LOSSES, Behavior, Risk
+from granite_xai.behavior import Behavior, Risk
+from granite_xai.behavior.losses import LOSSES
 
 if TYPE_CHECKING:
     from granite_xai.models import Predictor
@@ -53,7 +54,7 @@ def read_target(y: Any, table: Table, predictor: Predictor, *behaviors: Behavior
 
 
 def _check_loss(risk: Risk, predictor: Predictor) -> None:
-    if isinstance(risk.loss, str) and risk.loss in PROBABILITY_LOSSES and not predictor.is_probability:
+    if isinstance(risk.loss, str) and LOSSES[risk.loss].of_probability and not predictor.is_probability:
         raise InputError(
             f"the loss {risk.loss!r} needs probabilities; {predictor.label} is explained.",
             code="P03",

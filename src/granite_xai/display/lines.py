@@ -15,7 +15,7 @@ from granite_xai.display.rows import Reading, Seen
 from granite_xai.explanation import Part
 
 if TYPE_CHECKING:
-    from granite_xai.masking.fitted import AleIntervals
+    from granite_xai.masking.accumulated import AleIntervals
     from granite_xai.tables import Column, Table
 
 Shape = Literal["curve", "line", "points", "bars"]

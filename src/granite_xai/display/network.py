@@ -12,7 +12,7 @@ import numpy as np
 from granite_xai.base.errors import InputError
 from granite_xai.base.options import choose, whole_number
 from granite_xai.base.typing import FloatArray
-from granite_xai.behavior.behavior import Local
+from granite_xai.behavior import Local
 from granite_xai.display.figures import Sheet, grid_of, sheet
 from granite_xai.display.graphs import HEAT_LABEL, draw_heatmap, draw_network, network_handles
 from granite_xai.display.pairs import Influences, game_of, influences, strongest

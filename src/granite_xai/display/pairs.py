@@ -9,13 +9,13 @@ from itertools import combinations
 import numpy as np
 
 from granite_xai.base.typing import FloatArray
-from granite_xai.behavior.behavior import Behavior, Sensitivity
+from granite_xai.behavior import Behavior, Sensitivity
 from granite_xai.display.rows import Area, Reader, Seen
 from granite_xai.explainer import Explainer
 from granite_xai.explanation import Part
 from granite_xai.influence import Individual, Interactions
 from granite_xai.interaction import Interaction
-from granite_xai.masking.masking import Accumulated, Marginal, Masking
+from granite_xai.masking import Accumulated, Marginal, Masking
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,7 +14,7 @@ from granite_xai.display.boxes import Box, draw_tree, placed, tree_size
 from granite_xai.display.figures import sheet
 from granite_xai.display.rows import Seen, fitted_of, see, side_names
 from granite_xai.display.words import familiar, percent
-from granite_xai.engine.membership import Splits
+from granite_xai.engine.splits import Splits
 from granite_xai.fit import FitResult
 from granite_xai.new_rows import observe
 from granite_xai.objective import ScaledObjective

@@ -7,11 +7,11 @@ from typing import Any
 
 from granite_xai.base.files import broken, entry, members, texts
 from granite_xai.base.typing import AleDifference, Coalition, JansenTotal, Term, Terms
-from granite_xai.behavior.behavior import Local, Risk, Sensitivity
-from granite_xai.disagreement import GAP_LOSSES, Disagreement, ResolvedQuestion
+from granite_xai.behavior import Local, Risk, Sensitivity
+from granite_xai.disagreement import Disagreement, ResolvedQuestion
 from granite_xai.effects import ResolvedExplainer
 from granite_xai.influence import PlayersAndSets
-from granite_xai.masking.masking import Accumulated, Baseline, Conditional, Marginal
+from granite_xai.masking import Accumulated, Baseline, Conditional, Marginal
 from granite_xai.persistence.values import value_from_json, value_to_json
 
 MASKINGS = (Marginal, Conditional, Baseline, Accumulated)
@@ -63,7 +63,7 @@ def comparison_from_dict(data: object, n_columns: int, place: str) -> ResolvedQu
     )
     if first.layout.sets != second.layout.sets or first.behavior != second.behavior:
         raise broken(place, "has two sides that cannot be compared")
-    return ResolvedQuestion(question, first, second, GAP_LOSSES[question.loss])
+    return ResolvedQuestion(question, first, second)
 
 
 def _effect_to_dict(effect: ResolvedExplainer) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from granite_xai.disagreement import ResolvedQuestion
 from granite_xai.estimator import Granite
 from granite_xai.fit import FitResult
 from granite_xai.masking.fitted import FittedMaskings, Reading
-from granite_xai.masking.masking import Baseline, Conditional
+from granite_xai.masking import Baseline, Conditional
 from granite_xai.models import Predictor, as_predictor
 from granite_xai.persistence.effects_file import comparison_from_dict, comparison_to_dict
 from granite_xai.persistence.models import Detached, Fingerprint, has_rows

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from granite_xai.base.files import broken, entry, members, position, positions
-from granite_xai.masking.fitted import AleIntervals, FittedMaskings
-from granite_xai.masking.masking import Baseline, Conditional
+from granite_xai.masking.accumulated import AleIntervals
+from granite_xai.masking.fitted import FittedMaskings
+from granite_xai.masking import Baseline, Conditional
 from granite_xai.persistence.bins_file import bins_from_dict, bins_to_dict
 from granite_xai.persistence.effects_file import mask_from_text, mask_to_text
 from granite_xai.persistence.models import has_rows

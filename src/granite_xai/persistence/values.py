@@ -12,13 +12,13 @@ import numpy as np
 
 from granite_xai.base.errors import GraniteError, InputError
 from granite_xai.base.files import broken, entry, members
-from granite_xai.behavior.behavior import Local, Risk, Sensitivity
+from granite_xai.behavior import Local, Risk, Sensitivity
 from granite_xai.compute import Resources
 from granite_xai.disagreement import Disagreement
 from granite_xai.explainer import Explainer
 from granite_xai.influence import Individual, Interactions, Joint
 from granite_xai.interaction import Additive, Full, Partial, Pure, Whole
-from granite_xai.masking.masking import Accumulated, Baseline, Conditional, Marginal
+from granite_xai.masking import Accumulated, Baseline, Conditional, Marginal
 from granite_xai.objective import Objective
 from granite_xai.regions.partition import Partition
 from granite_xai.search.numeric import NumericTree

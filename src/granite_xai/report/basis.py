@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.behavior.behavior import Local
-from granite_xai.engine.games import RegionalGame
-from granite_xai.engine.masked import masked_model
-from granite_xai.engine.membership import Splits
+from granite_xai.behavior import Local
+from granite_xai.behavior.behavior import Game
+from granite_xai.engine.splits import Splits
 from granite_xai.estimator import Granite
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.explainer import regional_part
 from granite_xai.influence import Interactions
-from granite_xai.masking.masking import Marginal
+from granite_xai.masking import Marginal
 
 if TYPE_CHECKING:
     from granite_xai.disagreement import ResolvedQuestion
@@ -95,10 +94,10 @@ class Basis:
         return replace(self, evaluations=replace(self.evaluations, y=y))
 
 
-def additive_game(node: Evaluations) -> RegionalGame:
+def additive_game(node: Evaluations) -> Game:
     """The local game under marginal masking, whose pure effects make the surrogate."""
     splits = Splits.whole(node.weights)
-    return RegionalGame(Local(), masked_model(Marginal(), node, splits), node, splits)
+    return Game.of(Local(), Marginal(), node, splits)
 
 
 def sides(comparison: ResolvedQuestion, node: Evaluations) -> tuple[FloatArray, FloatArray]:

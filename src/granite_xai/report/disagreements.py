@@ -15,7 +15,6 @@ from granite_xai.disagreement import ResolvedQuestion
 from granite_xai.effects import ResolvedExplainer
 from granite_xai.evaluations.evaluations import Bins, Evaluations
 from granite_xai.masking.fitted import fit_reference
-from granite_xai.masking.masking import Baseline
 from granite_xai.questions import questions
 from granite_xai.report.basis import Basis, listed, over_rows, set_labels, sides
 from granite_xai.report.words import cause, side_words
@@ -119,7 +118,7 @@ def _further(basis: Basis) -> Iterator[ResolvedQuestion]:
 
 
 def _is_known(effect: ResolvedExplainer, evaluations: Evaluations) -> bool:
-    if effect.changes() or effect.pairwise or isinstance(effect.masking, Baseline):
+    if effect.changes() or effect.pairwise or effect.masking.n_references or effect.needed().coordinates:
         return False
     ends: tuple[Coalition, ...] = (frozenset(), evaluations.everything)
     return all(visible in evaluations.places or visible in ends for _, visible in effect.readings())

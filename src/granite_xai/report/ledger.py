@@ -86,7 +86,7 @@ def _squared_error(basis: Basis, rows: IntArray, part: Any, pairs: Sequence[Pair
     """``sum of (F - G)²`` in one region, G with the joint effects of the pairs."""
     node = basis.known.restrict(rows)
     game = additive_game(node)
-    total = game.combine(Additive(1).terms(basis.fitted.layout.players, ()))[0].copy()
+    total = game.values(Additive(1).terms(basis.fitted.layout.players, ()))[0].copy()
     asked = request(part, [], {union(pair) for pair in pairs})
     further, _ = evaluate(
         basis.fitted.predictor,
@@ -99,7 +99,7 @@ def _squared_error(basis: Basis, rows: IntArray, part: Any, pairs: Sequence[Pair
     )
     for one, two in pairs:
         joint = _masked(further, one | two) + further.pivot - node.pivot
-        total += joint - game(one)[0] - game(two)[0] + game(frozenset())[0]
+        total += joint + game.values({one: -1.0, two: -1.0, frozenset(): 1.0})[0]
     return float(node.weights @ np.square(node.predictions - total))
 
 

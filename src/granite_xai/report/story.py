@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from granite_xai.base.typing import FloatArray
-from granite_xai.behavior.behavior import Risk
+from granite_xai.behavior import Risk
 from granite_xai.compute import one_blas_thread
 from granite_xai.estimator import Granite
 from granite_xai.evaluations.evaluations import Evaluations

@@ -12,7 +12,7 @@ from granite_xai.base.options import choose, real_number, whole_number
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.catalog import explanations
 from granite_xai.curves import Ice
-from granite_xai.engine.membership import Splits
+from granite_xai.engine.splits import Splits
 from granite_xai.explainer import Explainer
 from granite_xai.search.describe import describe
 from granite_xai.search.problem import PartitionResult, Problem

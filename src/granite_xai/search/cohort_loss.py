@@ -10,7 +10,7 @@ import numpy as np
 
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.disagreement import ResolvedQuestion
-from granite_xai.engine.membership import Splits
+from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.search.values import local_values
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from granite_xai.base.options import choose, real_number, whole_number
 from granite_xai.curves import dependence_bins, ice_curves, make_grid, require_numeric
-from granite_xai.engine.membership import Splits
+from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.noise import floor, local_error
 from granite_xai.evaluations.vectors import Vectors, centred
 from granite_xai.explainer import Explainer

@@ -12,13 +12,13 @@ import numpy as np
 from granite_xai.base.options import real_number, unknown, whole_number
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.compute import map_blocks, resolve_jobs
-from granite_xai.engine.membership import CUT_BYTES, Splits
+from granite_xai.compute.compiled import primitives_on
+from granite_xai.engine.splits import CUT_BYTES, Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.regions.nodes import Leaf, Node, Split
 from granite_xai.regions.partition import Partition
 from granite_xai.search.candidates import CUTS, Candidate, best_of, candidates, cuts_of
 from granite_xai.search.problem import PartitionResult, Problem
-from granite_xai.search.shortlist import Shortlist
 from granite_xai.search.splitting import conditions
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from granite_xai.tables import Table
 
 TOLERANCE = 1e-10
-BLOCK = 2**18
+BLOCK = 2**19
 """Candidates times rows scored together: few enough for the cache."""
 SHARE = 8
 """One block of candidates takes at most one part in so many of the memory limit."""
@@ -120,9 +120,10 @@ class Tree:
 
     def grown(self, problem: Problem) -> Node:
         """Grow and prune the tree of a problem."""
-        growth = _Growth(self, problem, self.columns(problem.table), Shortlist.of(problem, self.beam))
+        growth = _Growth(self, problem, self.columns(problem.table))
         rows = np.arange(problem.table.n_rows, dtype=np.intp)
-        return growth.grow(growth.root(rows, problem.evaluations)).node
+        evaluations = problem.evaluations.on(primitives_on(problem.resources.device))
+        return growth.grow(growth.root(rows, evaluations)).node
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -162,11 +163,10 @@ class _Growth:
     settings: Tree
     problem: Problem
     columns: list[int]
-    shortlist: Shortlist
 
     def root(self, rows: IntArray, evaluations: Evaluations) -> _Open:
         """All rows, with their share."""
-        splits = Splits.whole(evaluations.weights)
+        splits = Splits.whole(evaluations.weights, evaluations.primitives)
         (disagreements,) = map_blocks(
             lambda _: self.problem.shares.disagreements(evaluations, splits), [0], self.problem.n_jobs
         )
@@ -221,8 +221,7 @@ class _Growth:
 
     def _followed(self, node: _Open, options: list[Candidate], evaluations: Evaluations) -> list[_Choice]:
         """The best candidate of each of the best columns (C15, C21)."""
-        score = partial(self.scored, node, evaluations=evaluations)
-        options, disagreements, mass = self.shortlist(options, node.rows, evaluations, score)
+        disagreements, mass = self.scored(node, options, evaluations)
         both = self.problem.shares.of(disagreements, mass)
         scores = both[:, 0] + both[:, 1]
         ties = int(np.count_nonzero(scores <= scores.min() + TOLERANCE))
@@ -336,5 +335,5 @@ def _score(
     shares: ScaledObjective, table: Table, rows: IntArray, evaluations: Evaluations, block: list[Candidate]
 ) -> tuple[FloatArray, FloatArray]:
     """Disagreements and mass of both sides of some candidates; a plain function, so that it can go to a process."""
-    splits = Splits.along(cuts_of(block, table, rows), evaluations.weights)
+    splits = Splits.along(cuts_of(block, table, rows), evaluations.weights, evaluations.primitives)
     return shares.disagreements(evaluations, splits), splits.mass
