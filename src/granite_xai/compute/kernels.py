@@ -194,9 +194,15 @@ def side_sums(
             u = i if len(index_2) == 0 else index_2[i]
             b = 0 if len(bins_2) == 0 else bins_2[i]
             x, whole, here, there = left_2[u], total_2[u], scale_2[b, 0], scale_2[b, 1]
-            for k in range(count):
-                ours, theirs = x[k] * here[k], (whole - x[k]) * there[k]
-                values[k] += ours if member[k] else theirs
+            if mode == 3:  # mean squares and means: the variance
+                for k in range(count):
+                    ours, theirs = x[k] * here[k], (whole - x[k]) * there[k]
+                    mean = ours if member[k] else theirs
+                    values[k] = max(values[k] - mean * mean, 0.0)
+            else:
+                for k in range(count):
+                    ours, theirs = x[k] * here[k], (whole - x[k]) * there[k]
+                    values[k] += ours if member[k] else theirs
         if weights.shape[1] > 1 or count == 1:  # a weight of its own in each line
             w = weights[i]
             for k in range(count):

@@ -20,8 +20,9 @@ from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 Array = Any
 """An array of the library at hand."""
 
-SQUARE, ABSOLUTE, MOMENTS = range(3)
-"""What `side_sums` adds up: squares, sizes, or the values and their squares."""
+SQUARE, ABSOLUTE, MOMENTS, SPREAD = range(4)
+"""What `side_sums` adds up: squares, sizes, the values and their squares, or (of two parts, mean squares and means) each
+row's variance."""
 
 
 class Part(NamedTuple):
@@ -89,16 +90,15 @@ class Families:
         """
         fresh, counts, added = [], [], []
         for table, start in zip(self.left, self.starts, strict=False):
-            before = np.zeros(table.shape[1], dtype=np.bool_)
-            for line in table:
-                again = not before.any() or bool(np.any(before & ~line))
-                new = np.flatnonzero(line if again else line & ~before) + start
-                fresh.append(again)
-                counts.append(len(new))
-                added.append(new)
-                before = line
-        every = np.concatenate(added) if added else np.zeros(0, dtype=np.intp)
-        return np.array(fresh, dtype=np.bool_), np.cumsum(counts, dtype=np.intp), every.astype(np.intp)
+            before = np.zeros_like(table)
+            before[1:] = table[:-1]
+            again = np.any(before & ~table, axis=1)
+            again[:1] = True
+            new = table & ~(before & ~again[:, None])
+            fresh.append(again)
+            counts.append(new.sum(axis=1))
+            added.append(np.nonzero(new)[1] + start)
+        return np.concatenate(fresh), np.cumsum(np.concatenate(counts)), np.concatenate(added)
 
 
 class ArrayNamespace:
@@ -215,7 +215,7 @@ class ArrayNamespace:
 
         Parameters
         ----------
-        mode : SQUARE, ABSOLUTE or MOMENTS
+        mode : SQUARE, ABSOLUTE, MOMENTS or SPREAD
         own : (c,)
         at : (2, K), optional
         parts : sequence of Part
@@ -229,6 +229,11 @@ class ArrayNamespace:
         (2, 2, K)
         """
         xp = self.xp
+        if mode == SPREAD:
+            square, mean = (self.own_side(part, inside) for part in parts)
+            spread = square - mean**2
+            sums = self._sides(xp.where(spread > 0, spread, xp.zeros_like(spread)) * weights, inside)
+            return out + xp.stack([sums, xp.zeros_like(sums)])
         values = xp.broadcast_to(own[:, None], inside.shape)
         if at is not None:
             values = values + xp.where(inside, at[0, :][None, :], at[1, :][None, :])
@@ -266,6 +271,12 @@ class Numpy(ArrayNamespace):
     def host(self, values: Array) -> FloatArray:
         """The array itself."""
         return np.asarray(values)
+
+    def take(self, values: Array, index: Any, axis: int) -> Array:
+        """Gather some lines of an array, given by a slice or by their numbers."""
+        if isinstance(index, slice):
+            return values[index] if axis == 0 else values[:, index]
+        return values.take(index, axis=axis)
 
     def segment_share(
         self, weights: Array, codes: IntArray, count: int, segments: IntArray, families: Families

@@ -17,8 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from granite_xai.base.typing import Coalition, FloatArray, IntArray, PairwiseShapley, Terms
-from granite_xai.compute.compiled import as_part
-from granite_xai.compute.primitives import MOMENTS, Array, Pairs, Part
+from granite_xai.compute.primitives import SPREAD, Array, Pairs, Part
 from granite_xai.engine.splits import Splits
 from granite_xai.engine.values import Rows, RowValues, Tiles, joined
 from granite_xai.evaluations.evaluations import Bins, Evaluations, Matrix
@@ -129,17 +128,15 @@ class Averages:
 
     def total_variance(self, hidden: Coalition) -> Array:
         """Mean over the rows of each side of the variance when the hidden columns are redrawn, (2, K)."""
-        P, splits, xp = self.splits.primitives, self.splits, self.splits.primitives.xp
+        P, splits = self.splits.primitives, self.splits
         predictions, total = P.array(self.evaluations.predictions), P.array(np.zeros((2, 2, splits.count)))
+        zeros = P.array(np.zeros(splits.n_rows))
         for rows, block, summed, scale in self._hybrids(self.evaluations.everything - hidden):
             # Centred by the row's own prediction: a column that is constant in the region has variance exactly 0.
             deviations = block - P.take(predictions, rows, 0)[None, :]
             inside, weights = P.take(splits.flags, rows, 0), P.take(splits.row_weights, rows, 0)
-            mean, square = (P.own_side(Part(*summed(b), scale), inside) for b in (deviations, deviations**2))
-            spread = square - mean**2
-            spread = xp.where(spread > 0, spread, xp.zeros_like(spread))
-            nothing = P.array(np.zeros(spread.shape[0]))
-            total = P.side_sums(MOMENTS, nothing, None, (as_part(P, spread),), inside, weights, total)
+            both = tuple(Part(*summed(moment), scale) for moment in (deviations**2, deviations))
+            total = P.side_sums(SPREAD, P.take(zeros, rows, 0), None, both, inside, weights, total)
         return total[0, :, :] * splits.scale[0, :, :]
 
     @property

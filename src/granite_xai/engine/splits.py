@@ -8,7 +8,7 @@ lines of real weights (replicates) with a product.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -82,19 +82,25 @@ class Splits:
     members : (n, K) bool
         Whether a row is on the left.
     weights : (n,) float, all positive
-    cuts : sequence of Cut
-        The columns that the splits cut, in the order of the splits; empty where they are not cuts of columns.
     lines : (K, n) float, optional
         The weights of the rows in each split, where they differ from split to split; every row is then on the left.
     primitives : ArrayNamespace
         Where the sums are formed.
+    families : Families, optional
+        Which segments each split sends left, where splits are cuts of columns; first comes the whole node.
+    segments : (J, n) int, optional
+        The segment of each row in each column that is cut, numbered through all columns.
+    columns : (K,) int, optional
+        Position of the column that each split cuts.
     """
 
     members: BoolArray
     weights: FloatArray
-    cuts: Sequence[Cut] = ()
     lines: FloatArray | None = None
     primitives: ArrayNamespace = NUMPY
+    families: Families | None = None
+    segments: IntArray | None = None
+    columns: IntArray | None = None
 
     @classmethod
     def of(cls, inside: BoolArray, weights: FloatArray, primitives: ArrayNamespace | None = None) -> Splits:
@@ -110,7 +116,13 @@ class Splits:
     def along(cls, cuts: Sequence[Cut], weights: FloatArray, primitives: ArrayNamespace | None = None) -> Splits:
         """The batch of splits given by cuts of columns."""
         members = np.concatenate([cut.left.T.take(cut.classes, axis=0) for cut in cuts], axis=1)
-        return cls(members, weights, tuple(cuts), primitives=primitives or _primitives(members))
+        # First the whole node as one segment without a candidate: totals are then added in one order, always.
+        families = Families([np.zeros((0, 1), dtype=np.bool_), *(cut.left for cut in cuts)])
+        lines = [np.zeros(len(weights), dtype=np.intp), *(cut.classes for cut in cuts)]
+        segments = np.ascontiguousarray(np.stack(lines) + families.starts[:-1, None])
+        columns = np.repeat([cut.column for cut in cuts], [len(cut.left) for cut in cuts])
+        chosen = primitives or _primitives(members)
+        return cls(members, weights, None, chosen, families, segments, columns)
 
     @classmethod
     def whole(cls, weights: FloatArray, primitives: ArrayNamespace | None = None) -> Splits:
@@ -129,13 +141,14 @@ class Splits:
         array([[3.5, 0. ]])
         """
         members = np.ones(lines.shape[::-1], dtype=np.bool_)
-        return cls(members, weights, lines=lines, primitives=primitives or _primitives(members))
+        return cls(members, weights, lines, primitives or _primitives(members))
 
     def at(self, rows: IntArray) -> Splits:
         """The same splits of some of the rows."""
-        cuts = [replace(cut, classes=cut.classes[rows]) for cut in self.cuts]
         lines = None if self.lines is None else self.lines[:, rows]
-        return Splits(self.members[rows], self.weights[rows], tuple(cuts), lines, self.primitives)
+        segments = None if self.segments is None else self.segments[:, rows]
+        own = (self.members[rows], self.weights[rows], lines)
+        return Splits(*own, self.primitives, self.families, segments, self.columns)
 
     @property
     def count(self) -> int:
@@ -174,11 +187,6 @@ class Splits:
         return np.where(self.inside, 0.0, self.weights)
 
     @cached_property
-    def columns(self) -> IntArray:
-        """Position of the column that each split cuts."""
-        return np.concatenate([np.full(len(cut.left), cut.column, dtype=np.intp) for cut in self.cuts])
-
-    @cached_property
     def mass(self) -> FloatArray:
         """Weight of both sides, (K, 2)."""
         left, total = self.shares(np.zeros(self.n_rows, dtype=np.intp), 1)
@@ -207,24 +215,24 @@ class Splits:
             return xp.stack([left, zero], axis=1)
         right = total[:, None] - left
         # What is left after subtracting may be round-off: less than the lightest row is nothing.
-        return xp.stack([left, xp.where(right < 0.5 * float(self.weights.min()), zero, right)], axis=1)
+        return xp.stack([left, xp.where(right < 0.5 * self._lightest, zero, right)], axis=1)
 
     def sums(self, block: Array) -> tuple[Array, Array]:
         """Weighted sums of the lines of a block (n, c) over the left rows, (c, K), and over all rows, (c,)."""
         P = self.primitives
-        if not self.cuts:
+        if self.families is None:
             return P.product(block.T, self._left_by_row), P.product(block.T, P.array(self.weights)[:, None])[:, 0]
         by_segment = P.segment_sum(block if self._even else block * P.array(self.weights)[:, None], self._order)
-        return P.left_sums(by_segment, self._families), by_segment[0, :]
+        return P.left_sums(by_segment, self.families), by_segment[0, :]
 
     def shares(self, codes: IntArray, count: int) -> tuple[Array, Array]:
         """Weight of the left rows that carry each of ``count`` codes, (count, K), and of all rows, (count,)."""
         P = self.primitives
         weights = P.array(self.weights)
-        if not self.cuts:
+        if self.families is None or self.segments is None:
             return P.line_share(self._left_by_row, codes, count), P.line_share(weights[:, None], codes, count)[:, 0]
-        by_segment = P.segment_share(weights, codes, count, self._segments, self._families)
-        return P.left_sums(by_segment, self._families), by_segment[0, :]
+        by_segment = P.segment_share(weights, codes, count, self.segments, self.families)
+        return P.left_sums(by_segment, self.families), by_segment[0, :]
 
     def means(self, values: FloatArray) -> FloatArray:
         """Weighted mean of (K, n) values on each side, shape (K, 2); 0 on an empty side.
@@ -247,6 +255,10 @@ class Splits:
             yield slice(start, min(start + step, count))
 
     @cached_property
+    def _lightest(self) -> float:
+        return float(self.weights.min())
+
+    @cached_property
     def _even(self) -> bool:
         return bool(np.all(self.weights == 1.0))
 
@@ -258,19 +270,8 @@ class Splits:
         return self.primitives.array(np.where(self.members, self.weights[:, None], 0.0))
 
     @cached_property
-    def _families(self) -> Families:
-        """First the whole node as one segment without a candidate: totals are then added in one order, always."""
-        return Families([np.zeros((0, 1), dtype=np.bool_), *(cut.left for cut in self.cuts)])
-
-    @cached_property
-    def _segments(self) -> IntArray:
-        """Class of each row in each cut, numbered through all cuts, (J, n)."""
-        lines = [np.zeros(self.n_rows, dtype=np.intp), *(cut.classes for cut in self.cuts)]
-        return np.ascontiguousarray(np.stack(lines) + self._families.starts[:-1, None])
-
-    @cached_property
     def _order(self) -> Any:
-        return self.primitives.order(self._segments, self._families)
+        return self.primitives.order(np.ascontiguousarray(self.segments), self.families)
 
 
 def _primitives(members: BoolArray) -> ArrayNamespace:

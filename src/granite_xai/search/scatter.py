@@ -46,7 +46,7 @@ class Scatter:
 
 def _scatter(vectors: Vectors, splits: Splits) -> FloatArray:
     found = np.stack([_side(vectors.values, splits.left), _side(vectors.values, splits.right)], axis=1)
-    if vectors.column is None or not splits.cuts:
+    if vectors.column is None or splits.columns is None:
         return found
     for k in np.flatnonzero(splits.columns == vectors.column):  # here the cut also shortens the curves
         entries = vectors.inner_entries(splits.inside[k], vectors.column)
