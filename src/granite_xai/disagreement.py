@@ -28,8 +28,8 @@ from granite_xai.interaction import add_terms, union
 from granite_xai.masking import Masking
 
 if TYPE_CHECKING:
-    from granite_xai.models import Predictor
-    from granite_xai.tables import Table
+    from granite_xai.trees.routes import Route
+
 
 @dataclass(frozen=True, slots=True, init=False)
 class Disagreement:
@@ -107,9 +107,16 @@ class Disagreement:
         sides = (self.first.with_influence(influence), self.second.with_influence(influence))
         return replace(self, first=sides[0], second=sides[1])
 
-    def compare(self, table: Table, predictor: Predictor, resources: Resources, random_state: int) -> ResolvedQuestion:
-        """This question resolved on a table."""
-        effects = tuple(side.effect(table, predictor, resources, random_state) for side in (self.first, self.second))
+    def compare(
+        self,
+        route: Route,
+        resources: Resources,
+        random_state: int,
+        pairs: tuple[int | None, int | None] = (None, None),
+    ) -> ResolvedQuestion:
+        """This question resolved on the table of a route, sampled effects from so many ``pairs`` of orders."""
+        sides = zip((self.first, self.second), pairs, strict=True)
+        effects = tuple(side.effect(route, resources, random_state, count) for side, count in sides)
         return ResolvedQuestion(self, effects[0], effects[1])
 
 
@@ -180,7 +187,8 @@ class ResolvedQuestion:
 
     def losses(self, evaluations: Evaluations, splits: Splits) -> FloatArray:
         """``sum over S of loss(phi1(S) - phi2(S))``: (K, n) for behaviors with one value a row, otherwise (K, 2)."""
-        return np.sum([self.loss(gap) for gap in self.gap_values(evaluations, splits)], axis=0)
+        total: FloatArray = np.sum([self.loss(gap) for gap in self.gap_values(evaluations, splits)], axis=0)
+        return total
 
     def regional(self, evaluations: Evaluations, splits: Splits) -> FloatArray:
         """``R`` of both sides of every split, shape (K, 2): the mean loss over the side's rows; 0 on an empty side."""

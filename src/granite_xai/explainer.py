@@ -22,10 +22,10 @@ from granite_xai.interaction import INTERACTIONS, Additive, Full, Interaction, P
 from granite_xai.masking import MASKINGS, Masking
 from granite_xai.masking.fitted import fit_reference
 from granite_xai.models import accepts_missing, as_predictor
+from granite_xai.models.target import read_rows, read_target
 from granite_xai.requests import coordinates_of, evaluate, request
 from granite_xai.tables import read_table
-from granite_xai.targets import read_rows, read_target
-from granite_xai.trees.routes import find_route
+from granite_xai.trees.routes import Route
 
 if TYPE_CHECKING:
     from granite_xai.models import Predictor
@@ -99,17 +99,20 @@ class Explainer:
         """The same explanation of other sets."""
         return replace(self, influence=influence)
 
-    def effect(self, table: Table, predictor: Predictor, resources: Resources, random_state: int) -> ResolvedExplainer:
-        """This explanation resolved on a table: the terms of each set."""
+    def effect(
+        self, route: Route, resources: Resources, random_state: int, pairs: int | None = None
+    ) -> ResolvedExplainer:
+        """This explanation resolved on the table of a route: the terms of each set, drawn from ``pairs`` of orders."""
         return resolve(
             self.masking,
-            self.behavior.resolved(predictor.is_probability),
+            self.behavior.resolved(route.predictor.is_probability),
             self.interaction,
             self.influence,
-            table,
+            route.table,
             max_evaluations=resources.max_evaluations,
             random_state=random_state,
-            by_paths=isinstance(self.interaction, Partial) and find_route(predictor, table).attributes,
+            by_paths=isinstance(self.interaction, Partial) and route.attributes,
+            pairs=pairs,
         )
 
     def explain(
@@ -151,15 +154,15 @@ class Explainer:
         require_supported(limits)
         everyone = read_table(X, missing="allow" if accepts_missing(model) else "error")
         predictor = as_predictor(model, output=output, response=response, batch_size=limits.batch_size)
-        target = read_target(y, everyone, predictor, self.behavior)
+        target = target_for(y, everyone, predictor, self.behavior)
         chosen = read_rows(rows, everyone.n_rows)
         table = everyone.take(chosen)
-        effect = self.effect(table, predictor, limits, random_state)  # what it costs is decided by the region's rows
+        route = Route(predictor, table)
+        effect = self.effect(route, limits, random_state)  # what it costs is decided by the region's rows
         reference = fit_reference(effect.readings(), effect.changes(), everyone, np.ones(everyone.n_rows), random_state)
         asked = request(table, [effect], max_grid=limits.max_grid)
         evaluations, _ = evaluate(
-            predictor,
-            table,
+            route,
             asked,
             reference,
             weights=np.ones(len(chosen)),
@@ -171,6 +174,12 @@ class Explainer:
         with one_blas_thread():
             part = regional_part(0, self.name or "first", effect, evaluations, chosen)
         return Explanation(effect.layout.labels, (part,), everyone)
+
+
+def target_for(y: Any, table: Table, predictor: Predictor, *behaviors: Behavior) -> FloatArray | None:
+    """The target as these behaviors need it; None where none of them does."""
+    of_probability = next((b.needs_probability for b in behaviors if b.needs_probability), None)
+    return read_target(y, table, predictor, any(b.needs_y for b in behaviors), of_probability)
 
 
 def regional_part(region: int, name: str, effect: ResolvedExplainer, evaluations: Evaluations, rows: IntArray) -> Part:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from granite_xai.base.errors import InputError
@@ -40,6 +41,11 @@ def questions() -> dict[str, Disagreement]:
     >>> questions()["ice-pdp"].first.name
     'ice'
     """
+    return dict(_questions())
+
+
+@cache
+def _questions() -> dict[str, Disagreement]:
     named = explanations()
     return {name: Disagreement(named[one], named[two], name=name) for name, (one, two) in _QUESTIONS.items()}
 

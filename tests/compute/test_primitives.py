@@ -20,7 +20,9 @@ from strategies import quiet
 STRICT = ArrayNamespace(array_api_strict)
 OTHERS = [
     pytest.param(STRICT, id="strict"),
-    pytest.param(Compiled(), id="compiled", marks=pytest.mark.skipif(not available(), reason="could not import 'numba'")),
+    pytest.param(
+        Compiled(), id="compiled", marks=pytest.mark.skipif(not available(), reason="could not import 'numba'")
+    ),
 ]
 
 
@@ -48,7 +50,9 @@ def test_sums_over_segments_and_over_the_left_side_are_products_with_the_members
     for line in segments:
         member[line, np.arange(37)] = 1.0
     close(by_segment, member @ block, P)
-    inside = [table[:, line - start] for table, line, start in zip(families.left, segments, families.starts, strict=False)]
+    inside = [
+        table[:, line - start] for table, line, start in zip(families.left, segments, families.starts, strict=False)
+    ]
     close(P.left_sums(by_segment, families), (np.concatenate(inside) @ block).T, P)
     carried = codes[:, None] == np.arange(3)
     close(P.segment_share(P.array(weights), codes, 3, segments, families), member @ (carried * weights[:, None]), P)
@@ -81,20 +85,41 @@ def test_sums_of_both_sides_equal_their_twin(P, mode, count, lines):
     inside = chance.random((c, K)) < 0.5
     inside[:, 0], inside[:, 1] = True, False
     parts = [
-        Part(chance.normal(size=(U, K)), chance.normal(size=U), chance.random((B, 2, K)), chance.integers(0, U, c), chance.integers(0, B, c)),
+        Part(
+            chance.normal(size=(U, K)),
+            chance.normal(size=U),
+            chance.random((B, 2, K)),
+            chance.integers(0, U, c),
+            chance.integers(0, B, c),
+        ),
         Part(chance.normal(size=(c, K)), chance.normal(size=c), chance.random((1, 2, K))),
         as_part(NUMPY, chance.normal(size=(c, K)), 2.0),
     ][:count]
     own, at, weights = chance.normal(size=c), chance.normal(size=(2, K)), chance.random((c, K if lines else 1))
     wanted = NUMPY.side_sums(mode, own, at, parts, inside, weights, np.ones((2, 2, K)))
-    there = [Part(*(P.array(x) for x in part[:3]), *(None if x is None else P.numbers(x) for x in part[3:])) for part in parts]
+    there = [
+        Part(*(P.array(x) for x in part[:3]), *(None if x is None else P.numbers(x) for x in part[3:]))
+        for part in parts
+    ]
     flags, zero = P.flags(inside), P.array(np.ones((2, 2, K)))
     close(P.side_sums(mode, P.array(own), P.array(at), there, flags, P.array(weights), zero), wanted, P)
     for one, other in zip(parts, there, strict=True):
         close(P.own_side(other, flags), NUMPY.own_side(one, inside), P)
 
 
-QUESTIONS = ("ice-pdp", "shap-pdp", "coe", "ale", "mplot-pdp", "cice-mplot", "sobol", "variance", "csobol-sobol", "pfi-risk", "cfi-pfi")
+QUESTIONS = (
+    "ice-pdp",
+    "shap-pdp",
+    "coe",
+    "ale",
+    "mplot-pdp",
+    "cice-mplot",
+    "sobol",
+    "variance",
+    "csobol-sobol",
+    "pfi-risk",
+    "cfi-pfi",
+)
 
 
 def fitted(question: Any, rounded: bool = True) -> gx.Granite:
@@ -133,7 +158,10 @@ def test_trees_are_the_same_with_and_without_the_compiler(monkeypatch, question,
         gx.question("pfi-risk", average="loss"),
         gx.question("pfi-risk", risk_loss="absolute", pointwise=True),
         gx.question("ice-pdp", loss=lambda gap: np.abs(gap) ** 1.5),
-        gx.Disagreement(gx.Explainer(gx.Baseline("region"), interaction="full"), gx.Explainer(gx.Baseline("region"), interaction="pure")),
+        gx.Disagreement(
+            gx.Explainer(gx.Baseline("region"), interaction="full"),
+            gx.Explainer(gx.Baseline("region"), interaction="pure"),
+        ),
     ],
 )
 def test_a_search_on_a_device_decides_like_the_processor(monkeypatch, question):

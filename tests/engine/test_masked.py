@@ -14,8 +14,8 @@ from granite_xai.base.typing import JansenTotal
 from granite_xai.behavior import Local, Risk, Sensitivity
 from granite_xai.behavior.behavior import Game
 from granite_xai.compute import Resources, compiled as passes
-from granite_xai.effects import resolve
 from granite_xai.compute.primitives import NUMPY
+from granite_xai.effects import resolve
 from granite_xai.engine.centres import central_rows
 from granite_xai.engine.splits import Cut, Splits
 from granite_xai.evaluations.evaluations import Coordinates
@@ -25,6 +25,7 @@ from granite_xai.masking.fitted import fit_reference
 from granite_xai.models import as_predictor
 from granite_xai.requests import evaluate, request
 from granite_xai.tables import read_table
+from granite_xai.trees.routes import Route
 from strategies import Case, cases, examples, maskings, quiet
 
 
@@ -39,7 +40,7 @@ def known(case: Case, masking):
     y = np.array(case.y)[used]
     asked = request(table, [effect])
     model = as_predictor(case.model)
-    return evaluate(model, table, asked, reference, weights=weights, y=y, resources=Resources())[0]
+    return evaluate(Route(model, table), asked, reference, weights=weights, y=y, resources=Resources())[0]
 
 
 @st.composite

@@ -19,20 +19,21 @@ from granite_xai.masking.fitted import fit_reference
 from granite_xai.models import as_predictor
 from granite_xai.requests import evaluate, request
 from granite_xai.tables import read_table
+from granite_xai.trees.routes import Route
 from strategies import quiet
 
 
 def known(question: gx.Disagreement, X: np.ndarray, weights: np.ndarray) -> tuple[Any, Any]:
     """A question and the evaluations of some rows."""
     table = read_table(X, missing="error")
-    predictor = as_predictor(lambda X: X[:, 0] * X[:, 1] + np.sin(X[:, 2]) * X[:, 1])
-    resolved = question.compare(table, predictor, Resources(), 0)
+    route = Route(as_predictor(lambda X: X[:, 0] * X[:, 1] + np.sin(X[:, 2]) * X[:, 1]), table)
+    resolved = question.compare(route, Resources(), 0)
     effects = [resolved.first, resolved.second]
     readings = set().union(*(effect.readings() for effect in effects))
     changes = set().union(*(effect.changes() for effect in effects))
     reference = fit_reference(readings, changes, table, np.ones(len(X)), 0)
     options = {"weights": weights, "y": X[:, 0] + X[:, 2], "resources": Resources()}
-    return resolved, evaluate(predictor, table, request(table, effects), reference, **options)[0]
+    return resolved, evaluate(route, request(table, effects), reference, **options)[0]
 
 
 QUESTIONS = [
@@ -49,7 +50,9 @@ QUESTIONS = [
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.label)
 @pytest.mark.parametrize("rounded", [True, False])
-@pytest.mark.parametrize("primitives", [NUMPY, ArrayNamespace(array_api_strict), None], ids=["numpy", "strict", "chosen"])
+@pytest.mark.parametrize(
+    "primitives", [NUMPY, ArrayNamespace(array_api_strict), None], ids=["numpy", "strict", "chosen"]
+)
 def test_lines_of_weights_are_the_region_under_these_weights(monkeypatch, question, rounded, primitives):
     """Gaps of every set under B lines of real weights at once are those of B nodes with such weights, one by one."""
     monkeypatch.setattr(compiled, "WORTHWHILE", 0)

@@ -39,6 +39,11 @@ class Behavior(ABC):
         return False
 
     @property
+    def needs_probability(self) -> str | None:
+        """The name of a loss that is defined for probabilities only, where there is one."""
+        return None
+
+    @property
     def is_linear(self) -> bool:
         """Whether a value is the masked model itself, so that combinations of values are combinations of models."""
         return False

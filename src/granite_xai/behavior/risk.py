@@ -15,7 +15,7 @@ from granite_xai.compute.primitives import MOMENTS, Array
 from granite_xai.engine.masked import HybridFunction
 from granite_xai.engine.values import Rows, RowValues
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.evaluations.noise import risk_error
+from granite_xai.evaluations.noise_floor import risk_error
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +54,11 @@ class Risk(Behavior):
     def per_row(self) -> bool:
         """Whether the value is one number a row."""
         return self.pointwise
+
+    @property
+    def needs_probability(self) -> str | None:
+        """The loss, where it is one of probabilities."""
+        return self.loss if isinstance(self.loss, str) and LOSSES[self.loss].of_probability else None
 
     def resolved(self, is_probability: bool) -> Risk:
         """The same behavior with its loss decided."""

@@ -14,7 +14,7 @@ from granite_xai.behavior.behavior import Behavior, Game
 from granite_xai.compute.primitives import MOMENTS, Array
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.evaluations.noise import sensitivity_error
+from granite_xai.evaluations.noise_floor import sensitivity_error
 
 if TYPE_CHECKING:
     from granite_xai.influence import PlayersAndSets

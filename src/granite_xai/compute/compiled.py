@@ -100,7 +100,12 @@ class Compiled(Numpy):
 def _plain(part: Part) -> tuple[Array, ...]:
     """A part as arrays of one layout; no index is an empty one."""
     numbers = (_NONE if found is None else np.ascontiguousarray(found) for found in (part.index, part.bins))
-    return (np.ascontiguousarray(part.left), np.ascontiguousarray(part.total), np.ascontiguousarray(part.scale), *numbers)
+    return (
+        np.ascontiguousarray(part.left),
+        np.ascontiguousarray(part.total),
+        np.ascontiguousarray(part.scale),
+        *numbers,
+    )
 
 
 def as_part(primitives: ArrayNamespace, values: Array, coefficient: float = 1.0) -> Part:

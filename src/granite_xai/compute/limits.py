@@ -9,7 +9,7 @@ from typing import Literal
 from granite_xai.base.errors import ResourceError
 from granite_xai.base.options import choose, whole_number
 
-_DTYPES = {"float64": "float64", "float32": "float32"}
+_DTYPES = {"float64": "float64"}
 _DEVICES = {"cpu": "cpu", "cuda": "cuda"}
 _FEWER = "fewer rows (max_samples=), fewer columns (features=), a grid (Resources(max_grid=64))"
 
@@ -29,12 +29,12 @@ class Resources:
         gap; the cost is then linear in the rows. For pure and full effects of single columns. None: exact.
     batch_size : int, optional
         Rows of one call of the model; the last batch is shorter. None: a fixed default.
-    dtype : {"float64", "float32"}
-        Numbers in which the split search forms its products. Sums are in float64 either way, and what is promising in
-        float32 is scored again in float64 before a split is chosen: the regions are the same.
+    dtype : "float64"
+        Numbers in which the split search decides, on the processor and on a device. Single precision is refused: on the
+        processor it was never faster, and it cannot decide.
     device : {"cpu", "cuda"}
-        Where the split search forms them; ``"cuda"`` needs the extra ``gpu``. The regions are the same. What is
-        explained, measured and reported is always computed on the CPU in float64.
+        Where the split search forms its sums; ``"cuda"`` needs the extra ``gpu``. The regions are the same. What is
+        explained, measured and reported is always computed on the CPU.
     progress : {"auto", True, False}
         Show progress of work longer than a second: in terminals and notebooks, always, never.
 
@@ -48,7 +48,7 @@ class Resources:
     max_evaluations: int = 20_000_000
     max_grid: int | None = None
     batch_size: int | None = None
-    dtype: Literal["float64", "float32"] = "float64"
+    dtype: Literal["float64"] = "float64"
     device: Literal["cpu", "cuda"] = "cpu"
     progress: bool | Literal["auto"] = "auto"
 
@@ -66,12 +66,7 @@ class Resources:
 
 
 def require_supported(resources: Resources) -> None:
-    """Refuse a device that is not there, naming what is missing, before the model is asked (R08).
-
-    Examples
-    --------
-    >>> require_supported(Resources())
-    """
+    """Refuse a device that is not there, naming what is missing, before the model is asked (R08)."""
     missing = None if resources.device == "cpu" else _missing_for_cuda()
     if missing:
         raise ResourceError(
@@ -110,10 +105,6 @@ def require_evaluations(resources: Resources, rows: int, seconds: float | None =
     ------
     ResourceError
         Before any work.
-
-    Examples
-    --------
-    >>> require_evaluations(Resources(max_evaluations=1000), 999)
     """
     if rows <= resources.max_evaluations:
         return
@@ -124,25 +115,13 @@ def require_evaluations(resources: Resources, rows: int, seconds: float | None =
 
 
 def too_little(message: str, limit: int) -> ResourceError:
-    """The refusal of work for which there is no memory, with the remedies (D33).
-
-    Examples
-    --------
-    >>> too_little("the table needs 2.0 MiB; memory_limit allows 1.0 MiB.", 2**21).code
-    'D33'
-    """
+    """The refusal of work for which there is no memory, with the remedies (D33)."""
     hint = f"{_FEWER}, or a higher limit (Resources(memory_limit={limit}))"
     return ResourceError(f"{message} Remedies: {hint}.", code="D33", argument="resources", hint=hint)
 
 
 def no_room(needed: int, folder: str, error: OSError) -> ResourceError:
-    """The error of a disk that is full although there seemed to be room (D33).
-
-    Examples
-    --------
-    >>> no_room(2**21, "temp", OSError(28, "No space left on device")).code
-    'D33'
-    """
+    """The error of a disk that is full although there seemed to be room (D33)."""
     hint = f"{_FEWER}, more room in {folder!r} (another folder: TMPDIR), or a higher limit (Resources(memory_limit=))"
     reason = error.strerror or str(error)
     return ResourceError(
@@ -155,13 +134,7 @@ def no_room(needed: int, folder: str, error: OSError) -> ResourceError:
 
 
 def size(count: int) -> str:
-    """Bytes as a person reads them.
-
-    Examples
-    --------
-    >>> size(3 * 2**20), size(1000)
-    ('3.0 MiB', '1,000 bytes')
-    """
+    """Bytes as a person reads them."""
     return f"{count / 2**20:,.1f} MiB" if count >= 2**20 else f"{count:,} bytes"
 
 

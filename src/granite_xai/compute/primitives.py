@@ -45,7 +45,7 @@ class Part(NamedTuple):
     left: Array
     total: Array
     scale: Array
-    index: Array | None = None
+    index: Array | None = None  # type: ignore[assignment]
     bins: Array | None = None
 
 

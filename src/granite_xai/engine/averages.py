@@ -107,7 +107,7 @@ class Averages:
             own = (part._replace(scale=shown * part.scale) for part, shown in tables)
             values = values._replace(parts=(*values.parts, *own))
             tables = []
-        tilings = [self._tiles(pairs, products, tables)] if pairs or products else []
+        tilings: list[Tiles] = [self._tiles(pairs, products, tables)] if pairs or products else []
         tilings += binned
         if not tilings:
             return values
@@ -237,7 +237,8 @@ class Averages:
             left, every = splits.shares(numbers * count + matrix.codes, len(groups) * count)
         for number, members in enumerate(groups):
             own = splits if bins is None else splits.at(members) if by_pair else splits
-            references, summed = matrix.pairs.at(members), own.sums
+            references = matrix.pairs.at(members)
+            summed: Summed = own.sums
             if not by_pair:
                 part = slice(number * count, (number + 1) * count)
                 summed = _by_share(P.product, left[part, :], every[part])

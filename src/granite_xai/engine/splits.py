@@ -153,7 +153,7 @@ class Splits:
     @property
     def count(self) -> int:
         """K."""
-        return self.members.shape[1]
+        return int(self.members.shape[1])
 
     @property
     def n_rows(self) -> int:
@@ -271,6 +271,8 @@ class Splits:
 
     @cached_property
     def _order(self) -> Any:
+        if self.families is None or self.segments is None:
+            raise ValueError("these splits are not cuts of columns")
         return self.primitives.order(np.ascontiguousarray(self.segments), self.families)
 
 

@@ -50,7 +50,9 @@ class RowValues(NamedTuple):
         take = splits.primitives.take
         found = [
             part._replace(
-                **({"left": take(part.left, rows, 0), "total": take(part.total, rows, 0)} if part.index is None else {}),
+                **(
+                    {"left": take(part.left, rows, 0), "total": take(part.total, rows, 0)} if part.index is None else {}
+                ),
                 index=None if part.index is None else take(part.index, rows, 0),
                 bins=None if part.bins is None else take(part.bins, rows, 0),
             )
@@ -104,7 +106,8 @@ def joined(values: Sequence[RowValues], splits: Splits) -> RowValues:
     if len(values) == 1:
         return values[0]
     P = splits.primitives
-    own, at, parts, tiled = values[0].own, None, [], None
+    own, at, tiled = values[0].own, None, None
+    parts: list[Part] = []
     for place, each in enumerate(values):
         own = each.own if place == 0 else own + each.own
         if each.at is not None:

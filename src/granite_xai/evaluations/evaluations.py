@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ from granite_xai.compute import Workspace
 from granite_xai.compute.primitives import ArrayNamespace, Pairs
 from granite_xai.evaluations.vectors import Vectors
 
-Reading = tuple[Hashable, Coalition]
+Reading = tuple[Any, Coalition]
 """One masked model that is read: a masking operator and the visible columns."""
 LONG = 512
 """Cells of a line from which it is worth a call of its own."""
@@ -194,7 +194,7 @@ class Evaluations:
     places : mapping from a coalition T to ``(S, shown)``
     matrices : mapping from S to ``E_S``
     bins : mapping from (masking, coalition) to the bin number of each row
-    against : mapping from (masking, coalition) to ``F(x_T, b)`` for each reference row b that the masking learned, centred
+    against : mapping from (masking, coalition) to ``F(x_T, b)`` for each learned reference row b, centred
     attributions : mapping from a term to the pairwise attributions ``Phi[n, m]``, one line a row
     errors : mapping from a sampled attribution to its standard error, all rows being the reference
     changes : mapping from a column to the change of the prediction across each row's interval, and the interval
@@ -289,7 +289,9 @@ class Evaluations:
         if primitives is None:
             return self
         moved = {key: replace(matrix, values=primitives.array(matrix.values)) for key, matrix in self.matrices.items()}
-        phi = {key: replace(matrix, values=primitives.array(matrix.values)) for key, matrix in self.attributions.items()}
+        phi = {
+            key: replace(matrix, values=primitives.array(matrix.values)) for key, matrix in self.attributions.items()
+        }
         return replace(self, matrices=moved, attributions=phi, primitives=primitives)
 
     def divide(self, inside: BoolArray, column: int, inner: bool) -> Evaluations:

@@ -9,13 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from granite_xai.base.options import unknown
-from granite_xai.base.typing import Coalition, FloatArray, IntArray, PairwiseShapley, Term, Terms
-from granite_xai.compute.compiled import as_part
-from granite_xai.compute.primitives import Array
-from granite_xai.engine.centres import central_rows
-from granite_xai.engine.masked import AgainstReferences, HybridFunction, Masked
+from granite_xai.base.typing import Coalition, FloatArray
+from granite_xai.engine.centres import AgainstCentres
+from granite_xai.engine.masked import AgainstReferences, Masked
 from granite_xai.engine.splits import Splits
-from granite_xai.engine.values import RowValues
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.masking.masking import Learned, Masking, Needed
 from granite_xai.tables import read_table, recombine, row_like
@@ -83,7 +80,7 @@ class Baseline(Masking):
 
 @dataclass(frozen=True, slots=True)
 class RegionRow(Masking):
-    """Hidden columns are set to the central fitting row of a region (None: of all rows): how other rows are explained."""
+    """Hidden columns are set to the central fitting row of a region (None: of all rows), to explain other rows."""
 
     region: int | None
     key: ClassVar[str] = "baseline"
@@ -100,70 +97,6 @@ class RegionRow(Masking):
     def masked(self, evaluations: Evaluations, splits: Splits) -> Masked:
         """Predictions against the baseline."""
         return AgainstReferences(evaluations, splits, lambda visible: evaluations.against[self, visible])
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class AgainstCentres:
-    """Hidden columns are set to the central row of each side, one of its own.
-
-    Parameters
-    ----------
-    left, right : (K,) int
-        The central row of both sides of every split.
-    """
-
-    evaluations: Evaluations
-    splits: Splits
-    left: IntArray
-    right: IntArray
-
-    @classmethod
-    def of(cls, evaluations: Evaluations, splits: Splits) -> AgainstCentres:
-        """Under lines of weights the baselines stay as they are."""
-        if evaluations.coordinates is None:
-            raise ValueError("the evaluations hold no coordinates")
-        fixed = splits.lines is not None
-        members = np.broadcast_to(splits.weights, splits.inside.shape) if fixed else splits.left
-        left, right = (central_rows(evaluations.coordinates, side) for side in (members, splits.right))
-        return cls(evaluations, splits, left, right)
-
-    def combined(self, terms: Terms) -> RowValues:
-        """A linear combination of predictions against the central row, and of attributions."""
-        P, splits = self.splits.primitives, self.splits
-        own, total = P.array(np.zeros(splits.n_rows)), P.array(np.zeros((splits.n_rows, splits.count)))
-        for term, coefficient in terms.items():
-            if term == self.evaluations.everything:
-                own = own + coefficient * P.array(self.evaluations.predictions)
-            else:
-                left, right = (self._against(term, rows) for rows in (self.left, self.right))
-                total = total + coefficient * P.xp.where(splits.flags, left, right)
-        return RowValues(own, parts=(as_part(P, total),))
-
-    def averaged(self, coalition: Coalition, function: HybridFunction) -> RowValues:
-        """A function of the one prediction behind ``F_T``."""
-        P = self.splits.primitives
-        values = self.combined({coalition: 1.0}).array(self.splits)
-        found = np.stack([function(line[None], slice(None))[0] for line in P.host(values).T], axis=1)
-        return RowValues(P.array(np.zeros(self.splits.n_rows)), parts=(as_part(P, P.array(found)),))
-
-    def total_variance(self, hidden: Coalition) -> Array:
-        """Not defined: one reference row, nothing is redrawn (P03, when the question is resolved)."""
-        raise NotImplementedError
-
-    def _against(self, term: Term, baseline: IntArray) -> Array:
-        """``F(x_T, b)`` of every row for the baseline row of each split, (n, K)."""
-        P, evaluations = self.splits.primitives, self.evaluations
-        if not term:
-            return P.array(evaluations.predictions[baseline][None, :])
-        if isinstance(term, PairwiseShapley):
-            matrix, shown = evaluations.attributions[term], True
-        else:
-            store, shown = evaluations.places[term]  # type: ignore[index]
-            matrix = evaluations.matrices[store]
-        lines, columns = matrix.pairs
-        if shown:
-            return P.take(P.take(P.array(matrix.values), columns[baseline], 1), lines, 0)
-        return P.take(P.take(P.array(matrix.values), lines[baseline], 0), columns, 1).T
 
 
 def _baseline_row(row: Any, table: Table, weights: FloatArray) -> Table:

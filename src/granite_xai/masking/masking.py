@@ -54,8 +54,13 @@ class Masking(ABC):
     key: ClassVar[str]
 
     @property
+    def hides(self) -> bool:
+        """Whether columns are hidden at all, so that every coalition has a masked model."""
+        return True
+
+    @property
     def averages_rows(self) -> bool:
-        """Whether ``F_T`` is a mean over single rows of the region, so that local effects are means of pairs of rows."""
+        """Whether ``F_T`` is a mean over single rows of the region: local effects are then means over pairs of rows."""
         return False
 
     @property

@@ -63,4 +63,5 @@ def bin_means(values: FloatArray, bins: IntArray, splits: Splits) -> FloatArray:
         ((side * values) @ members / np.maximum(side @ members, np.finfo(np.float64).tiny))[:, bins]
         for side in (splits.left, splits.right)
     )
-    return np.where(splits.inside, left, right)
+    means: FloatArray = np.where(splits.inside, left, right)
+    return means
