@@ -177,7 +177,7 @@ def test_a_loaded_granite_can_be_fitted_again(saved):
         GivenRules(["a ≤ 1", "a > 1"]),
         RepidTree(features=("a",), effect="ale"),
         Subgroups("a"),
-        gx.Resources(batch_size=7, dtype="float32"),
+        gx.Resources(batch_size=7),
     ],
     ids=repr,
 )

@@ -28,9 +28,7 @@ Whatever is wrong with data or model ends in a `GraniteError` that names argumen
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -47,7 +45,7 @@ if TYPE_CHECKING:
         ResourceError as ResourceError,
     )
     from granite_xai.behavior import Local as Local, Risk as Risk, Sensitivity as Sensitivity
-    from granite_xai.catalog import explanations as explanations
+    from granite_xai.catalog import explanations as explanations, question as question, questions as questions
     from granite_xai.compute import Resources as Resources
     from granite_xai.disagreement import Disagreement as Disagreement
     from granite_xai.display.effect import EffectDisplay as EffectDisplay
@@ -71,7 +69,6 @@ if TYPE_CHECKING:
     )
     from granite_xai.objective import Objective as Objective
     from granite_xai.persistence import load as load, save as save
-    from granite_xai.questions import question as question, questions as questions
     from granite_xai.regions.partition import Partition as Partition, Region as Region
     from granite_xai.regions.rule import Rule as Rule
     from granite_xai.report import Report as Report, explain as explain
@@ -87,8 +84,8 @@ _ROOMS = {
     "Explanation": "explanation",
     "Disagreement": "disagreement",
     "Objective": "objective",
-    "question": "questions",
-    "questions": "questions",
+    "question": "catalog",
+    "questions": "catalog",
     "explanations": "catalog",
     "Marginal": "masking",
     "Conditional": "masking",
@@ -144,19 +141,3 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     """List the public names, loaded or not."""
     return sorted([*__all__, "__version__"])
-
-
-class _Face(ModuleType):
-    """This module, whose public names no room can hide.
-
-    Python binds an imported room to its package: importing the room ``questions`` would turn the function
-    ``questions`` into a module.
-    """
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if name == "questions" and isinstance(value, ModuleType):
-            return
-        super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Face

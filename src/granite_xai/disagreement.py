@@ -15,17 +15,16 @@ from granite_xai.base.typing import Elementwise, FloatArray, Term, Terms
 from granite_xai.behavior import Behavior
 from granite_xai.behavior.behavior import Game, read_twice
 from granite_xai.behavior.losses import Loss, gap_loss
-from granite_xai.catalog import explanations
 from granite_xai.compute import Resources
 from granite_xai.compute.compiling import available
-from granite_xai.effects import ResolvedExplainer
 from granite_xai.engine.splits import Splits
 from granite_xai.engine.values import RowValues, joined
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.explainer import Explainer
+from granite_xai.explainer import Explainer, explanations
 from granite_xai.influence import Influence
 from granite_xai.interaction import add_terms, union
 from granite_xai.masking import Masking
+from granite_xai.resolved import ResolvedExplainer
 
 if TYPE_CHECKING:
     from granite_xai.trees.routes import Route

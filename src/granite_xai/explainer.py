@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from granite_xai.base.options import choose
 from granite_xai.base.typing import FloatArray, IntArray, Terms
-from granite_xai.behavior import BEHAVIORS, Behavior
+from granite_xai.behavior import BEHAVIORS, Behavior, Local, Risk, Sensitivity
 from granite_xai.behavior.behavior import Game
 from granite_xai.compute import Resources, one_blas_thread, require_supported
-from granite_xai.effects import ResolvedExplainer, resolve
 from granite_xai.engine.splits import Splits
+from granite_xai.evaluation_plan import coordinates_of, evaluate, request
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.explanation import Explanation, Part
 from granite_xai.influence import Individual, Influence, Interactions, Joint
@@ -23,7 +24,7 @@ from granite_xai.masking import MASKINGS, Masking
 from granite_xai.masking.fitted import fit_reference
 from granite_xai.models import accepts_missing, as_predictor
 from granite_xai.models.target import read_rows, read_target
-from granite_xai.requests import coordinates_of, evaluate, request
+from granite_xai.resolved import ResolvedExplainer, resolve
 from granite_xai.tables import read_table
 from granite_xai.trees.routes import Route
 
@@ -174,6 +175,55 @@ class Explainer:
         with one_blas_thread():
             part = regional_part(0, self.name or "first", effect, evaluations, chosen)
         return Explanation(effect.layout.labels, (part,), everyone)
+
+
+_JANSEN = Sensitivity(total="jansen")
+_LOCAL = Local()
+_RISK = Risk()
+
+# name: masking, behavior, interaction, and influence where it is not individual
+_EXPLANATIONS: dict[str, tuple[Any, ...]] = {
+    "ice": ("marginal", _LOCAL, "full"),
+    "pdp": ("marginal", _LOCAL, "pure"),
+    "shap": ("marginal", _LOCAL, "partial"),
+    "baseline-shap": ("baseline", _LOCAL, "partial"),
+    "cice": ("conditional", _LOCAL, "full"),
+    "mplot": ("conditional", _LOCAL, "pure"),
+    "cshap": ("conditional", _LOCAL, "partial"),
+    "local-change": ("accumulated", _LOCAL, "full"),
+    "ale": ("accumulated", _LOCAL, "pure"),
+    "sobol-total": ("marginal", _JANSEN, "full"),
+    "sobol-closed": ("marginal", _JANSEN, "pure"),
+    "shapley-effects": ("conditional", Sensitivity(), "partial"),
+    "csobol-total": ("conditional", _JANSEN, "full"),
+    "variance-full": ("marginal", Sensitivity(), "full"),
+    "variance-pure": ("marginal", Sensitivity(), "pure"),
+    "pfi": ("marginal", _RISK, "full"),
+    "grouped-pfi": ("marginal", _RISK, "full", Joint(())),
+    "pure-risk": ("marginal", _RISK, "pure"),
+    "sage": ("marginal", _RISK, "partial"),
+    "cfi": ("conditional", _RISK, "full"),
+    "prediction": ("marginal", _LOCAL, Whole()),
+    "additive": ("marginal", _LOCAL, Additive()),
+}
+
+
+def explanations() -> dict[str, Explainer]:
+    """The explanations with a familiar name.
+
+    ``grouped-pfi`` has no groups yet: ``explanations()["grouped-pfi"].with_influence(Joint({name: columns}))``.
+
+    Examples
+    --------
+    >>> explanations()["pdp"].interaction.key
+    'pure'
+    """
+    return dict(_explanations())
+
+
+@cache
+def _explanations() -> dict[str, Explainer]:
+    return {name: replace(Explainer(*axes), name=name) for name, axes in _EXPLANATIONS.items()}
 
 
 def target_for(y: Any, table: Table, predictor: Predictor, *behaviors: Behavior) -> FloatArray | None:

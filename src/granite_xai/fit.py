@@ -15,6 +15,7 @@ from granite_xai.compute import Resources, one_blas_thread
 from granite_xai.disagreement import ResolvedQuestion
 from granite_xai.engine.centres import central_rows
 from granite_xai.engine.splits import CUT_BYTES, Splits
+from granite_xai.evaluation_plan import EvaluationPlan, evaluate, request
 from granite_xai.evaluations.agnostic import EvaluationRange, too_large
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.noise_floor import (
@@ -33,14 +34,13 @@ from granite_xai.masking.fitted import FittedMaskings, fit_reference
 from granite_xai.objective import Objective, ScaledObjective, shares
 from granite_xai.regions.nodes import Leaf
 from granite_xai.regions.partition import Partition
-from granite_xai.requests import EvaluationPlan, evaluate, request
 from granite_xai.search.problem import Partitioner, PartitionResult, Problem
 from granite_xai.surrogate import Surrogate, fidelity, fit_surrogate
 
 if TYPE_CHECKING:
     from granite_xai.base.diagnostics import Diagnostics
-    from granite_xai.effects import ResolvedExplainer
     from granite_xai.models import Predictor
+    from granite_xai.resolved import ResolvedExplainer
     from granite_xai.search.tree import Tree
     from granite_xai.tables import Table
     from granite_xai.trees.routes import Route

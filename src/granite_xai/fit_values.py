@@ -13,11 +13,12 @@ from granite_xai.base.errors import GraniteError
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.behavior import Local
 from granite_xai.behavior.behavior import Game
+from granite_xai.catalog import questions as named_questions
 from granite_xai.compute import Resources
 from granite_xai.curves import dependence_bins
 from granite_xai.disagreement import ResolvedQuestion
-from granite_xai.effects import ResolvedExplainer
 from granite_xai.engine.splits import Splits
+from granite_xai.evaluation_plan import evaluate, request
 from granite_xai.evaluations.evaluations import Bins, Evaluations
 from granite_xai.evaluations.plan import plan
 from granite_xai.explainer import regional_part
@@ -25,8 +26,7 @@ from granite_xai.fit import FitResult
 from granite_xai.interaction import Additive, union
 from granite_xai.masking import Marginal
 from granite_xai.masking.fitted import FittedMaskings, fit_reference
-from granite_xai.questions import questions as named_questions
-from granite_xai.requests import evaluate, request
+from granite_xai.resolved import ResolvedExplainer
 from granite_xai.scopes import Scope, region_scopes, scopes_of
 from granite_xai.surrogate import additive
 from granite_xai.trees.routes import Route

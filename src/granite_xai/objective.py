@@ -11,11 +11,11 @@ import numpy as np
 from granite_xai.base.errors import InputError
 from granite_xai.base.options import choose, real_number, unknown
 from granite_xai.base.typing import FloatArray
+from granite_xai.catalog import questions
 from granite_xai.disagreement import Disagreement, ResolvedQuestion
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.influence import Influence
-from granite_xai.questions import questions
 
 Questions = str | Disagreement | Sequence["str | Disagreement"] | Mapping["str | Disagreement", float]
 

@@ -179,3 +179,16 @@ def test_a_search_in_torch_decides_like_the_processor(monkeypatch):
         with monkeypatch.context() as patch:
             patch.setattr(tree, "primitives_on", lambda device: ArrayNamespace(namespace, torch.device("cpu")))
             same(plain, fitted(question))
+
+
+@pytest.mark.parametrize("error", [RuntimeError("CUDA error: unspecified launch failure\nand more"), MemoryError()])
+def test_R08_a_device_that_fails_is_named(monkeypatch, error):
+    """Lost, or out of memory: an error with a name and a remedy."""
+
+    class Broken(ArrayNamespace):
+        def segment_sum(self, block, order):
+            raise error
+
+    monkeypatch.setattr(tree, "primitives_on", lambda device: Broken(array_api_strict))
+    with pytest.raises(gx.ResourceError, match="R08: the device failed: (CUDA error|out of memory)"):
+        fitted("ice-pdp", rounded=False)

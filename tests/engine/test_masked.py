@@ -15,15 +15,15 @@ from granite_xai.behavior import Local, Risk, Sensitivity
 from granite_xai.behavior.behavior import Game
 from granite_xai.compute import Resources, compiled as passes
 from granite_xai.compute.primitives import NUMPY
-from granite_xai.effects import resolve
 from granite_xai.engine.centres import central_rows
 from granite_xai.engine.splits import Cut, Splits
+from granite_xai.evaluation_plan import evaluate, request
 from granite_xai.evaluations.evaluations import Coordinates
 from granite_xai.influence import Individual
 from granite_xai.interaction import Partial
 from granite_xai.masking.fitted import fit_reference
 from granite_xai.models import as_predictor
-from granite_xai.requests import evaluate, request
+from granite_xai.resolved import resolve
 from granite_xai.tables import read_table
 from granite_xai.trees.routes import Route
 from strategies import Case, cases, examples, maskings, quiet

@@ -13,10 +13,10 @@ from hypothesis import given, strategies as st
 import granite_xai as gx
 from granite_xai.compute import Resources
 from granite_xai.disagreement import Disagreement, ResolvedQuestion
+from granite_xai.evaluation_plan import evaluate, request
 from granite_xai.explainer import Explainer
 from granite_xai.masking.fitted import FittedMaskings
 from granite_xai.models import as_predictor
-from granite_xai.requests import evaluate, request
 from granite_xai.search import cohorts as module
 from granite_xai.search.cohorts import (
     Cohorts,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
 import numpy as np
 
+from granite_xai.base.errors import ResourceError
 from granite_xai.base.typing import IntArray
 from granite_xai.compute import kernels
 from granite_xai.compute.compiling import available, compiled
@@ -138,6 +140,26 @@ def primitives_for(cells: int) -> ArrayNamespace:
 @cache
 def _compiled() -> Compiled:
     return Compiled()
+
+
+@contextmanager
+def device_faults(primitives: ArrayNamespace | None) -> Iterator[None]:
+    """Name what fails on a device: lost, or out of memory (R08).
+
+    Examples
+    --------
+    >>> with device_faults(None):
+    ...     pass
+    """
+    try:
+        yield
+    except (RuntimeError, MemoryError) as error:
+        if primitives is None:
+            raise
+        reason = str(error).partition("\n")[0] or "out of memory"
+        hint = "Leave Resources(device=) at its default, or ask about fewer rows (max_samples=)."
+        text = f"the device failed: {reason}. {hint}"
+        raise ResourceError(text, code="R08", argument="resources", hint=hint) from error
 
 
 def primitives_on(device: str) -> ArrayNamespace | None:

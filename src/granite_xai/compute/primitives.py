@@ -21,7 +21,7 @@ Array = Any
 """An array of the library at hand."""
 
 SQUARE, ABSOLUTE, MOMENTS, SPREAD = range(4)
-"""What `side_sums` adds up: squares, sizes, the values and their squares, or (of two parts, mean squares and means) each
+"""What `side_sums` adds up: squares, sizes, values and their squares, or (of two parts, mean squares and means) each
 row's variance."""
 
 
@@ -118,6 +118,9 @@ class ArrayNamespace:
     array([[1.],
            [1.]])
     """
+
+    cells = 2**22
+    """Cells of a tile, rows times references or splits, that is worked on at once: enough to keep a device busy."""
 
     def __init__(self, xp: Any, device: Any = None) -> None:
         self.xp = xp
@@ -252,6 +255,9 @@ class ArrayNamespace:
 
 class Numpy(ArrayNamespace):
     """The same in NumPy."""
+
+    cells = 2**16
+    """Few enough for the cache."""
 
     def __init__(self) -> None:
         super().__init__(np)

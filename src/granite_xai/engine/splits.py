@@ -18,8 +18,6 @@ from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.compute.compiled import primitives_for
 from granite_xai.compute.primitives import NUMPY, Array, ArrayNamespace, Families
 
-CELLS = 2**16
-"""Cells of a tile, rows times references or splits, that is worked on at once: few enough for the cache."""
 CUT_BYTES = 32
 """Bytes a row that each cut takes beside its splits: classes, their numbers through all cuts, and the sorted rows."""
 
@@ -250,7 +248,7 @@ class Splits:
 
     def tiles(self, count: int, width: int, most: int) -> Iterator[slice]:
         """Slices of so many rows, each so many cells wide, that fit the cache and so many bytes."""
-        step = max(1, min(max(CELLS // max(width, 1), 16), most // (8 * max(width, 1))))
+        step = max(1, min(max(self.primitives.cells // max(width, 1), 16), most // (8 * max(width, 1))))
         for start in range(0, count, step):
             yield slice(start, min(start + step, count))
 

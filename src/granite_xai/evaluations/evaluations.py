@@ -21,7 +21,7 @@ LONG = 512
 
 
 class Present(NamedTuple):
-    """The values of a set that occur in some rows: their lines, a row that carries each, and the number of each row's own."""
+    """The values of a set that occur in some rows: their lines, a carrier of each, the number of each row's own."""
 
     lines: IntArray
     carriers: IntArray

@@ -21,7 +21,7 @@ from granite_xai.search.values import local_values
 
 if TYPE_CHECKING:
     from granite_xai.compute import Resources
-    from granite_xai.effects import ResolvedExplainer
+    from granite_xai.resolved import ResolvedExplainer
     from granite_xai.tables import Table
     from granite_xai.trees.routes import Route
 

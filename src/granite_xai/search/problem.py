@@ -20,8 +20,8 @@ from granite_xai.regions.rule import satisfied
 
 if TYPE_CHECKING:
     from granite_xai.base.diagnostics import Diagnostics
-    from granite_xai.effects import ResolvedExplainer
     from granite_xai.models import Predictor
+    from granite_xai.resolved import ResolvedExplainer
     from granite_xai.search.tree import Tree
     from granite_xai.tables import Table
     from granite_xai.trees.routes import Route

@@ -12,7 +12,7 @@ import numpy as np
 from granite_xai.base.options import real_number, unknown, whole_number
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.compute import map_blocks, resolve_jobs
-from granite_xai.compute.compiled import primitives_on
+from granite_xai.compute.compiled import device_faults, primitives_on
 from granite_xai.engine.splits import CUT_BYTES, Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.regions.nodes import Leaf, Node, Split
@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
 TOLERANCE = 1e-10
 BLOCK = 2**19
-"""Candidates times rows scored together: few enough for the cache."""
+"""Candidates times rows scored together on the processor, where enough blocks shall be left for several jobs."""
+ON_DEVICE = 2**24
+"""The same on a device."""
 SHARE = 8
 """One block of candidates takes at most one part in so many of the memory limit."""
 
@@ -122,8 +124,9 @@ class Tree(Partitioner):
         """Grow and prune the tree of a problem."""
         growth = _Growth(self, problem, self.columns(problem.table))
         rows = np.arange(problem.table.n_rows, dtype=np.intp)
-        evaluations = problem.evaluations.on(primitives_on(problem.resources.device))
-        return growth.grow(growth.root(rows, evaluations)).node
+        primitives = primitives_on(problem.resources.device)
+        with device_faults(primitives):
+            return growth.grow(growth.root(rows, problem.evaluations.on(primitives))).node
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -242,7 +245,9 @@ class _Growth:
         limit = self.problem.resources.memory_limit
         one = self.problem.shares.split_bytes(evaluations)
         # A quarter of the limit for the arrays of all blocks in work; blocks are the same for any number of jobs.
-        blocks = list(_blocks(options, len(node.rows), one, limit // SHARE, self.settings.max_candidates))
+        cells = BLOCK if evaluations.primitives is None else ON_DEVICE
+        most = max(cells // len(node.rows), self.settings.max_candidates)
+        blocks = list(_blocks(options, len(node.rows), one, limit // SHARE, most))
         largest = max(_block_bytes(block, len(node.rows), one) for block in blocks)
         jobs = min(resolve_jobs(self.problem.n_jobs), max(1, limit // 4 // largest))
 
@@ -306,13 +311,12 @@ class _Growth:
 
 
 def _blocks(
-    options: list[Candidate], n_rows: int, split_bytes: int, affordable: int, together: int
+    options: list[Candidate], n_rows: int, split_bytes: int, affordable: int, most: int
 ) -> Iterator[list[Candidate]]:
-    """Neighbouring candidates that are scored together: as many as fit the cache, or the cuts of one column.
+    """Neighbouring candidates that are scored together: at most so many, as memory affords.
 
     The cuts of a column share their sums, so they stay together where they can.
     """
-    most = max(BLOCK // n_rows, together)
     block: list[Candidate] = []
     room = affordable
     for option in options:

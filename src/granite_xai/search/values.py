@@ -13,7 +13,7 @@ from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Bins, Evaluations
 
 if TYPE_CHECKING:
-    from granite_xai.effects import ResolvedExplainer
+    from granite_xai.resolved import ResolvedExplainer
 
 
 def local_values(effect: ResolvedExplainer, evaluations: Evaluations, splits: Splits) -> FloatArray:

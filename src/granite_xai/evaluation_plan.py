@@ -14,7 +14,6 @@ from granite_xai.base.errors import InputError, ModelError
 from granite_xai.base.typing import Coalition, FloatArray, IntArray, PairwiseShapley, Terms
 from granite_xai.compute import Budget, Resources, Workspace, require_budget, require_evaluations
 from granite_xai.compute.compiling import available
-from granite_xai.effects import ResolvedExplainer
 from granite_xai.evaluations.agnostic import EvaluationRange, evaluate_plan
 from granite_xai.evaluations.evaluations import Bins, Coordinates, Evaluations, GridColumn, Matrix
 from granite_xai.evaluations.plan import Distinct, Grid, Plan, ends, footprint, plan
@@ -22,6 +21,7 @@ from granite_xai.evaluations.shapley import PairwiseShapleySums, SamplingErrors
 from granite_xai.interaction import union
 from granite_xai.masking.accumulated import AleIntervals
 from granite_xai.masking.fitted import FittedMaskings, Reading
+from granite_xai.resolved import ResolvedExplainer
 from granite_xai.trees.routes import Route
 
 if TYPE_CHECKING:
