@@ -35,7 +35,7 @@ from granite_xai.tables import read_table
 from granite_xai.trees.routes import Route
 
 if TYPE_CHECKING:
-    from granite_xai.behavior.behavior import Behavior
+    from granite_xai.behavior import Behavior
     from granite_xai.tables import Table
 
 

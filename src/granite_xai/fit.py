@@ -11,11 +11,11 @@ import numpy as np
 from granite_xai.base.errors import BinWarning, ModelWarning
 from granite_xai.base.files import BY_ROW
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.behavior.behavior import Risk, Sensitivity
 from granite_xai.compute import Resources, one_blas_thread
 from granite_xai.disagreement import ResolvedQuestion
 from granite_xai.engine.centres import central_rows
-from granite_xai.engine.membership import CUT_BYTES, Splits
+from granite_xai.engine.splits import CUT_BYTES, Splits
+from granite_xai.evaluation_plan import EvaluationPlan, evaluate, request
 from granite_xai.evaluations.agnostic import EvaluationRange, too_large
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.noise_floor import (
@@ -24,9 +24,7 @@ from granite_xai.evaluations.noise_floor import (
     floor,
     inconstancy,
     probe,
-    risk_error,
     sampling_floor,
-    sensitivity_error,
 )
 from granite_xai.explainer import regional_part
 from granite_xai.grid_check import grid_note, words
@@ -36,14 +34,13 @@ from granite_xai.masking.fitted import FittedMaskings, fit_reference
 from granite_xai.objective import Objective, ScaledObjective, shares
 from granite_xai.regions.nodes import Leaf
 from granite_xai.regions.partition import Partition
-from granite_xai.requests import EvaluationPlan, evaluate, request
 from granite_xai.search.problem import Partitioner, PartitionResult, Problem
 from granite_xai.surrogate import Surrogate, fidelity, fit_surrogate
 
 if TYPE_CHECKING:
     from granite_xai.base.diagnostics import Diagnostics
-    from granite_xai.effects import ResolvedExplainer
     from granite_xai.models import Predictor
+    from granite_xai.resolved import ResolvedExplainer
     from granite_xai.search.tree import Tree
     from granite_xai.tables import Table
     from granite_xai.trees.routes import Route
@@ -261,12 +258,7 @@ def _tell_swallowed(ask: FitInputs, roots: FloatArray, floors: FloatArray, scale
 def _floor(comparison: ResolvedQuestion, evaluations: Evaluations, error: float) -> float:
     """The disagreement that rounding (and sampling) alone can produce (1.5)."""
     behavior, weights = comparison.first.behavior, evaluations.weights
-    if isinstance(behavior, Sensitivity):
-        variance = Splits.whole(weights).variances(evaluations.predictions[None])[0, 0]
-        error = sensitivity_error(error, float(np.sqrt(variance)))
-    elif isinstance(behavior, Risk) and evaluations.y is not None:
-        predictions = evaluations.predictions + evaluations.pivot
-        error = risk_error(error, behavior.function, predictions, evaluations.pivot, evaluations.y, weights)
+    error = behavior.error(error, evaluations)
     layout = comparison.first.layout
     order = _order([comparison])
     total = floor(len(layout.sets), comparison.loss, order, error)

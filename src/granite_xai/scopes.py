@@ -17,16 +17,17 @@ from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.base.wording import ALL_ROWS
 from granite_xai.catalog import explanations as named_explanations
 from granite_xai.compute import one_blas_thread
-from granite_xai.effects import ResolvedExplainer
-from granite_xai.engine.membership import Splits
+from granite_xai.engine.splits import Splits
 from granite_xai.estimator import fitted_view
 from granite_xai.explainer import Explainer, regional_part
 from granite_xai.explanation import Part
 from granite_xai.fit import FitResult
 from granite_xai.influence import PlayersAndSets
-from granite_xai.masking.fitted import AleIntervals, FittedMaskings, fit_reference
+from granite_xai.masking.accumulated import AleIntervals
+from granite_xai.masking.fitted import FittedMaskings, fit_reference
 from granite_xai.new_rows import NewRows, both_sides
 from granite_xai.objective import ScaledObjective
+from granite_xai.resolved import ResolvedExplainer
 from granite_xai.trees.routes import Route
 
 if TYPE_CHECKING:

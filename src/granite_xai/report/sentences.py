@@ -38,7 +38,7 @@ GLOSSARY: dict[str, str] = {
 def cause(question: Disagreement) -> str:
     """Why two explanations can differ at all.
 
-    >>> from granite_xai.questions import questions
+    >>> from granite_xai.catalog import questions
     >>> cause(questions()["mplot-pdp"]), cause(questions()["ice-pdp"])
     ('columns depend on each other', 'columns interact')
     """
