@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from granite_xai.base.errors import BinWarning, ModelWarning
+from granite_xai.base.files import BY_ROW
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.behavior.behavior import Risk, Sensitivity
 from granite_xai.compute import Resources, one_blas_thread
@@ -95,8 +96,8 @@ class FitResult:
     question_weights: tuple[float, ...]
     reference: FittedMaskings
     partition: Partition
-    regions: IntArray
-    weights: FloatArray
+    regions: IntArray = field(metadata=BY_ROW)
+    weights: FloatArray = field(metadata=BY_ROW)
     roots: FloatArray
     floors: FloatArray
     remaining: float
@@ -187,7 +188,7 @@ def run(ask: FitInputs) -> FitRun:
             fidelity=fidelity(ask.table, evaluations, layout.players, order, rows),
             global_fidelity=fidelity(ask.table, evaluations, layout.players, order, everyone),
             missing=ask.missing,
-            learned=found.learned,
+            learned=found.extra_attributes,
         )
     return FitRun(result, evaluations, ask.route)
 
@@ -291,7 +292,7 @@ def _search(ask: FitInputs, evaluations: Evaluations, scaled: ScaledObjective, e
         error=error,
         seed=ask.seed,
     )
-    if problem.silent and not ask.partitioner.ignores_noise_floor:
+    if problem.below_noise_floor and not ask.partitioner.ignores_noise_floor:
         reason = "too few samples" if ask.table.n_rows == 1 else "nothing to explain"
         return PartitionResult(Partition(Leaf(ask.table.n_rows, 1.0, 0.0, reason), ask.table.names))
     return ask.partitioner.partition(problem)

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from granite_xai.base.errors import InputError
 from granite_xai.base.options import choose, real_number, whole_number
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.catalog import explanations
 from granite_xai.curves import Ice
 from granite_xai.engine.membership import Splits
 from granite_xai.explainer import Explainer
-from granite_xai.search.describe import describe
+from granite_xai.search.describe import describe, local_explainer
 from granite_xai.search.problem import Partitioner, PartitionResult, Problem
 from granite_xai.search.values import local_values
 
@@ -71,7 +69,7 @@ class Clusters(Partitioner):
 
     def partition(self, problem: Problem) -> PartitionResult:
         """Cluster, and describe the clusters."""
-        if problem.silent:
+        if problem.below_noise_floor:
             return describe(problem, np.zeros(problem.table.n_rows, dtype=np.intp))
         return describe(problem, self.labels(self.vectors(problem), problem.seed))
 
@@ -98,35 +96,21 @@ class Clusters(Partitioner):
         wanted = min(self.n_clusters, len(np.unique(scaled, axis=0)))
         if wanted < 2:
             return np.zeros(len(vectors), dtype=np.intp)
-        return _by_appearance(np.asarray(self._model(wanted, seed).fit_predict(scaled)))
+        return _by_appearance(self._clustered(scaled, wanted, seed))
 
-    def _model(self, wanted: int, seed: int) -> Any:
+    def _clustered(self, vectors: FloatArray, wanted: int, seed: int) -> IntArray:
         from sklearn.cluster import AgglomerativeClustering, Birch, KMeans
 
+        ward = AgglomerativeClustering(n_clusters=wanted, linkage="ward")
         if self.method == "ward":
-            return AgglomerativeClustering(n_clusters=wanted, linkage="ward")
-        if self.method == "birch":
-            return _Birch(Birch(threshold=self.threshold, n_clusters=None), wanted)
-        return KMeans(n_clusters=wanted, n_init=10, random_state=seed)
-
-
-@dataclass(frozen=True, slots=True)
-class _Birch:
-    """Birch's subclusters, joined by Ward's method when there are more of them than wanted."""
-
-    tree: Any
-    wanted: int
-
-    def fit_predict(self, vectors: FloatArray) -> IntArray:
-        from sklearn.cluster import AgglomerativeClustering
-
-        fitted = self.tree.fit(vectors)
-        centres = fitted.subcluster_centers_
+            return np.asarray(ward.fit_predict(vectors))
+        if self.method == "k-means":
+            return np.asarray(KMeans(n_clusters=wanted, n_init=10, random_state=seed).fit_predict(vectors))
+        # Birch's subclusters, joined by Ward's method when there are more of them than wanted.
+        fitted = Birch(threshold=self.threshold, n_clusters=None).fit(vectors)
         labels: IntArray = np.asarray(fitted.labels_, dtype=np.intp)
-        if len(centres) <= self.wanted:
-            return labels
-        joined = AgglomerativeClustering(n_clusters=self.wanted, linkage="ward").fit_predict(centres)
-        return np.asarray(joined[labels], dtype=np.intp)
+        centres = fitted.subcluster_centers_
+        return labels if len(centres) <= wanted else np.asarray(ward.fit_predict(centres)[labels], dtype=np.intp)
 
 
 def _by_appearance(labels: IntArray) -> IntArray:
@@ -134,16 +118,3 @@ def _by_appearance(labels: IntArray) -> IntArray:
     rank = np.argsort(np.argsort(first))
     found: IntArray = rank[np.unique(labels, return_inverse=True)[1].reshape(-1)].astype(np.intp)
     return found
-
-
-def local_explainer(choice: str | Explainer, argument: str) -> Explainer:
-    """An explanation with one value a row."""
-    explainer = choose(argument, choice, explanations())
-    if not explainer.behavior.per_row:
-        raise InputError(
-            f"{argument} has {explainer.behavior.key} behavior: one value for all rows cannot tell rows apart.",
-            code="P03",
-            argument=argument,
-            hint='Choose an explanation with local behavior, such as "shap".',
-        )
-    return explainer

@@ -47,7 +47,7 @@ class GivenRules(Partitioner):
             raise InputError(words, code="P03", argument="partitioner", hint="Leave the rule out.")
         names = problem.table.names
         if self.regions.root is not None:
-            return PartitionResult(Partition(measured(self.regions.root, problem), names))
+            return PartitionResult(measured(self.regions.root, problem))
         fractions = members @ problem.evaluations.weights / problem.shares.total
         lines = zip(members.sum(axis=1), fractions, problem.measure(members), strict=True)
         leaves = [Leaf(int(count), float(share), float(left), "given") for count, share, left in lines]

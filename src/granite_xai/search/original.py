@@ -1,4 +1,4 @@
-"""RepidTree: the trees of REPID and GADGET as their authors grow them, over curve matrices."""
+"""Trees as their authors grow them, numeric columns only: RepidTree over curve matrices, NumericTree for FD-Trees."""
 
 from __future__ import annotations
 
@@ -93,13 +93,13 @@ class RepidTree(Partitioner):
     def partition(self, problem: Problem) -> PartitionResult:
         """Grow the original's tree; its regions carry the disagreement of the question."""
         table = problem.table
-        inner, root = self._posed(problem)
+        posed, root = self._posed(problem)
         tree = replace(problem.tree, alpha=0.0, min_improvement=self.min_improvement, cuts="chunks", max_candidates=100)
-        node = tree.grown(inner)
+        node = tree.grown(posed)
         total = problem.shares.total
         shares = [leaf.disagreement for leaf in Partition(node, table.names)]
-        learned = {"loss_": root * total, "region_losses_": np.array(shares) * root * total}
-        return PartitionResult(Partition(measured(node, problem), table.names), learned)
+        attributes = {"loss_": root * total, "region_losses_": np.array(shares) * root * total}
+        return PartitionResult(measured(node, problem), attributes)
 
     def _posed(self, problem: Problem) -> tuple[Problem, float]:
         """The problem with the original's loss instead of the question, and that loss a row."""
@@ -126,3 +126,24 @@ class RepidTree(Partitioner):
         if not self.trim:
             return Vectors(curves)
         return Vectors(curves, position, grid.values, problem.table.columns[position].values)
+
+
+@dataclass(frozen=True, slots=True)
+class NumericTree(Partitioner):
+    """The tree that the options of the estimator describe, refusing columns that an original cannot split.
+
+    Examples
+    --------
+    >>> NumericTree()
+    NumericTree()
+    """
+
+    def extra_effects(self, route: Route, resources: Resources, seed: int) -> tuple[ResolvedExplainer, ...]:
+        """Nothing further is read of the model; other columns than numeric ones are refused."""
+        for column in route.table.columns:
+            require_numeric(column, "the original form (exact=True)")
+        return ()
+
+    def partition(self, problem: Problem) -> PartitionResult:
+        """The regions of a problem."""
+        return problem.tree.partition(problem)

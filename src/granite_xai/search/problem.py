@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -70,7 +71,7 @@ class Problem:
         return self.route.predictor
 
     @property
-    def silent(self) -> bool:
+    def below_noise_floor(self) -> bool:
         """Whether the question has nothing to explain."""
         return not np.any(self.shares.factors)
 
@@ -88,15 +89,15 @@ class PartitionResult:
     ----------
     partition : Partition
         The regions.
-    learned : mapping
+    extra_attributes : mapping
         Further fitted attributes of the estimator, such as ``clusters_``.
     """
 
     partition: Partition
-    learned: Mapping[str, Any] = field(default_factory=dict)
+    extra_attributes: Mapping[str, Any] = field(default_factory=dict)
 
 
-class Partitioner:
+class Partitioner(ABC):
     """Divides the rows of a problem by rules; only ``partition`` must be written."""
 
     __slots__ = ()
@@ -108,9 +109,9 @@ class Partitioner:
         """Effects that it reads besides those of the question; also the place to refuse a table, before any work."""
         return ()
 
+    @abstractmethod
     def partition(self, problem: Problem) -> PartitionResult:
         """The regions, and what else was learned."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,10 +126,10 @@ class OwnPartitioner(Partitioner):
         return found
 
 
-def measured(node: Node, problem: Problem) -> Node:
+def measured(node: Node, problem: Problem) -> Partition:
     """A tree that was grown for another end, or elsewhere, with the rows and the disagreement of this problem."""
     rows = np.arange(problem.table.n_rows, dtype=np.intp)
-    return _measured(node, problem, rows)
+    return Partition(_measured(node, problem, rows), problem.table.names)
 
 
 def _measured(node: Node, problem: Problem, rows: IntArray) -> Node:

@@ -12,7 +12,6 @@ from granite_xai.base.options import choose
 from granite_xai.base.typing import FloatArray
 from granite_xai.evaluations.vectors import Vectors
 from granite_xai.masking.bins import interval_edges
-from granite_xai.regions.partition import Partition
 from granite_xai.search.problem import Partitioner, PartitionResult, Problem, measured
 from granite_xai.search.scatter import scattered
 
@@ -66,7 +65,7 @@ class Subgroups(Partitioner):
         dependent, _ = scattered(problem, [Vectors(described(column, self.by))], FLOOR)
         others = [table.names[i] for i in problem.tree.columns(table) if i != column.position]
         node = replace(problem.tree, split_features=others).grown(dependent)
-        return PartitionResult(Partition(measured(node, problem), table.names))
+        return PartitionResult(measured(node, problem))
 
 
 def described(column: Column, by: str) -> FloatArray:
