@@ -321,13 +321,12 @@ def fit_with_evaluations(g: Granite, X: Any, y: Any = None, sample_weight: Any =
 def restore(g: Granite, result: FitResult, diagnostics: dict[str, Any]) -> None:
     """Set all fitted attributes at once: a fit that fails leaves the previous one as it was."""
     labels = [comparison.question.label for comparison in result.comparisons]
-    several = len(labels) > 1
-    heard = np.where(result.roots > result.floors, result.roots, 0.0)
+    measured = np.where(result.roots > result.floors, result.roots, 0.0)
     state: dict[str, Any] = {
         "_fitted": result,
         "partition_": result.partition,
-        "disagreement_": float(heard[0]) if not several else float(not result.silent),
-        "disagreements_": dict(zip(labels, heard.tolist(), strict=True)),
+        "disagreement_": float(measured[0]) if len(labels) == 1 else float(not result.below_noise_floor),
+        "disagreements_": dict(zip(labels, measured.tolist(), strict=True)),
         "remaining_": result.remaining,
         "fidelity_": result.fidelity,
         "global_fidelity_": result.global_fidelity,

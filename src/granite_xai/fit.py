@@ -110,7 +110,7 @@ class FitResult:
     fingerprint: object = None
 
     @property
-    def silent(self) -> bool:
+    def below_noise_floor(self) -> bool:
         """Whether every question is at its noise floor."""
         return bool(np.all(self.roots <= self.floors))
 
