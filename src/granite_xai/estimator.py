@@ -374,7 +374,7 @@ def fit_inputs(g: Granite, X: Any, y: Any, sample_weight: Any, record: Diagnosti
         if isinstance(grower, Tree):
             grower.columns(table)
     route = Route(predictor, table, record, seed)
-    also = partitioner.extra_effects(route, resources, seed)
+    extra_effects = partitioner.extra_effects(route, resources, seed)
     comparisons = tuple(question.compare(route, resources, seed) for question, _ in questions)
     for text in table.notices:
         record.remember(text)
@@ -390,7 +390,7 @@ def fit_inputs(g: Granite, X: Any, y: Any, sample_weight: Any, record: Diagnosti
         question_weights=tuple(weight for _, weight in questions),
         partitioner=partitioner,
         tree=tree,
-        also=also,
+        extra_effects=extra_effects,
         missing=missing,
         resources=resources,
         n_jobs=g.n_jobs,
