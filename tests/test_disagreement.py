@@ -151,3 +151,10 @@ def test_P03_an_explanation_is_not_compared_with_itself():
     assert gx.Disagreement("ice", "pdp").label == "ice-pdp"
     assert gx.Disagreement(gx.Explainer(interaction="full"), "pdp").label == "first-pdp"
     assert gx.Disagreement("ice", "pdp", name="mine").label == "mine"
+
+
+@pytest.mark.parametrize("loss", [lambda gaps: gaps * 1j, lambda gaps: [str(gap) for gap in gaps.flat]])
+def test_T07_a_loss_that_is_no_real_number_is_refused(loss):
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    with pytest.raises(gx.InputError, match="T07"):
+        gx.Granite(lambda X: X[:, 0] * X[:, 1], gx.question("ice-pdp", loss=loss)).fit(X)

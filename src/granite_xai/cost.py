@@ -6,7 +6,7 @@ from typing import Any
 
 from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.estimator import Granite, fit_inputs
-from granite_xai.evaluations.noise import probe
+from granite_xai.evaluations.noise_floor import probe
 from granite_xai.fit import candidate_bytes, requested
 
 _PER_CELL = {"trees (numba)": 1e-8, "trees (numpy)": 1e-7, "model": 0.0}

@@ -125,7 +125,8 @@ class CheckedLoss:
 
     def __call__(self, gaps: FloatArray) -> FloatArray:
         """Losses of some gaps."""
-        losses = np.asarray(self.loss(gaps.copy()), dtype=np.float64)
+        returned = np.asarray(self.loss(gaps.copy()))
+        losses = np.full(gaps.shape, np.nan) if returned.dtype.kind not in "biuf" else returned.astype(np.float64)
         if losses.shape != gaps.shape or not np.all(np.isfinite(losses)) or np.any(losses < 0):
             raise InputError(
                 f"the loss returned shape {losses.shape} for gaps of shape {gaps.shape}, or values that are negative "

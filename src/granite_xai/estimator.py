@@ -14,7 +14,8 @@ from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.base.errors import InputError
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.compute import Resources, resolve_jobs
-from granite_xai.evaluations.footprint import require_room
+from granite_xai.evaluations.plan import require_room
+from granite_xai.explainer import target_for
 from granite_xai.explanation import Explanation
 from granite_xai.fit import FitInputs, FitResult, FitRun, run
 from granite_xai.fit_options import (
@@ -26,11 +27,11 @@ from granite_xai.fit_options import (
     rows_used,
 )
 from granite_xai.models import accepts_missing, as_predictor
+from granite_xai.models.target import read_weights
 from granite_xai.new_rows import Evaluation, evaluate_rows, explain_rows
 from granite_xai.objective import Objective
 from granite_xai.search.tree import Tree
 from granite_xai.tables import read_table
-from granite_xai.targets import read_target, read_weights
 from granite_xai.trees.routes import Route
 
 if TYPE_CHECKING:
@@ -272,7 +273,7 @@ class FittedGranite:
     def target(self, y: Any, table: Table, *behaviors: Behavior) -> FloatArray | None:
         """The target as numbers, where a behavior (without any: of the questions) needs it."""
         asked = behaviors or tuple(comparison.first.behavior for comparison in self.result.comparisons)
-        return read_target(y, table, self.result.predictor, *asked)
+        return target_for(y, table, self.result.predictor, *asked)
 
     def drawn(self, n_rows: int, max_samples: int | None = None) -> IntArray:
         """Positions of rows to use, drawn as the fit draws: at most ``max_samples``, None: as many as the fit."""
@@ -367,13 +368,13 @@ def fit_inputs(g: Granite, X: Any, y: Any, sample_weight: Any, record: Diagnosti
     predictor = as_predictor(
         g.model, output=g.output, response=g.response, batch_size=resources.batch_size, diagnostics=record
     )
-    target = read_target(y, everyone, predictor, *(question.first.behavior for question, _ in questions))
+    target = target_for(y, everyone, predictor, *(question.first.behavior for question, _ in questions))
     table = everyone.take(rows)  # always a copy: what is written into X later must not change the fit
     require_room(table, resources)
     for grower in (tree, partitioner):
         if isinstance(grower, Tree):
             grower.columns(table)
-    route = Route(predictor, table, record)
+    route = Route(predictor, table, record, seed)
     also = partitioner.extra_effects(route, resources, seed)
     comparisons = tuple(question.compare(route, resources, seed) for question, _ in questions)
     for text in table.notices:

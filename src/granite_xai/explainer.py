@@ -10,7 +10,7 @@ import numpy as np
 
 from granite_xai.base.options import choose
 from granite_xai.base.typing import FloatArray, IntArray, Terms
-from granite_xai.behavior.behavior import BEHAVIORS, Behavior, Risk
+from granite_xai.behavior.behavior import BEHAVIORS, PROBABILITY_LOSSES, Behavior, Risk
 from granite_xai.compute import Resources, one_blas_thread, require_supported
 from granite_xai.effects import ResolvedExplainer, resolve
 from granite_xai.engine.games import RegionalGame
@@ -23,13 +23,14 @@ from granite_xai.interaction import INTERACTIONS, Additive, Full, Interaction, P
 from granite_xai.masking.fitted import fit_reference
 from granite_xai.masking.masking import MASKINGS, Masking
 from granite_xai.models import accepts_missing, as_predictor
+from granite_xai.models.target import read_rows, read_target
 from granite_xai.requests import coordinates_of, evaluate, request
 from granite_xai.tables import read_table
-from granite_xai.targets import read_rows, read_target
 from granite_xai.trees.routes import Route
 
 if TYPE_CHECKING:
-    pass
+    from granite_xai.models import Predictor
+    from granite_xai.tables import Table
 
 INFLUENCES: dict[str, Influence] = {"individual": Individual(), "interaction": Interactions()}
 
@@ -154,7 +155,7 @@ class Explainer:
         require_supported(limits)
         everyone = read_table(X, missing="allow" if accepts_missing(model) else "error")
         predictor = as_predictor(model, output=output, response=response, batch_size=limits.batch_size)
-        target = read_target(y, everyone, predictor, self.behavior)
+        target = target_for(y, everyone, predictor, self.behavior)
         chosen = read_rows(rows, everyone.n_rows)
         table = everyone.take(chosen)
         route = Route(predictor, table)
@@ -174,6 +175,13 @@ class Explainer:
         with one_blas_thread():
             part = regional_part(0, self.name or "first", effect, evaluations, chosen)
         return Explanation(effect.layout.labels, (part,), everyone)
+
+
+def target_for(y: Any, table: Table, predictor: Predictor, *behaviors: Behavior) -> FloatArray | None:
+    """The target as these behaviors need it; None where none of them does."""
+    named = [b.loss for b in behaviors if isinstance(b, Risk) and isinstance(b.loss, str)]
+    of_probability = next((loss for loss in named if loss in PROBABILITY_LOSSES), None)
+    return read_target(y, table, predictor, any(b.needs_y for b in behaviors), of_probability)
 
 
 def regional_part(region: int, name: str, effect: ResolvedExplainer, evaluations: Evaluations, rows: IntArray) -> Part:

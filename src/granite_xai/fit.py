@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from granite_xai.base.errors import BinWarning
+from granite_xai.base.errors import BinWarning, ModelWarning
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.behavior.behavior import Risk, Sensitivity
 from granite_xai.compute import Resources, one_blas_thread
@@ -17,11 +17,11 @@ from granite_xai.engine.centres import central_rows
 from granite_xai.engine.membership import CUT_BYTES, Splits
 from granite_xai.evaluations.agnostic import EvaluationRange, too_large
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.evaluations.noise import (
+from granite_xai.evaluations.noise_floor import (
     Probe,
     delta as noise_delta,
     floor,
-    local_error,
+    inconstancy,
     probe,
     risk_error,
     sampling_floor,
@@ -47,6 +47,10 @@ if TYPE_CHECKING:
     from granite_xai.tables import Table
     from granite_xai.trees.routes import Route
 
+SWALLOWED = 0.05
+"""Share of the noise floor from which a measured disagreement is hardly rounding alone, which makes a thousandth."""
+SMALLEST = -280
+"""Power of ten below which numbers lose their digits."""
 THIN = 5
 """Rows below which a bin of a region is called thin."""
 
@@ -216,6 +220,11 @@ def _measure(
     single = ask.predictor.native_float32 or extent.single_precision
     error = noise_delta(probed, extent.scale, single)
     splits = Splits.whole(evaluations.weights)
+    spread = float(np.sqrt(splits.variances(evaluations.predictions[None])[0, 0]))
+    changes = inconstancy(error, extent.changed, spread, single)
+    if changes is not None:
+        ask.diagnostics.warn(changes, ModelWarning)
+        error = max(error, extent.changed)
     with np.errstate(over="ignore", invalid="ignore"):  # an overflow is named below (N06)
         roots = np.array([comparison.regional(evaluations, splits)[0, 0] for comparison in ask.comparisons])
         floors = np.array([_floor(comparison, evaluations, error) for comparison in ask.comparisons])
@@ -225,7 +234,27 @@ def _measure(
     ask.diagnostics.note("measured_disagreement", dict(zip(labels, roots.tolist(), strict=True)))
     if not np.all(countable):
         raise too_large(extent.scale)
+    _tell_swallowed(ask, roots, floors, extent.scale, float(np.max(np.abs(evaluations.predictions))))
     return roots, floors, error
+
+
+def _tell_swallowed(ask: FitInputs, roots: FloatArray, floors: FloatArray, scale: float, size: float) -> None:
+    """Say where the noise floor hides more than rounding mostly makes, or where squares are too small to be numbers."""
+    if any(text.startswith(("M09", "N01")) for text in ask.diagnostics.warnings):
+        return  # these say that the floor is high, and why
+    for comparison, root, least in zip(ask.comparisons, roots.tolist(), floors.tolist(), strict=True):
+        label, powers = comparison.question.label, 2 if comparison.first.behavior.key == "local" else 4
+        if size > 0.0 and powers * np.log10(size) < SMALLEST:
+            text = (
+                f"predictions differ from their mean by {size:.3g} at most, whose squares are too small to be numbers"
+            )
+            remedy = "Rescale the predictions (and y)."
+        elif least * SWALLOWED < root <= least and not (comparison.first.draws or comparison.second.draws):
+            text = f"the measured disagreement {root:.3g} is below its noise floor {least:.3g}, but no mere rounding"
+            remedy = f"The predictions reach {scale:.3g}: explain them minus a constant, or in double precision."
+        else:
+            continue
+        ask.diagnostics.warn(f"N10: {label}: {text}; it is reported as 0. {remedy}", ModelWarning)
 
 
 def _floor(comparison: ResolvedQuestion, evaluations: Evaluations, error: float) -> float:
@@ -237,8 +266,6 @@ def _floor(comparison: ResolvedQuestion, evaluations: Evaluations, error: float)
     elif isinstance(behavior, Risk) and evaluations.y is not None:
         predictions = evaluations.predictions + evaluations.pivot
         error = risk_error(error, behavior.function, predictions, evaluations.pivot, evaluations.y, weights)
-    else:
-        error = local_error(error)
     layout = comparison.first.layout
     order = _order([comparison])
     total = floor(len(layout.sets), comparison.loss, order, error)

@@ -18,7 +18,7 @@ from granite_xai.compute import Workspace
 from granite_xai.cost import plan
 from granite_xai.evaluations.agnostic import evaluate_matrix
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.evaluations.values import Distinct
+from granite_xai.evaluations.plan import Distinct
 
 pytestmark = pytest.mark.filterwarnings("ignore::granite_xai.base.errors.BinWarning")
 

@@ -12,7 +12,7 @@ from hypothesis import assume, given, strategies as st
 import granite_xai as gx
 import oracle as o
 from granite_xai.estimator import fitted_view
-from granite_xai.evaluations.values import Grid, nearest
+from granite_xai.evaluations.plan import Grid, nearest
 from granite_xai.tables import read_table
 from search.test_tree import check as check_tree, growth
 from strategies import behaviors, cases, examples, interactions, is_defined, maskings, questions, quiet

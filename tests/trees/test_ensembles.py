@@ -26,16 +26,15 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTre
 from granite_xai import Granite
 from granite_xai.base.errors import ModelWarning
 from granite_xai.evaluations.agnostic import evaluate_matrix
-from granite_xai.evaluations.values import Distinct
+from granite_xai.evaluations.plan import Distinct
 from granite_xai.explainer import Explainer
 from granite_xai.influence import Joint
 from granite_xai.models import as_predictor
 from granite_xai.tables import read_table
 from granite_xai.trees import forest
-from granite_xai.trees.audit import audit
 from granite_xai.trees.ensembles import read_ensemble
-from granite_xai.trees.refusal import RefusalError
-from granite_xai.trees.routes import Route
+from granite_xai.trees.forest import RefusalError
+from granite_xai.trees.routes import Route, audit
 
 pytest.importorskip("treelite")
 numba = pytest.importorskip("numba")

@@ -11,7 +11,7 @@ import numpy as np
 from granite_xai.base.options import choose, real_number, whole_number
 from granite_xai.curves import dependence_bins, ice_curves, make_grid, require_numeric
 from granite_xai.engine.membership import Splits
-from granite_xai.evaluations.noise import floor, local_error
+from granite_xai.evaluations.noise_floor import floor
 from granite_xai.evaluations.vectors import Vectors, centred
 from granite_xai.explainer import Explainer
 from granite_xai.influence import Individual
@@ -104,7 +104,7 @@ class RepidTree(Partitioner):
     def _posed(self, problem: Problem) -> tuple[Problem, float]:
         """The problem with the original's loss instead of the question, and that loss a row."""
         table, columns = problem.table, self.columns(problem.table)
-        noise = floor(len(columns), np.square, 1, local_error(problem.error))
+        noise = floor(len(columns), np.square, 1, problem.error)
         if self.effect == "pd":
             curves = [self._curves(problem, i) for i in columns]
             return scattered(problem, curves, noise * self.points)

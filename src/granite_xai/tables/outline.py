@@ -33,8 +33,8 @@ class Outline(Container):
 
     @property
     def library(self) -> str:  # type: ignore[override]
-        """The kind of container that the table had."""
-        return self.backend if self.backend in ("numpy", "pandas") else "narwhals"
+        """The library that the table came in."""
+        return self.backend
 
     @property
     def native(self) -> Any:

@@ -9,12 +9,10 @@ import numpy as np
 
 from granite_xai.base.errors import InputError, column_text
 from granite_xai.base.files import broken, entry, members
-from granite_xai.tables.arrays import ArrayContainer
 from granite_xai.tables.arrays_file import UnwritableError, array_from_json, array_to_json
-from granite_xai.tables.cells import UnreadableError
-from granite_xai.tables.columns import LABELLED, Column, Kind
-from granite_xai.tables.containers import Container
-from granite_xai.tables.kinds import KINDS, as_kind
+from granite_xai.tables.cells import UnreadableError, as_kind
+from granite_xai.tables.columns import KINDS, LABELLED, Column, Kind
+from granite_xai.tables.containers import ArrayContainer, Container
 from granite_xai.tables.opening import open_table
 from granite_xai.tables.outline import BACKENDS, Outline
 from granite_xai.tables.table import Table
@@ -108,11 +106,7 @@ def _labels(table: Table) -> tuple[Any, ...]:
 
 
 def _backend(container: Container) -> str:
-    if isinstance(container, Outline):
-        return container.backend
-    if container.library != "narwhals":
-        return container.library
-    return "polars" if type(container.native).__module__.startswith("polars") else "pyarrow"
+    return container.library
 
 
 def _column_to_dict(column: Column, grids: bool) -> dict[str, Any]:
@@ -185,7 +179,7 @@ def _written(container: Container, position: int) -> dict[str, Any]:
         return from_pandas(container.native.iloc[:, position])
     from granite_xai.tables.narwhals_file import series_to_dict as from_narwhals
 
-    return from_narwhals(cast(Any, container)._series(position))
+    return from_narwhals(cast(Any, container).series(position))
 
 
 def _container(columns: list[Any], like: Table, place: str) -> Container:
@@ -246,7 +240,7 @@ def _dtype(container: Container, position: int) -> Any:
         return "str" if dtype.kind == "U" else dtype.newbyteorder("=")
     if container.library == "pandas":
         return container.native.dtypes.iloc[position]
-    return cast(Any, container)._series(position).dtype
+    return cast(Any, container).series(position).dtype
 
 
 def _same(one: Column, other: Column) -> bool:

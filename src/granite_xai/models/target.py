@@ -9,7 +9,6 @@ import numpy as np
 
 from granite_xai.base.errors import InputError, count_text, listing
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.behavior.behavior import PROBABILITY_LOSSES, Behavior, Risk
 
 if TYPE_CHECKING:
     from granite_xai.models import Predictor
@@ -19,10 +18,13 @@ _SMALLEST, _LARGEST = 1e-100, 1e100  # between them squares of sums of weights a
 _WEIGHT_HINT = "Pass one finite number ≥ 0 for each row, at least one above 0."
 
 
-def read_target(y: Any, table: Table, predictor: Predictor, *behaviors: Behavior) -> FloatArray | None:
-    """The target as numbers, or None where no behavior needs it.
+def read_target(
+    y: Any, table: Table, predictor: Predictor, needed: bool = True, probability_loss: str | None = None
+) -> FloatArray | None:
+    """The target as numbers, or None where it is not needed.
 
-    For a classifier y is 1 where it equals the explained class and 0 elsewhere.
+    For a classifier y is 1 where it equals the explained class and 0 elsewhere. ``probability_loss`` names a loss that
+    is asked for and needs probabilities.
 
     Raises
     ------
@@ -30,8 +32,7 @@ def read_target(y: Any, table: Table, predictor: Predictor, *behaviors: Behavior
         T01 risk without y, T02 wrong length, T03 missing or infinite values, T04 several columns, T05 labels that the
         model does not know, T06 labels of rows that differ from those of X, P03 a loss that needs probabilities.
     """
-    risks = [behavior for behavior in behaviors if isinstance(behavior, Risk)]
-    if not risks:
+    if not needed:
         if hasattr(y, "__len__"):  # not used, but a y of other rows is a slip worth telling
             _check_length(y, table)
         return None
@@ -39,8 +40,13 @@ def read_target(y: Any, table: Table, predictor: Predictor, *behaviors: Behavior
         raise InputError(
             "behavior='risk' needs y.", code="T01", argument="y", hint="Pass the target as the second argument."
         )
-    for risk in risks:
-        _check_loss(risk, predictor)
+    if probability_loss is not None and not predictor.is_probability:
+        raise InputError(
+            f"the loss {probability_loss!r} needs probabilities; {predictor.label} is explained.",
+            code="P03",
+            argument="risk_loss",
+            hint="Explain a probability (response='probability'), or use 'squared' or 'absolute'.",
+        )
     _check_labels(y, table, "y", "T06")
     values = _one_column(y)
     _check_length(values, table)
@@ -50,16 +56,6 @@ def read_target(y: Any, table: Table, predictor: Predictor, *behaviors: Behavior
     if predictor.is_probability:
         return _as_indicator(values)
     return _as_numbers(values, "Pass a numeric target.")
-
-
-def _check_loss(risk: Risk, predictor: Predictor) -> None:
-    if isinstance(risk.loss, str) and risk.loss in PROBABILITY_LOSSES and not predictor.is_probability:
-        raise InputError(
-            f"the loss {risk.loss!r} needs probabilities; {predictor.label} is explained.",
-            code="P03",
-            argument="risk_loss",
-            hint="Explain a probability (response='probability'), or use 'squared' or 'absolute'.",
-        )
 
 
 def _check_labels(values: Any, table: Table, argument: str, code: str) -> None:

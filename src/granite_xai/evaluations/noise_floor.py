@@ -1,4 +1,4 @@
-"""The probe: how far a model's answers move when next to nothing changes."""
+"""The noise floor: how far a model's answers move when nothing changes, and the disagreement that this alone makes."""
 
 from __future__ import annotations
 
@@ -9,16 +9,19 @@ import numpy as np
 
 from granite_xai.base import diagnostics as recorder
 from granite_xai.base.errors import ModelError, ModelWarning
-from granite_xai.evaluations.floors import is_float32, round_off
 from granite_xai.models import Rows
 from granite_xai.tables import nudged, recombine
 
 if TYPE_CHECKING:
     from granite_xai.base.diagnostics import Diagnostics
-    from granite_xai.base.typing import FloatArray, IntArray
+    from granite_xai.base.typing import Elementwise, FloatArray, IntArray, PairLoss
     from granite_xai.models import Predictor
     from granite_xai.tables import Column, Table
 
+
+_ENTERS = "This enters the noise floor: disagreement below it is reported as nothing to explain."
+_RELATIVE = {False: 1e-7, True: 1e-3}
+"""Changes, as shares of the standard deviation, that other orders of summation may explain; by single precision."""
 _PROBED = 64
 _REVERSED = 7
 _JUMP = 0.01  # share of the standard deviation from which a jump would hide what is asked for
@@ -179,15 +182,14 @@ def _has_fractions(column: Column) -> bool:
 def _warnings(found: Probe, first: FloatArray, float32: bool) -> list[str]:
     texts = []
     limit = round_off(float(np.max(np.abs(first))), float32)
-    enters = "This enters the noise floor: disagreement below it is reported as nothing to explain."
     if found.repeat > limit:
         texts.append(
-            f"M09: the model is not deterministic: the same rows gave values up to {found.repeat:.3g} apart. {enters}"
+            f"M09: the model is not deterministic: the same rows gave values up to {found.repeat:.3g} apart. {_ENTERS}"
         )
     elif found.reorder > limit:
         texts.append(
             "M09: the model's answer for a row depends on the other rows of the batch: values up to "
-            f"{found.reorder:.3g} apart. {enters}"
+            f"{found.reorder:.3g} apart. {_ENTERS}"
         )
     if found.mutates:
         texts.append(
@@ -198,6 +200,111 @@ def _warnings(found: Probe, first: FloatArray, float32: bool) -> list[str]:
     if spread > 0 and found.moved > _JUMP * spread and found.moved > limit:
         texts.append(
             f"N01: the model jumps by {found.moved:.3g} between neighbouring floating-point values, as rounding or "
-            f"comparing floats for equality does. {enters} Pass such columns as integers or categories."
+            f"comparing floats for equality does. {_ENTERS} Pass such columns as integers or categories."
         )
     return texts
+
+
+def round_off(scale: float, float32: bool) -> float:
+    """Error of one value by rounding alone: ``8 eps s``, ``s`` the largest value in size."""
+    return 8 * (2.0**-23 if float32 else 2.0**-52) * abs(scale)
+
+
+def is_float32(values: FloatArray) -> bool:
+    """Whether every value is exactly a single-precision number and not all are whole.
+
+    Examples
+    --------
+    >>> is_float32(np.array([0.5, 1.0])), is_float32(np.array([0.1, 1.0])), is_float32(np.array([1.0, 2.0]))
+    (True, False, False)
+    """
+    with np.errstate(over="ignore", under="ignore"):
+        exact = bool(np.all(values.astype(np.float32).astype(np.float64) == values))
+    return exact and values.size > 0 and not bool(np.all(values == np.round(values)))
+
+
+def inconstancy(error: float, changed: float, spread: float, float32: bool) -> str | None:
+    """The warning of a model whose answers changed within the fit by more than any probe of it showed (M09).
+
+    Parameters
+    ----------
+    error : float
+        Of one value, as far as the probe tells.
+    changed : float
+        Largest difference between two answers for the same row, in batches of other lengths and at other times.
+    spread : float
+        Standard deviation of the predictions.
+    float32 : bool
+        Whether the answers are in single precision.
+    """
+    if changed <= max(_RELATIVE[float32] * spread, 10 * error):
+        return None
+    return (
+        f"M09: the model's answers for the same rows differ by up to {changed:.3g} within the fit (standard deviation "
+        f"of its predictions: {spread:.3g}): they depend on the length of the batch, or the model changes. {_ENTERS}"
+    )
+
+
+def delta(found: Probe, scale: float, float32: bool) -> float:
+    """Error of one value of the model: ``max(8 eps s, repeat, reorder, moved)``, ``s`` the largest value in size.
+
+    Examples
+    --------
+    >>> from granite_xai.evaluations.noise_floor import Probe
+    >>> delta(Probe(0.0, 0.0, 0.0, False, 0.0), scale=1.0, float32=False) == 8 * 2.0**-52
+    True
+    """
+    return max(round_off(scale, float32), found.repeat, found.reorder, found.moved)
+
+
+def sensitivity_error(delta: float, sd: float) -> float:
+    """Error of a variance: ``e = 2 sd(F) delta + delta**2``."""
+    return 2.0 * sd * delta + delta**2
+
+
+def risk_error(
+    delta: float,
+    loss: PairLoss,
+    predictions: FloatArray,
+    mean: float,
+    y: FloatArray,
+    weights: FloatArray | None = None,
+) -> float:
+    """Error of a risk: ``max over T in {empty, D} of mean_n max_± |L(F_T ± delta, y) - L(F_T, y)|``.
+
+    Examples
+    --------
+    >>> squared = lambda prediction, y: (prediction - y) ** 2
+    >>> risk_error(0.5, squared, np.array([1.0, 3.0]), 2.0, np.array([1.0, 3.0]))
+    1.25
+    """
+    errors = [_loss_error(delta, loss, shown, y, weights) for shown in (predictions, np.full_like(predictions, mean))]
+    return max(errors)
+
+
+def _loss_error(delta: float, loss: PairLoss, shown: FloatArray, y: FloatArray, weights: FloatArray | None) -> float:
+    at = loss(shown, y)
+    change = np.maximum(np.abs(loss(shown + delta, y) - at), np.abs(loss(shown - delta, y) - at))
+    return float(np.average(change, weights=weights))
+
+
+def floor(n_sets: int, loss: Elementwise, order: int, error: float) -> float:
+    """Disagreement that errors alone can produce: ``|S| * loss(2**(k + 1) * e)``, k the order (1: individual, joint).
+
+    Examples
+    --------
+    >>> floor(3, np.square, order=1, error=0.5)
+    12.0
+    """
+    return n_sets * float(loss(np.array([2.0 ** (order + 1) * error]))[0])
+
+
+def sampling_floor(loss: Elementwise, standard_error: FloatArray, weights: FloatArray | None = None) -> float:
+    """What sampled partial effects add to the floor: ``sum_S mean_n loss(2 * standard error)``; rows by sets.
+
+    Examples
+    --------
+    >>> sampling_floor(np.square, np.array([[0.5, 1.0], [0.5, 0.0]]))
+    3.0
+    """
+    return float(np.sum(np.average(loss(2.0 * standard_error), axis=0, weights=weights)))

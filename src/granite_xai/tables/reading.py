@@ -14,11 +14,9 @@ from granite_xai.base.diagnostics import warn
 from granite_xai.base.errors import CellError, DataWarning, InputError, column_text, count_text, listing, rows_text
 from granite_xai.base.options import choose
 from granite_xai.base.typing import BoolArray
-from granite_xai.tables.agree import check_agreement, new_levels
-from granite_xai.tables.cells import Cells, UnreadableError
-from granite_xai.tables.columns import Column, Kind, sorted_labels
+from granite_xai.tables.cells import Cells, UnreadableError, as_kind
+from granite_xai.tables.columns import KINDS, Column, Kind, sorted_labels
 from granite_xai.tables.containers import Container
-from granite_xai.tables.kinds import KINDS, as_kind
 from granite_xai.tables.opening import open_table
 from granite_xai.tables.table import Table
 
@@ -58,8 +56,8 @@ def read_table(
     Examples
     --------
     >>> table = read_table([[1, 0.5], [2, float("nan")]], missing="allow")
-    >>> table.columns[1].kind, table.has_missing(1)
-    ('numeric', True)
+    >>> table.columns[1].kind, table.columns[1].missing
+    ('numeric', array([False,  True]))
     >>> read_table([[1, 0.5], [2, float("nan")]], missing="error")
     Traceback (most recent call last):
     ...
@@ -68,7 +66,7 @@ def read_table(
     container = open_table(X, argument)
     names = _names(container, argument)
     _check_shape(container, argument)
-    notices = [] if like is None else check_agreement(container, names, like, argument)
+    notices = [] if like is None else _check_agreement(container, like, argument)
     names = names if like is None else like.names
     wanted = _kinds(kinds, names, container) if like is None else {c.position: c.kind for c in like.columns}
     cells = [_cells(container, j, name, wanted.get(j), like is not None, argument) for j, name in enumerate(names)]
@@ -77,39 +75,34 @@ def read_table(
         _check_cardinality(table, cells, argument)
     _check_values(table, missing, argument)
     notices += _inexact(table, cells, argument)
-    notices += [] if like is None else new_levels(table, like, argument)
+    notices += [] if like is None else _new_levels(table, like, argument)
     for text in notices:
         warn(text, DataWarning)
     return replace(table, notices=tuple(notices))
 
 
 def _names(container: Container, argument: str) -> tuple[str, ...]:
-    """Names as text; positions become x0, x1, … (D07, D09)."""
-    labels = container.labels
-    if container.library == "numpy":
-        return tuple(f"x{label}" for label in labels)
+    """Names as text; what is no name, or the name of two columns, is refused (D07, D09)."""
+    labels, names = container.labels, container.names
     repeated = [label for label, count in Counter(labels).items() if count > 1]
+    odd = [label for label in labels if isinstance(label, bool) or not isinstance(label, (str, Integral))]
+    twice = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
         places = "; ".join(f"{x!r} at {[j for j, y in enumerate(labels) if y == x]}" for x in repeated[:_SHOWN])
-        message = f"{argument} has duplicate column names: {places}."
+        message = f"has duplicate column names: {places}."
         hint = f"Rename or drop columns; {argument}.columns lists them."
-        raise InputError(message, code="D07", argument=argument, columns=map(str, repeated), hint=hint)
-    _check_labels(labels, argument)
-    return tuple(str(label) for label in labels)
-
-
-def _check_labels(labels: tuple[Any, ...], argument: str) -> None:
-    odd = [label for label in labels if isinstance(label, bool) or not isinstance(label, (str, Integral))]
-    if odd:
+    elif odd:
         flat = '["_".join(map(str, c)) for c in X.columns]' if isinstance(odd[0], tuple) else "X.columns.astype(str)"
-        message = f"{argument} has column names that are neither text nor whole numbers: {listing(odd, _SHOWN)}."
+        message = f"has column names that are neither text nor whole numbers: {listing(odd, _SHOWN)}."
         hint = f"Set X.columns = {flat}.".replace("X.", f"{argument}.")
-        raise InputError(message, code="D09", argument=argument, columns=map(str, odd), hint=hint)
-    twice = [name for name, count in Counter(map(str, labels)).items() if count > 1]
-    if twice:
-        message = f"{argument} has column names that are the same as text: {listing(twice, _SHOWN)}."
+    elif twice:
+        message = f"has column names that are the same as text: {listing(twice, _SHOWN)}."
         hint = "Rename one of them: a number and its text read alike."
-        raise InputError(message, code="D09", argument=argument, columns=twice, hint=hint)
+    else:
+        return names
+    columns = map(str, repeated or odd or twice)
+    code = "D07" if repeated else "D09"
+    raise InputError(f"{argument} {message}", code=code, argument=argument, columns=columns, hint=hint)
 
 
 def _check_shape(container: Container, argument: str) -> None:
@@ -118,6 +111,43 @@ def _check_shape(container: Container, argument: str) -> None:
         if count == 0:
             found = f"Found array with 0 {unit}(s) (shape={shape}) while a minimum of 1 is required."
             raise InputError(f"{argument} has 0 {what}. {found}", code=code, argument=argument)
+
+
+def _check_agreement(container: Container, like: Table, argument: str) -> list[str]:
+    """Refuse other columns than those of the fit; return what is only worth a warning (D37, D38)."""
+    names, fitted = container.names, like.container
+    # names count when both tables are frames and both have text names, or both have not
+    if "numpy" not in (container.library, fitted.library) and container.named == fitted.named:
+        if names != like.names:
+            raise _other_names(names, like.names, argument)
+        return []
+    if len(names) != like.n_columns:
+        message = f"{argument} has {len(names)} features, but Granite is expecting {like.n_columns} features as input."
+        raise InputError(message, code="D37", argument=argument)
+    if fitted.named and not container.named:
+        return [f"{argument} does not have valid feature names, but Granite was fitted with feature names"]
+    if container.named and not fitted.named:
+        return [f"{argument} has feature names, but Granite was fitted without feature names"]
+    return []
+
+
+def _other_names(names: tuple[str, ...], fitted: tuple[str, ...], argument: str) -> InputError:
+    """Say it in scikit-learn's words."""
+    unexpected, missing = sorted(set(names) - set(fitted)), sorted(set(fitted) - set(names))
+    message = "The feature names should match those that were passed during fit.\n"
+    if unexpected:
+        message += "Feature names unseen at fit time:\n" + _lines(unexpected)
+    if missing:
+        message += "Feature names seen at fit time, yet now missing:\n" + _lines(missing)
+    if not unexpected and not missing:
+        message += "Feature names must be in the same order as they were in fit.\n"
+    columns = [*unexpected, *missing] or [new for new, old in zip(names, fitted, strict=True) if new != old]
+    return InputError(message, code="D37", argument=argument, columns=columns)
+
+
+def _lines(names: list[str]) -> str:
+    shown = [name if name.isprintable() else repr(name) for name in names[:_SHOWN]]
+    return "".join(f"- {name}\n" for name in [*shown, *(["..."] if len(names) > _SHOWN else [])])
 
 
 def _kinds(kinds: Mapping[Any, str] | None, names: tuple[str, ...], container: Container) -> dict[int, Kind]:
@@ -203,3 +233,18 @@ def _inexact(table: Table, cells: list[Cells], argument: str) -> list[str]:
         for column, read in zip(table.columns, cells, strict=True)
         if read.inexact and column.kind == "numeric"
     ]
+
+
+def _new_levels(table: Table, like: Table, argument: str) -> list[str]:
+    """Tell which labels the fit has not seen; labels are compared, never codes (D15)."""
+    notices = []
+    for column, fitted in zip(table.columns, like.columns, strict=True):
+        if column.kind not in ("nominal", "ordinal"):
+            continue
+        # an ordered label that was declared has its place in the order even if no row carried it
+        unseen = sorted_labels({*column.levels} - {*fitted.levels, *(fitted.order or ())})
+        if unseen:
+            count = "1 level that was" if len(unseen) == 1 else f"{len(unseen)} levels that were"
+            place = column_text(column.name, column.position)
+            notices.append(f"D15: {argument} {place} has {count} not seen at fit: {listing(unseen, _SHOWN)}")
+    return notices

@@ -1,4 +1,4 @@
-"""Work in blocks on several threads, with results that do not depend on how many."""
+"""Work in blocks on several threads, processes or a cluster, with results that do not depend on how many."""
 
 from __future__ import annotations
 
@@ -14,6 +14,31 @@ from granite_xai.base.errors import InputError, ResourceError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from granite_xai.compute.limits import Resources
+
+
+Item = TypeVar("Item")
+
+
+def progress(items: Iterable[Item], resources: Resources, desc: str, total: int | None = None) -> Iterator[Item]:
+    """Pass the items on and show how far the work is, once it has taken longer than a second."""
+    if not _shows(resources):
+        yield from items
+        return
+    from tqdm.auto import tqdm
+
+    with tqdm(items, desc=desc, total=total, delay=1.0, leave=False) as bar:
+        yield from bar
+
+
+def _shows(resources: Resources) -> bool:
+    if resources.progress != "auto":
+        return resources.progress
+    # A log file is not a screen; a notebook is one although its stream is no terminal.
+    stream = sys.stderr
+    return "ipykernel" in sys.modules or (stream is not None and not stream.closed and stream.isatty())
+
+
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
@@ -25,11 +50,6 @@ def resolve_jobs(n_jobs: int | None) -> int:
     ----------
     n_jobs : int, optional
         None: what `joblib.parallel_config` says, otherwise 1. Negative: all processors but ``-n_jobs - 1``, at least 1.
-
-    Examples
-    --------
-    >>> resolve_jobs(None), resolve_jobs(1)
-    (1, 1)
     """
     import joblib
 
@@ -65,13 +85,7 @@ def map_blocks(function: Callable[[Task], Result], tasks: Iterable[Task], n_jobs
 
 
 def in_threads(function: Callable[[Task], Result], tasks: Sequence[Task], jobs: int) -> list[Result]:
-    """Apply a function to every task in a pool of threads, which share the caller's arrays.
-
-    Examples
-    --------
-    >>> in_threads(abs, [-1, 2], 2)
-    [1, 2]
-    """
+    """Apply a function to every task in a pool of threads, which share the caller's arrays."""
     pool = ThreadPoolExecutor(max_workers=jobs)  # joblib's own threads would poll for results
     try:
         return list(pool.map(function, tasks))
@@ -80,13 +94,7 @@ def in_threads(function: Callable[[Task], Result], tasks: Sequence[Task], jobs: 
 
 
 def in_processes(function: Callable[[Task], Result], tasks: Sequence[Task], jobs: int) -> list[Result]:
-    """Apply a function to every task in the processes of joblib's context; a killed one costs time only (R03).
-
-    Examples
-    --------
-    >>> in_processes(abs, [-1, 2], 1)
-    [1, 2]
-    """
+    """Apply a function to every task in the processes of joblib's context; a killed one costs time only (R03)."""
     losses = _losses()
     done: list[Result] = []
     try:
@@ -209,13 +217,7 @@ _BLAS_PIN = _BlasPin()
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Run the enclosed products on one BLAS thread, so that sums are formed in one fixed order.
-
-    Examples
-    --------
-    >>> with one_blas_thread():
-    ...     pass
-    """
+    """Run the enclosed products on one BLAS thread, so that sums are formed in one fixed order."""
     _BLAS_PIN.take()
     try:
         yield
