@@ -111,7 +111,7 @@ CASES: dict[str, dict[str, str]] = {
         "N07": "Tiny and empty sets raise no warning of NumPy.",
         "N08": "Thresholds are the shortest numbers that separate the rows, and read back exactly.",
         "N09": "Rules are joined by values, whatever the columns are called.",
-        "N10": "A noise floor that hides more than rounding, or squares too small to be numbers: a warning with figures.",
+        "N10": "A noise floor that hides more than rounding, or squares too small to be numbers: a warning.",
     },
     "Faults while running": {
         "R01": "An interrupt ends a fit within two seconds (or one model call) and leaves no process, thread or file.",

@@ -110,9 +110,16 @@ class Disagreement:
         sides = (self.first.with_influence(influence), self.second.with_influence(influence))
         return replace(self, first=sides[0], second=sides[1])
 
-    def compare(self, route: Route, resources: Resources, random_state: int) -> ResolvedQuestion:
-        """This question resolved on the table of a route."""
-        effects = tuple(side.effect(route, resources, random_state) for side in (self.first, self.second))
+    def compare(
+        self,
+        route: Route,
+        resources: Resources,
+        random_state: int,
+        pairs: tuple[int | None, int | None] = (None, None),
+    ) -> ResolvedQuestion:
+        """This question resolved on the table of a route, sampled effects from so many ``pairs`` of orders."""
+        sides = zip((self.first, self.second), pairs, strict=True)
+        effects = tuple(side.effect(route, resources, random_state, count) for side, count in sides)
         loss = CheckedLoss(self.loss) if callable(self.loss) else GAP_LOSSES[self.loss]
         return ResolvedQuestion(self, effects[0], effects[1], loss)
 

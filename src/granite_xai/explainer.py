@@ -100,8 +100,10 @@ class Explainer:
         """The same explanation of other sets."""
         return replace(self, influence=influence)
 
-    def effect(self, route: Route, resources: Resources, random_state: int) -> ResolvedExplainer:
-        """This explanation resolved on the table of a route: the terms of each set."""
+    def effect(
+        self, route: Route, resources: Resources, random_state: int, pairs: int | None = None
+    ) -> ResolvedExplainer:
+        """This explanation resolved on the table of a route: the terms of each set, drawn from ``pairs`` of orders."""
         behavior = (
             self.behavior.resolved(route.predictor.is_probability) if isinstance(self.behavior, Risk) else self.behavior
         )
@@ -114,6 +116,7 @@ class Explainer:
             max_evaluations=resources.max_evaluations,
             random_state=random_state,
             by_paths=isinstance(self.interaction, Partial) and route.attributes,
+            pairs=pairs,
         )
 
     def explain(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from granite_xai.base.errors import BinWarning, ModelWarning
+from granite_xai.base.files import BY_ROW
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.behavior.behavior import Risk, Sensitivity
 from granite_xai.compute import Resources, one_blas_thread
@@ -95,8 +96,8 @@ class FitResult:
     question_weights: tuple[float, ...]
     reference: FittedMaskings
     partition: Partition
-    regions: IntArray
-    weights: FloatArray
+    regions: IntArray = field(metadata=BY_ROW)
+    weights: FloatArray = field(metadata=BY_ROW)
     roots: FloatArray
     floors: FloatArray
     remaining: float

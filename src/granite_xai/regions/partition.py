@@ -12,9 +12,9 @@ import numpy as np
 from granite_xai.base.errors import InputError, count_text
 from granite_xai.base.files import broken
 from granite_xai.base.typing import IntArray
+from granite_xai.regions.json import partition_parts, partition_to_dict
 from granite_xai.regions.nodes import Leaf, Node, Region, Split, find_leaves, leaves, list_text, tree_text
 from granite_xai.regions.rule import Rule, as_table
-from granite_xai.regions.tree_file import partition_parts, partition_to_dict
 from granite_xai.tables import Table
 
 __all__ = ["Leaf", "Node", "Partition", "Region", "Split"]

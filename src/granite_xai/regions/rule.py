@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 
 from granite_xai.base.errors import InputError, listing
-from granite_xai.base.files import broken, entry, members
+from granite_xai.base.files import Structure, broken, entry
 from granite_xai.base.typing import BoolArray
 from granite_xai.regions.conditions import Condition, Interval, Levels
 from granite_xai.regions.grammar import Orders, parse_conditions
-from granite_xai.regions.stored import condition_from_dict, condition_to_dict
 from granite_xai.tables import Column, Table, read_table
 
 __all__ = ["Condition", "Interval", "Levels", "Rule", "as_table", "find_column", "satisfied"]
+CONDITIONS = Structure({"interval": Interval, "levels": Levels})
+"""How conditions are written in files."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,8 @@ class Rule:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the rule in the types of JSON."""
-        return {"conditions": [{"column": n, "condition": condition_to_dict(c)} for n, c in self.conditions]}
+        pairs = ((name, CONDITIONS.write(condition, Condition, name)) for name, condition in self.conditions)
+        return {"conditions": [{"column": name, "condition": written} for name, written in pairs]}
 
     @classmethod
     def from_dict(cls, data: object, place: str = "rule") -> Rule:
@@ -126,12 +128,12 @@ class Rule:
         True
         """
         known: dict[str, Condition] = {}
-        for i, item in enumerate(members(data, "conditions", place)):
+        for i, item in enumerate(entry(data, "conditions", list, place)):
             here = f"{place}.conditions[{i}]"
             name = entry(item, "column", str, here)
             if name in known:
                 raise broken(f"{here}.column", f"is {name[:60]!r}, which has a condition already")
-            known[name] = condition_from_dict(entry(item, "condition", dict, here), f"{here}.condition")
+            known[name] = CONDITIONS.read(entry(item, "condition", dict, here), Condition, f"{here}.condition")
         return cls(tuple(known.items()))
 
 
