@@ -54,6 +54,7 @@ CASES: dict[str, dict[str, str]] = {
         "D41": "Overlapping, unknown or empty groups: an error naming group and column.",
         "D42": "Rules use the members of a group.",
         "D43": "Weights that are negative, missing, all zero or too few: an error.",
+        "D44": "A data set that is neither in the folder nor on OpenML: an error saying where to put it.",
     },
     "Target and risk": {
         "T01": "A question about risk without ``y``: an error before the model is asked.",

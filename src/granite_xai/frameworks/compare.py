@@ -77,22 +77,27 @@ def compare(
     [2, 2]
     """
     whole_number("resamples", resamples, at_least=0)
-    other_X, other_y = test if isinstance(test, tuple) and len(test) == 2 else (test, None)
     if not questions or isinstance(questions, str):
         raise InputError("questions is not a list of questions.", code="P01", argument="questions")
     rulers = [Granite(model, question, max_depth=0, **_reading(options)).fit(X, y) for question in questions]
-    lines = []
-    for name, granite in _chosen(model, X, questions[0], frameworks, feature, options).items():
-        begin = time.perf_counter()
-        granite.fit(X, y)
-        seconds = time.perf_counter() - begin
-        line = _described(name, granite)
-        line |= {f"remaining {question_label(r)}": remaining(r, granite.partition_, other_X, other_y) for r in rulers}
-        line["fidelity"] = held_out_fidelity(granite, other_X)
-        line["stability"] = stability(granite, X, y, other_X, resamples, random_state)
-        lines.append(line | {"seconds": seconds})
-    like = read_table(X, missing="allow")
-    return frame({key: [line[key] for line in lines] for key in lines[0]}, like=like)
+    chosen = _chosen(model, X, questions[0], frameworks, feature, options)
+    lines = [_line(name, g, X, y, test, rulers, resamples, random_state) for name, g in chosen.items()]
+    return frame({key: [line[key] for line in lines] for key in lines[0]}, like=read_table(X, missing="allow"))
+
+
+def _line(
+    name: str, granite: Granite, X: Any, y: Any, test: Any, rulers: Sequence[Granite], resamples: int, random_state: int
+) -> dict[str, Any]:
+    """One framework, fitted and measured on other rows."""
+    other_X, other_y = test if isinstance(test, tuple) and len(test) == 2 else (test, None)
+    begin = time.perf_counter()
+    granite.fit(X, y)
+    seconds = time.perf_counter() - begin
+    line = _described(name, granite)
+    line |= {f"remaining {question_label(r)}": remaining(r, granite.partition_, other_X, other_y) for r in rulers}
+    line["fidelity"] = held_out_fidelity(granite, other_X)
+    line["stability"] = stability(granite, X, y, other_X, resamples, random_state)
+    return line | {"seconds": seconds}
 
 
 def _described(name: str, granite: Granite) -> dict[str, Any]:
