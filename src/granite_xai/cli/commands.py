@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import granite_xai as gx
+from granite_xai.base.wording import aligned
 from granite_xai.cli.files import Case, check_outputs, features_and_target, load_model, opened, read_table
 from granite_xai.cli.speaking import escaped, remark, remarks_instead_of_warnings, say, say_json
 
@@ -58,7 +59,7 @@ def _number_or_text(text: str | None) -> int | str | None:
 
 
 def _plan(granite: gx.Granite, case: Case, options: argparse.Namespace) -> None:
-    from granite_xai.report.planning import plan
+    from granite_xai.cost import plan
 
     found = plan(granite, case.X, case.y)
     if options.json:
@@ -193,7 +194,7 @@ def show(options: argparse.Namespace) -> None:
     check_outputs(options, saved=options.saved)
     saved = _loaded(options.saved)
     if isinstance(saved, gx.Granite):
-        from granite_xai.report.story import retold
+        from granite_xai.report.report import retold
 
         report = retold(saved)
         if options.report:
@@ -212,7 +213,7 @@ def show(options: argparse.Namespace) -> None:
 
 def questions(options: argparse.Namespace) -> None:
     """The questions with a name."""
-    from granite_xai.report.words import cause
+    from granite_xai.report.sentences import cause
 
     lines = [
         (name, question.first.name, question.second.name, question.behavior.key, cause(question))
@@ -223,10 +224,10 @@ def questions(options: argparse.Namespace) -> None:
 
 def explanations(options: argparse.Namespace) -> None:
     """The explanations with a name."""
-    from granite_xai.report.words import EXPLANATIONS
+    from granite_xai.catalog import meaning
 
     lines = [
-        (name, one.masking.key, one.behavior.key, one.interaction.key, EXPLANATIONS.get(name, ("", ""))[1])
+        (name, one.masking.key, one.behavior.key, one.interaction.key, meaning(name))
         for name, one in gx.explanations().items()
     ]
     _say_table(("explanation", "masking", "behavior", "interaction", "meaning"), lines, options.json)
@@ -241,8 +242,6 @@ def frameworks(options: argparse.Namespace) -> None:
 
 
 def _say_table(names: Sequence[str], lines: Iterable[Iterable[object]], as_json: bool) -> None:
-    from granite_xai.report.text import aligned
-
     if as_json:
         say_json([dict(zip(names, line, strict=True)) for line in lines])
     else:

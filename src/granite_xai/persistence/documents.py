@@ -14,8 +14,8 @@ import numpy as np
 from granite_xai.base.errors import FormatError, InputError
 from granite_xai.base.files import broken, check_size, entry, read_json, write_text
 from granite_xai.estimator import Granite, fitted_view
-from granite_xai.evaluation import Evaluation
 from granite_xai.explanation import Explanation
+from granite_xai.new_rows import Evaluation
 from granite_xai.persistence.fitted import granite_from_dict, granite_to_dict
 from granite_xai.persistence.forms import structure
 from granite_xai.regions.partition import Partition

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -12,15 +11,13 @@ import numpy as np
 
 from granite_xai.base.errors import InputError, column_text, count_text
 from granite_xai.base.typing import BoolArray, IntArray
+from granite_xai.base.wording import ALL_ROWS, aligned, percent, quoted, shortened
 from granite_xai.regions.conditions import Condition, complementary
 from granite_xai.regions.ends import is_missing
 from granite_xai.regions.rule import Rule, find_column, satisfied
-from granite_xai.regions.words import quoted
 from granite_xai.tables import Table
 
 Line = tuple[str, ...]
-# A rule longer than this is cut in the printed tree; Partition.rules has it in full.
-WIDTH = 60
 HEADINGS = ("", "region", "rows", "of all rows", "disagreement", "left after splits", "not split because")
 
 
@@ -157,7 +154,7 @@ def tree_text(root: Node) -> str:
     <BLANKLINE>
     1 region. The explanations agree: there is nothing to split.
     """
-    return _table([HEADINGS, *_walk(root, "all rows", "", itertools.count())]) + "\n\n" + _summary(root)
+    return _table([HEADINGS, *_walk(root, ALL_ROWS, "", itertools.count())]) + "\n\n" + _summary(root)
 
 
 def list_text(regions: Sequence[Region]) -> str:
@@ -205,36 +202,10 @@ def _summary(root: Node) -> str:
 
 
 def _percent(share: float) -> str:
-    """Write a share in percent; one that is not zero is never shown as zero."""
-    if math.isnan(share):
-        return "–"
-    return "< 0.1 %" if 0 < share < 0.0005 else f"{100 * share:.1f} %"
-
-
-def shortened(text: str, width: int = WIDTH) -> str:
-    """Cut a long text.
-
-    >>> shortened("abcdef", 4)
-    'abc…'
-    """
-    return text if len(text) <= width else text[: width - 1] + "…"
-
-
-def _columns(text: str) -> int:
-    """Count the places a text takes in a terminal: wide characters take two, combining ones none."""
-    wide = sum(unicodedata.east_asian_width(c) in "WF" for c in text)
-    return len(text) + wide - sum(unicodedata.combining(c) > 0 for c in text)
+    """A share of the tree, in which nothing but zero is zero."""
+    return percent(share, rounding=0.0)
 
 
 def _table(lines: Sequence[Line]) -> str:
     """Align columns: text to the left, numbers to the right."""
-    widths = [max(_columns(cell) for cell in column) for column in zip(*lines, strict=True)]
-    texts = {i for i, heading in enumerate(lines[0]) if heading in ("", "rule", "not split because")}
-    rows = []
-    for line in lines:
-        padded = [
-            cell + " " * (w - _columns(cell)) if i in texts else " " * (w - _columns(cell)) + cell
-            for i, (cell, w) in enumerate(zip(line, widths, strict=True))
-        ]
-        rows.append("  ".join(padded).rstrip())
-    return "\n".join(rows)
+    return aligned(lines, {i for i, heading in enumerate(lines[0]) if heading in ("", "rule", "not split because")})

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from granite_xai.base.errors import InputError
+from granite_xai.base.wording import quoted
 
 Label = str | int | float | bool
 Bound = Label | np.datetime64 | np.timedelta64
@@ -35,7 +36,6 @@ UNITS = {
 # Python integers of attoseconds hold every NumPy date exactly.
 SIZES = {"D": 86_400 * 10**18, "h": 3_600 * 10**18, "m": 60 * 10**18}
 SIZES |= {unit: 10 ** (18 - 3 * i) for i, unit in enumerate(["s", "ms", "us", "ns", "ps", "fs", "as"])}
-_SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\"}
 _LONG = {"n": "\n", "r": "\r", "t": "\t"}
 
 
@@ -79,26 +79,6 @@ def as_bound(value: object) -> Bound:
 def label_order(label: Label) -> tuple[bool, float, str]:
     """Sort numbers by size, then text by letters."""
     return (True, 0.0, label) if isinstance(label, str) else (False, label, "")
-
-
-def quoted(text: str, mark: str) -> str:
-    r"""Put text between marks; whatever could act on a terminal or hide there becomes a visible escape.
-
-    >>> print(quoted("a`b" + chr(27), "`"))
-    `a\`b\x1b`
-    """
-    return mark + "".join(_escaped(c, mark) for c in text) + mark
-
-
-def _escaped(char: str, mark: str) -> str:
-    if char == mark:
-        return "\\" + mark
-    if char in _SHORT:
-        return _SHORT[char]
-    if char.isprintable():
-        return char
-    code = ord(char)
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def unquoted(text: str) -> str:

@@ -151,7 +151,7 @@ def rows_from_dict(data: object, like: Table, place: str) -> Table:
     columns: Sequence[ColumnCells] = _STRUCTURE.read(data, tuple[ColumnCells, ...], place)
     if len(columns) != like.n_columns:
         raise broken(place, f"has {len(columns)} columns, not {like.n_columns}")
-    backend, parts = _backend(like.container), []
+    backend, parts = like.container.library, []
     for j, (column, label) in enumerate(zip(columns, _labels(like), strict=True)):
         try:
             parts.append(_restored(column, str(label), backend, f"{place}[{j}]"))

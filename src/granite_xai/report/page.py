@@ -1,50 +1,93 @@
-"""Figures as plain shapes: everything a template needs to draw an SVG, and nothing that it must escape with care."""
+"""The story as one self-contained page: no request, no style or script but its own; figures as plain shapes."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import math
 from collections.abc import Callable, Sequence
+from functools import cache
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
-from granite_xai.report.words import number, value
+from granite_xai.base.wording import LONGEST, number, percent, plain, shortened, value, visible
+from granite_xai.display.axis import page_ticks, round_ticks
+from granite_xai.display.style import page_colors
 
+_TEMPLATES = Path(__file__).with_name("templates")
 WIDTH, HEIGHT = 340, 210
 LEFT, RIGHT, TOP, BOTTOM = 46, 10, 8, 34
-_MOST_LABELS = 8
-_LABEL = 12
-_FEW = 5
-"""Values of a column up to which each is a tick."""
 
 Scale = Callable[[float], float]
 
 
-def ticks(low: float, high: float, most: int = 5) -> list[float]:
-    """Round numbers inside a range.
+def render(story: dict[str, Any]) -> str:
+    """Fill the templates.
 
-    Examples
-    --------
-    >>> ticks(0.0, 23.0)
-    [0.0, 5.0, 10.0, 15.0, 20.0]
+    Parameters
+    ----------
+    story : dict
+        What `story` built.
+
+    Returns
+    -------
+    str
+        The page.
     """
-    span = high - low
-    if not span > 0 or not math.isfinite(span):
-        return [low]
-    raw = span / most
-    size = 10.0 ** math.floor(math.log10(raw))
-    step = next(size * factor for factor in (1, 2, 5, 10) if size * factor >= raw * (1 - 1e-9))
-    first = math.ceil(low / step - 1e-9)
-    return [
-        round(i * step, 12 - math.floor(math.log10(step))) + 0.0
-        for i in range(first, math.floor(high / step + 1e-9) + 1)
-    ]
+    largest = reach(story["effects"])
+    style, script = page_colors() + _asset("style.css"), _asset("script.js")
+    page: str = (
+        _environment()
+        .get_template("page.html")
+        .render(
+            story=story,
+            style=style,
+            script=script,
+            policy=f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'; "
+            "form-action 'none'",
+            drawn=[{"effect": effect, "charts": effect_charts(effect, largest)} for effect in story["effects"]],
+            bars=[importance_rows(importance, 30) for importance in story["importances"]],
+        )
+    )
+    return page
+
+
+@cache
+def _environment() -> Any:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    made = Environment(
+        loader=FileSystemLoader(_TEMPLATES, encoding="utf-8"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=visible,
+    )
+    made.filters.update(percent=percent, number=number, value=value, cut=_cut, plain=plain, heat=heat)
+    return made
+
+
+def _cut(text: str, width: int = LONGEST) -> str:
+    return shortened(str(visible(text)), width)
+
+
+@cache
+def _asset(name: str) -> Any:
+    """Style and script are ours, and are put into the page as they are; the policy holds their hashes."""
+    from markupsafe import Markup
+
+    return Markup((_TEMPLATES / name).read_text(encoding="utf-8"))
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(str(text).encode()).digest()).decode()}'"
 
 
 def path(x: Sequence[float], y: Sequence[float | None], right: Scale, up: Scale) -> str:
     """An SVG path through points.
 
-    Examples
-    --------
     >>> path([0, 1], [2, 3], lambda x: 10 * x, lambda y: y)
     'M0 2L10 3'
     """
@@ -80,9 +123,10 @@ def effect_charts(effect: dict[str, Any], largest: float) -> list[dict[str, Any]
         left, right = left - 0.5, right + 0.5
     across = _scale(left, right, LEFT, WIDTH - RIGHT)
     up = _scale(low, high, HEIGHT - BOTTOM, TOP)
+    marks = page_ticks(effect, left, right, WIDTH - LEFT - RIGHT)
     axes: dict[str, Any] = {
-        "y_ticks": [{"at": _short(up(t)), "text": number(t)} for t in ticks(low, high, 4)],
-        "x_ticks": _x_ticks(effect, left, right, across),
+        "y_ticks": [{"at": _short(up(t)), "text": number(t)} for t in round_ticks(low, high, 4)],
+        "x_ticks": [{"at": _short(across(t)), "text": text, "full": full} for t, text, full in marks],
         "zero": _short(up(0.0)) if low <= 0 <= high else None,
     }
     whole = panels[0] if panels and panels[0]["region"] is None else None
@@ -122,41 +166,6 @@ def _bars(panel: dict[str, Any], across: Scale, up: Scale) -> list[tuple[str, st
     return [(_short(across(x)), _short(up(high)), _short(up(low))) for x, low, high in rows]
 
 
-def _x_ticks(effect: dict[str, Any], left: float, right: float, across: Scale) -> list[dict[str, str]]:
-    labels = effect["labels"]
-    if labels is None:
-        values = sorted({x for panel in effect["panels"] for x in panel["x"]})
-        few = len(values) <= _FEW and "origin" not in effect
-        places = values if few else ticks(left, right, 3 if "origin" in effect else 5)
-        return [{"at": _short(across(t)), "text": _date(effect, t), "full": ""} for t in places]
-    shown = sorted({int(x) for panel in effect["panels"] for x in panel["x"]})
-    step = math.ceil(len(shown) / _MOST_LABELS)
-    room = max(2, min(_LABEL, int((WIDTH - LEFT - RIGHT) / 7.2 / max(1, math.ceil(len(shown) / step)))))
-    return [{"at": _short(across(i)), "text": cut(labels[i], room), "full": labels[i]} for i in shown[::step]]
-
-
-def _date(effect: dict[str, Any], days: float) -> str:
-    if "origin" not in effect:
-        return value(days)
-    import numpy as np
-
-    try:
-        return str((np.datetime64(effect["origin"]) + np.timedelta64(int(days * 86400), "s")).astype("M8[D]"))
-    except ValueError:
-        return f"{number(days)} d"
-
-
-def cut(text: str, width: int = 60) -> str:
-    """Cut a long text.
-
-    Examples
-    --------
-    >>> cut("abcdef", 4)
-    'abc…'
-    """
-    return text if len(text) <= width else text[: width - 1] + "…"
-
-
 def _padded(low: float, high: float, least: float) -> tuple[float, float]:
     pad = max(0.04 * (high - low), least - (high - low) / 2) or 1.0
     return low - pad, high + pad
@@ -172,10 +181,7 @@ def importance_rows(importance: dict[str, Any], most: int) -> list[dict[str, Any
     cells = [abs(v) for s in importance["scopes"] for side in ("first", "second") for v in s[side] if v is not None]
     largest = max(cells, default=0.0) or 1.0
     return [
-        {
-            "region": scope["region"],
-            "bars": [_pair(importance, scope, i, largest) for i in importance["order"][:most]],
-        }
+        {"region": scope["region"], "bars": [_pair(importance, scope, i, largest) for i in importance["order"][:most]]}
         for scope in importance["scopes"]
     ]
 
@@ -191,8 +197,6 @@ def _pair(importance: dict[str, Any], scope: dict[str, Any], i: int, largest: fl
 def heat(share: float | None) -> int:
     """One of ten shades for a share.
 
-    Examples
-    --------
     >>> heat(0.0), heat(0.3), heat(1.0)
     (0, 5, 9)
     """
