@@ -259,7 +259,7 @@ def _tell_swallowed(ask: FitInputs, roots: FloatArray, floors: FloatArray, scale
 
 
 def _floor(comparison: ResolvedQuestion, evaluations: Evaluations, error: float) -> float:
-    """The disagreement that rounding (and sampling) alone can produce (1.5)."""
+    """The disagreement that rounding (and sampling) alone can produce (C4)."""
     behavior, weights = comparison.first.behavior, evaluations.weights
     if isinstance(behavior, Sensitivity):
         variance = Splits.whole(weights).variances(evaluations.predictions[None])[0, 0]

@@ -35,6 +35,15 @@ class FittedMaskings:
     baselines: dict[Baseline, Table]
     steps: dict[int, AleIntervals]
 
+    def covers(self, readings: Iterable[Reading]) -> bool:
+        """Whether everything is here that some readings need."""
+        for masking, visible in readings:
+            if isinstance(masking, Conditional) and (masking, visible) not in self.bins:
+                return False
+            if isinstance(masking, Baseline) and masking.row != "region" and masking not in self.baselines:
+                return False
+        return True
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AleIntervals:

@@ -19,7 +19,6 @@ from granite_xai.estimator import Granite, fitted_view, restore
 from granite_xai.fit import FitResult
 from granite_xai.fit_options import chosen_influence
 from granite_xai.interaction import Partial
-from granite_xai.masking.masking import Baseline, Conditional
 from granite_xai.models import Predictor, as_predictor
 from granite_xai.objective import Objective
 from granite_xai.persistence.forms import structure
@@ -195,8 +194,10 @@ def _check(found: FitResult, place: str) -> None:
     for name in found.learned:  # becomes an attribute: no name of ours may be among them
         if not name.isidentifier() or not name.endswith("_") or name.startswith("_") or hasattr(Granite, name):
             raise broken(f"{place}.learned", f"has {name[:60]!r}, which is no name of a finding")
+    for question in found.comparisons:
+        if not found.reference.covers(question.first.readings() | question.second.readings()):
+            raise broken(f"{place}.reference", "does not hold what a question reads")
     _check_rows(found, place)
-    _check_reference(found, place)
 
 
 def _check_rows(found: FitResult, place: str) -> None:
@@ -215,16 +216,3 @@ def _check_rows(found: FitResult, place: str) -> None:
         raise broken(f"{place}.centres", "do not name one row for each region")
     if any(row < 0 or (has_rows(table) and row >= table.n_rows) for row in centres.values()):
         raise broken(f"{place}.centres", "names a row that does not exist")
-
-
-def _check_reference(found: FitResult, place: str) -> None:
-    """Whatever a question reads must have been learned."""
-    reference = found.reference
-    sides = (side for question in found.comparisons for side in (question.first, question.second))
-    for masking, visible in set().union(*(side.readings() for side in sides)):
-        needs_bins = isinstance(masking, Conditional) and (masking, visible) not in reference.bins
-        fixed = isinstance(masking, Baseline) and masking.row != "region"
-        if needs_bins or (fixed and masking not in reference.baselines):
-            raise broken(f"{place}.reference", "does not hold what a question reads")
-    if any(row.n_rows != 1 for row in reference.baselines.values()):
-        raise broken(f"{place}.reference.baselines", "are not one row each")
