@@ -109,7 +109,7 @@ class Shortlist:
         return np.where(usable, scores, 0.0), np.where(usable, errors, np.inf)
 
     def _wrong(self, number: int, disagreement: FloatArray, scorer: Scorer) -> FloatArray:
-        """How far rounding may have moved the disagreement of a region: the noise floor of these numbers (C4).
+        """How far rounding may have moved the disagreement of a region: the noise floor of these numbers (1.5).
 
         With errors e of gaps g, ``sum (g + e)^2`` differs from ``sum g^2`` by at most ``2 sqrt(sum g^2 sum e^2) +
         sum e^2``; absolute values by at most ``sum |e|``.
