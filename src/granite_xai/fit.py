@@ -142,24 +142,7 @@ def run(ask: FitInputs) -> FitRun:
     budget = asked.budget(ask.table, ask.resources, candidate)
     record.note("plan", asked.stages(ask.table, budget, candidate))
     probed = probe(ask.predictor, ask.table, record)
-    with record.stage("evaluations"):
-        evaluations, extent = evaluate(
-            ask.route,
-            asked,
-            reference,
-            weights=ask.weights,
-            y=ask.y,
-            resources=ask.resources,
-            seconds_per_row=probed.seconds_per_row,
-            n_jobs=ask.n_jobs,
-            diagnostics=record,
-        )
-    if evaluations.snapped:
-        note = grid_note(
-            ask.comparisons, ask.table, ask.predictor, evaluations, reference, ask.resources, asked.checked, ask.seed
-        )
-        record.note("max_grid", note)
-        record.remember(words(note))
+    evaluations, extent = _evaluated(ask, asked, reference, probed)
     with record.stage("search"), one_blas_thread():
         roots, floors, error = _measure(ask, evaluations, extent, probed)
         scaled = shares(ask.comparisons, ask.question_weights, roots, floors, ask.objective, evaluations)
@@ -191,6 +174,32 @@ def run(ask: FitInputs) -> FitRun:
             learned=found.extra_attributes,
         )
     return FitRun(result, evaluations, ask.route)
+
+
+def _evaluated(
+    ask: FitInputs, asked: EvaluationPlan, reference: FittedMaskings, probed: Probe
+) -> tuple[Evaluations, EvaluationRange]:
+    """What the model says, and how far columns on a grid are from exact."""
+    record = ask.diagnostics
+    with record.stage("evaluations"):
+        evaluations, extent = evaluate(
+            ask.route,
+            asked,
+            reference,
+            weights=ask.weights,
+            y=ask.y,
+            resources=ask.resources,
+            seconds_per_row=probed.seconds_per_row,
+            n_jobs=ask.n_jobs,
+            diagnostics=record,
+        )
+    if evaluations.snapped:
+        note = grid_note(
+            ask.comparisons, ask.table, ask.predictor, evaluations, reference, ask.resources, asked.checked, ask.seed
+        )
+        record.note("max_grid", note)
+        record.remember(words(note))
+    return evaluations, extent
 
 
 def requested(ask: FitInputs) -> EvaluationPlan:
