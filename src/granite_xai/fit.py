@@ -272,7 +272,7 @@ def _tell_swallowed(inputs: FitInputs, roots: FloatArray, floors: FloatArray, sc
 
 
 def _floor(comparison: ResolvedQuestion, evaluations: Evaluations, error: float) -> float:
-    """The disagreement that rounding (and sampling) alone can produce (1.5)."""
+    """The disagreement that rounding (and sampling) alone can produce (C4)."""
     behavior, weights = comparison.first.behavior, evaluations.weights
     error = behavior.error(error, evaluations)
     layout = comparison.first.layout
