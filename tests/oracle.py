@@ -245,22 +245,22 @@ def center(problem: Problem, rows: Rows, how: str) -> list[Any]:
     return row
 
 
-def midrank(problem: Problem, j: int, value: Any) -> float:
+def midrank(problem: Problem, j: int, value: Any) -> Fraction:
     """Rank of a value among the fitting rows, ties sharing their mean rank."""
     values = problem.present(j)
-    return sum(v < value for v in values) + (sum(v == value for v in values) + 1) / 2
+    return sum(v < value for v in values) + Fraction(sum(v == value for v in values) + 1, 2)
 
 
 def region_row(problem: Problem, rows: Rows) -> list[Any]:
-    """The row closest to the region's lower medians and modes; ties to the first row."""
+    """The row closest to the region's lower medians and modes; ties to the first row, so distances are exact."""
     target = center(problem, rows, "median")
 
-    def distance(n: int) -> float:
-        total = 0.0
+    def distance(n: int) -> Fraction:
+        total = Fraction(0)
         for j in range(problem.d):
             cell = problem.X[n][j]
             if is_missing(cell) or is_missing(target[j]) or not problem.is_ordered(j):
-                total += float(same(cell) != same(target[j]))
+                total += int(same(cell) != same(target[j]))
             else:
                 total += abs(midrank(problem, j, cell) - midrank(problem, j, target[j])) / len(problem.rows)
         return total
@@ -706,15 +706,18 @@ def noise(
     return max(8 * epsilon * largest, max(apart(again)), max(apart(reordered)), moved)
 
 
-def floor(asked: Question, problem: Problem, delta: float) -> float:
-    """The disagreement that a model without any would show for numerical reasons."""
+def floor(asked: Question, problem: Problem, delta: float, shift: float = 0.0) -> float:
+    """The disagreement that a model without any would show for numerical reasons.
+
+    ``shift`` moves the mean prediction, for bounds on what rounding of that mean does to the floor of a risk.
+    """
     setting, rows = asked.first, problem.rows
     weights, F = problem.weights_of(rows), problem.F()
     error = delta
     if asked.kind == "pair" and setting.behavior == "sensitivity":
         error = 2 * math.sqrt(variance([F[n] for n in rows], weights)) * delta + delta**2
     if asked.kind == "pair" and setting.behavior == "risk":
-        average = mean([F[n] for n in rows], weights)
+        average = mean([F[n] for n in rows], weights) + shift
 
         def moved(prediction: float, y: float) -> float:
             here = risk_loss(setting.loss, prediction, y)
@@ -764,10 +767,12 @@ def scale_of(objective: Objective, problem: Problem, delta: float | None = None)
         delta = noise(problem.largest)
     floors = tuple(floor(asked, problem, delta) for asked in objective.questions)
     given = objective.weights or (1.0,) * len(R)
-    kept = [w if r > f else 0.0 for w, r, f in zip(given, R, floors, strict=True)]
-    weights = tuple(w / math.fsum(kept) if w else 0.0 for w in kept)
     spread = variance([F[n] for n in problem.rows], problem.weights_of(problem.rows))
-    return Scale(R, floors, weights, R if objective.normalize == "root" else (spread,) * len(R))
+    divisors = R if objective.normalize == "root" else (spread,) * len(R)
+    asked = zip(given, R, floors, divisors, strict=True)
+    kept = [w if r > f and divisor else 0.0 for w, r, f, divisor in asked]  # no share of a variance of 0
+    weights = tuple(w / math.fsum(kept) if w else 0.0 for w in kept)
+    return Scale(R, floors, weights, divisors)
 
 
 def share(objective: Objective, scale: Scale, problem: Problem, rows: Rows) -> float:
