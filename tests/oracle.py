@@ -281,14 +281,23 @@ def baseline_row(problem: Problem, setting: Setting, home: Rows) -> Sequence[Any
 # ---------------------------------------------------------------------------------------------- masking: conditional
 
 
+def stood_for(fitted: Problem) -> dict[int, Fraction]:
+    """How many rows each row stands for: its weight; weights below 1 on average are scaled to 1 on average."""
+    weights = {n: Fraction(fitted.w[n]) for n in fitted.rows}
+    average = sum(weights.values()) / len(weights)
+    return {n: w / min(average, 1) for n, w in weights.items()}
+
+
 def edges(fitted: Problem, j: int) -> list[Any]:
-    """C8: z_k, the smallest fitting value with at least k/10 of the fitting rows at or below it, equal ones once."""
-    values, distinct = sorted(fitted.present(j)), fitted.levels(j)
+    """C8: z_k, the smallest fitting value with k/10 of the weight (to 1e-12) at or below it, equal ones once."""
+    distinct, w = fitted.levels(j), stood_for(fitted)
     if len(distinct) <= 10:
         return distinct
     found: list[Any] = []
+    seen = [n for n in fitted.rows if not is_missing(fitted.X[n][j])]
+    total = sum(w[n] for n in seen) * (1 - Fraction(1, 10**12))
     for k in range(1, 11):
-        z = next(v for v in distinct if 10 * sum(u <= v for u in values) >= k * len(values))
+        z = next(v for v in distinct if 10 * sum(w[n] for n in seen if fitted.X[n][j] <= v) >= k * total)
         if z not in found:
             found.append(z)
     return found
@@ -316,15 +325,19 @@ def predictor_columns(fitted: Problem, j: int, cell: Any) -> list[float]:
 
 
 def target_columns(fitted: Problem, j: int) -> list[list[float]]:
-    """C9: mid-ranks scaled to variance 1 (missing lowest), levels one-hot with total variance 1; constants dropped."""
+    """C9: mid-ranks scaled to variance 1 (missing lowest), levels one-hot with total variance 1; constants dropped.
+
+    Ranks and variances are those of rows repeated as often as they weigh.
+    """
     cells = [fitted.X[n][j] for n in fitted.rows]
+    times = [float(w) for w in stood_for(fitted).values()]
     if fitted.is_ordered(j):
         place = [-math.inf if is_missing(cell) else cell for cell in cells]
-        columns = [[sum(b < a for b in place) + (sum(b == a for b in place) + 1) / 2 for a in place]]
+        both = list(zip(place, times, strict=True))
+        columns = [[sum(w for b, w in both if b < a) + (sum(w for b, w in both if b == a) + 1) / 2 for a in place]]
     else:
         columns = [list(column) for column in zip(*(predictor_columns(fitted, j, cell) for cell in cells), strict=True)]
-    ones = [1.0] * len(cells)
-    total = math.fsum(variance(column, ones) for column in columns)
+    total = math.fsum(variance(column, times) for column in columns)
     if total <= 0:
         return []
     return [[value / math.sqrt(total) for value in column] for column in columns if len(set(column)) > 1]
@@ -339,8 +352,12 @@ def tree_bins(fitted: Problem, T: Set, setting: Setting) -> Callable[[Sequence[A
     def predictors(row: Sequence[Any]) -> list[float]:
         return [value for j in sorted(T) for value in predictor_columns(fitted, j, row[j])]
 
-    tree = DecisionTreeRegressor(max_leaf_nodes=10, min_samples_leaf=setting.bin_leaf, random_state=setting.bin_seed)
-    tree.fit(np.array([predictors(fitted.X[n]) for n in fitted.rows]), np.array(targets).T)
+    times = [float(w) for w in stood_for(fitted).values()]
+    least = setting.bin_leaf / math.fsum(times) * (1 - 1e-12)  # a leaf weighs at least as much as so many rows
+    if least > 0.5:
+        return lambda _: 0
+    tree = DecisionTreeRegressor(max_leaf_nodes=10, min_weight_fraction_leaf=least, random_state=setting.bin_seed)
+    tree.fit(np.array([predictors(fitted.X[n]) for n in fitted.rows]), np.array(targets).T, times)
     return lambda row: int(tree.apply(np.array([predictors(row)]))[0])
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
-from granite_xai.masking.bins import BinFunction, fit_bins, interval_edges, ranks_among
+from granite_xai.masking.bins import BinFunction, fit_bins, interval_edges, ranks_among, rows_stood_for
 from granite_xai.masking.masking import Baseline, Conditional, Masking
 from granite_xai.tables import read_table, recombine, row_like
 
@@ -63,11 +63,11 @@ class AleIntervals:
         return np.where(column.codes < 0, 0, found).astype(np.intp)
 
 
-def fit_steps(column: Column, table: Table) -> AleIntervals | None:
+def fit_steps(column: Column, table: Table, weights: FloatArray | None = None) -> AleIntervals | None:
     """Intervals between the minimum and the edges of the bins; None for nominal and constant columns."""
     if column.kind == "nominal" or len(column.levels) < 2:
         return None
-    edges = np.union1d([0], interval_edges(column)).astype(np.intp)
+    edges = np.union1d([0], interval_edges(column, rows_stood_for(weights))).astype(np.intp)
     carriers = [int(np.flatnonzero(column.codes == code)[0]) for code in edges]
     return AleIntervals(column, edges, table.take(np.array(carriers)))
 
@@ -80,10 +80,10 @@ def fit_reference(
     baselines: dict[Baseline, Table] = {}
     for masking, visible in readings:
         if isinstance(masking, Conditional):
-            bins[masking, visible] = fit_bins(masking, table, visible, random_state)
+            bins[masking, visible] = fit_bins(masking, table, visible, random_state, weights)
         elif isinstance(masking, Baseline) and masking.row != "region" and masking not in baselines:
             baselines[masking] = baseline_row(masking, table, weights)
-    steps = {i: found for i in changes if (found := fit_steps(table.columns[i], table)) is not None}
+    steps = {i: found for i in changes if (found := fit_steps(table.columns[i], table, weights)) is not None}
     return FittedMaskings(bins, baselines, steps)
 
 
