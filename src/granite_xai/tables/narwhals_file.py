@@ -52,10 +52,18 @@ def series_from_dict(data: object, name: str, backend: Any, place: str) -> Any:
         floats = kind.startswith("Float")
         values = [float("nan") if floats and cell == "nan" else cell for cell in cells]
         if kind == "Categorical":
-            return nw.new_series(name, values, nw.String, backend=backend).cast(nw.Categorical)
+            return _categorical(nw.new_series(name, values, nw.String, backend=backend))
         return nw.new_series(name, values, _PLAIN[kind], backend=backend)
     except Exception as error:  # each library has its own errors for cells that do not fit
         raise broken(place, f"cannot be read as a column of {kind[:60]} ({str(error)[:80]})") from error
+
+
+def _categorical(text: Any) -> Any:
+    """Text as a dictionary; for pyarrow with its own index type: older versions turn no other into pandas."""
+    native = text.to_native()
+    if hasattr(native, "dictionary_encode"):
+        return nw.from_native(native.dictionary_encode(), series_only=True).alias(text.name)
+    return text.cast(nw.Categorical)
 
 
 def _cells(series: Any) -> list[Any]:

@@ -142,7 +142,9 @@ def _integers(series: Any, missing: BoolArray) -> Cells:
 
 def _categories(series: Any, missing: BoolArray) -> Cells:
     """Labels of a dictionary; ordered if the library says so (a polars Enum is, a Categorical is not)."""
-    ordered = nw.is_ordered_categorical(series)
+    # before 1.32 polars calls its Categorical ordered, by the order in which the process first met the labels
+    polars = series.implementation.is_polars()
+    ordered = series.dtype == nw.Enum if polars else nw.is_ordered_categorical(series)
     declared = tuple(plain(label) for label in _declared(series.to_native()))
     # to_list, not to_numpy: for a pyarrow dictionary the latter puts a label in the place of a null
     labels = series.to_list()
@@ -192,7 +194,8 @@ def _plain(column: Column) -> Any:
     values = column.values
     if column.kind == "numeric":
         return [None if np.isnan(value) else value for value in values.tolist()]
-    return values.tolist()
+    nanoseconds = values.dtype.kind in "Mm" and np.datetime_data(values.dtype)[0] == "ns"
+    return values if nanoseconds else values.tolist()  # in a list NumPy turns them into plain integers
 
 
 def _next(series: Any, direction: int) -> Any:
