@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from granite_xai.base.errors import InputError
-from granite_xai.base.typing import AleDifference, Coalition, IntArray, Terms
+from granite_xai.base.typing import AleDifference, Coalition, FloatArray, IntArray, Terms
 from granite_xai.engine.changes import Changes
 from granite_xai.engine.masked import Masked
 from granite_xai.engine.splits import Splits
