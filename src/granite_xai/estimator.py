@@ -239,19 +239,7 @@ class Granite(BaseEstimator):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FittedGranite:
-    """What displays, reports, files and frameworks read of a fitted Granite.
-
-    Parameters
-    ----------
-    result : FitResult
-        What the fit found.
-    resources : Resources
-        The limits.
-    diagnostics : dict
-        What the fit noticed and spent.
-    max_samples : int, optional
-        Rows that the fit used, at most.
-    """
+    """What displays, reports, files and frameworks read of a fitted Granite."""
 
     result: FitResult
     resources: Resources
@@ -287,13 +275,7 @@ class FittedGranite:
 
 
 def fitted_view(g: Any) -> FittedGranite:
-    """What a fitted Granite found.
-
-    Raises
-    ------
-    InputError
-        P01 anything but a Granite; one that is not fitted raises scikit-learn's NotFittedError.
-    """
+    """What a fitted Granite found; one that is not fitted raises scikit-learn's NotFittedError, anything else P01."""
     if not isinstance(g, Granite):
         raise InputError(
             f"a fitted Granite is needed, not a {type(g).__name__}.",

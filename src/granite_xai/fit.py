@@ -18,14 +18,7 @@ from granite_xai.engine.splits import CUT_BYTES, Splits
 from granite_xai.evaluation_plan import EvaluationPlan, evaluate, request
 from granite_xai.evaluations.agnostic import EvaluationRange, too_large
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.evaluations.noise_floor import (
-    Probe,
-    delta as noise_delta,
-    floor,
-    inconstancy,
-    probe,
-    sampling_floor,
-)
+from granite_xai.evaluations.noise_floor import Probe, delta as noise_delta, floor, inconstancy, probe, sampling_floor
 from granite_xai.explainer import regional_part
 from granite_xai.grid_check import grid_note, words
 from granite_xai.influence import Interactions, PlayersAndSets

@@ -44,12 +44,9 @@ Result = TypeVar("Result")
 
 
 def resolve_jobs(n_jobs: int | None) -> int:
-    """Threads to use, as in scikit-learn's glossary; more than there are processors count as all of them.
+    """Threads to use, as in scikit-learn's glossary: None is what `joblib.parallel_config` says, otherwise 1.
 
-    Parameters
-    ----------
-    n_jobs : int, optional
-        None: what `joblib.parallel_config` says, otherwise 1. Negative: all processors but ``-n_jobs - 1``, at least 1.
+    More than there are processors count as all of them; a negative number as all but ``-n_jobs - 1``, at least 1.
     """
     import joblib
 

@@ -90,22 +90,7 @@ def _missing_for_cuda() -> str | None:
 
 
 def require_evaluations(resources: Resources, rows: int, seconds: float | None = None) -> None:
-    """Refuse a plan that sends more rows to the model than allowed, with the numbers and the remedies (M13).
-
-    Parameters
-    ----------
-    resources : Resources
-        The limits.
-    rows : int
-        Rows that the plan would send.
-    seconds : float, optional
-        Estimate of the model's time for them (`Probe.seconds`).
-
-    Raises
-    ------
-    ResourceError
-        Before any work.
-    """
+    """Refuse a plan that sends more rows to the model than allowed, with the numbers and the remedies (M13)."""
     if rows <= resources.max_evaluations:
         return
     hint = f"{_FEWER}, or a higher limit (Resources(max_evaluations={rows}))"

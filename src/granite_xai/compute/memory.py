@@ -37,12 +37,8 @@ class Workspace:
     it is mapped: a full disk is an error with a name, and never a signal in the middle of a sum. An array that nobody
     holds any more gives its bytes back, in memory and on disk.
 
-    Parameters
-    ----------
-    share : int, optional
-        Bytes of memory for the arrays that are alive at the same time; None: any number.
-    block : int
-        Bytes of what is computed at a time on the way to these arrays.
+    ``share``: bytes of memory for the arrays that are alive at the same time (None: any number); ``block``: bytes of
+    what is computed at a time on the way to these.
 
     Examples
     --------
@@ -87,13 +83,7 @@ class Workspace:
             yield slice(start, min(start + step, count))
 
     def empty(self, shape: tuple[int, ...]) -> NDArray[np.float64]:
-        """An array of numbers yet to be written.
-
-        Raises
-        ------
-        ResourceError
-            D33 there is no room for it, neither in memory nor on the disk.
-        """
+        """An array of numbers yet to be written; D33 where neither memory nor the disk has room."""
         size = 8 * prod(shape)
         with self._lock:
             fits = not size or self.share is None or self.held + size <= self.share
@@ -161,12 +151,7 @@ class Budget:
     Of the last quarter one half is for the table and what else grows with its rows and columns; where that does not
     suffice, the evaluations have less, and are spilled. The other half is for blocks on the way to the evaluations.
 
-    Parameters
-    ----------
-    limit : int
-        Bytes in all.
-    fixed : int
-        Bytes of the table, of the codes of its rows, of the plan.
+    ``fixed``: bytes of the table, of the codes of its rows, of the plan.
 
     Examples
     --------
@@ -201,17 +186,7 @@ class Budget:
         return Workspace(self.evaluations, self.block)
 
     def plan(self, *, rows: int, matrices: int, attributions: int, candidate: int) -> dict[str, Any]:
-        """Rows and bytes by stage, for ``diagnostics_``.
-
-        Parameters
-        ----------
-        rows : int
-            Rows that are evaluated, by the model or by its trees.
-        matrices, attributions : int
-            Bytes of both kinds of evaluations that are kept.
-        candidate : int
-            Bytes of the search for one candidate.
-        """
+        """Rows and bytes by stage, for ``diagnostics_``."""
         total = matrices + attributions
         return {
             "memory_limit": self.limit,
@@ -229,16 +204,6 @@ class Budget:
 
 def require_budget(resources: Resources, fixed: int, evaluations: int = 0, candidate: int = 0) -> Budget:
     """The budget of a run; refused when neither memory nor the disk has room for it (D33).
-
-    Parameters
-    ----------
-    resources : Resources
-    fixed : int
-        Bytes of the table and of what else grows with it.
-    evaluations : int
-        Bytes of the evaluations that are kept, in memory or on the disk.
-    candidate : int
-        Bytes of the search for one candidate.
 
     Examples
     --------

@@ -31,21 +31,9 @@ _JUMP = 0.01  # share of the standard deviation from which a jump would hide wha
 class Probe:
     """How far a model's answers move when nothing, or next to nothing, changes.
 
-    Attributes
-    ----------
-    repeat : float
-        Largest change when the same rows are sent again.
-    reorder : float
-        Largest change when the first 7 rows are sent alone and reversed.
-    moved : float
-        Larger of the two median changes when every float moves one representable value up or down; 0.0 where the model
-        refuses such values (``refused``).
-    mutates : bool
-        Whether the model wrote into its input.
-    seconds_per_row, seconds_per_call : float
-        What a further row and a further call cost.
-    refused : bool
-        Whether the model failed on moved values, as lookups of exact values do.
+    ``repeat``, ``reorder`` and ``moved`` are the largest changes when the same rows are sent again, when the first 7
+    are sent alone and reversed, and (the larger of two medians) when every float moves one representable value up or
+    down. ``mutates``: the model wrote into its input. ``refused``: it failed on moved values, as lookups do.
     """
 
     repeat: float
@@ -70,25 +58,8 @@ class Probe:
 def probe(predictor: Predictor, table: Table, diagnostics: Diagnostics | None = None) -> Probe:
     """Ask the model five times about the first rows: as is, again, 7 reversed, every float moved up, and down.
 
-    Parameters
-    ----------
-    predictor : Predictor
-        The model.
-    table : Table
-        At most its first 64 rows are sent (fewer where a batch is smaller).
-    diagnostics : Diagnostics, optional
-        Remembers the warnings.
-
-    Returns
-    -------
-    Probe
-        The deviations, which enter the noise floor.
-
-    Warns
-    -----
-    ModelWarning
-        M09 not deterministic or dependent on the batch, M11 writes into its input, N01 jumps between neighbouring
-        floats.
+    At most the first 64 rows are sent, fewer where a batch is smaller. Warns M09 (not deterministic, or dependent on
+    the batch), M11 (writes into its input) and N01 (jumps between neighbouring floats).
 
     Examples
     --------
@@ -226,16 +197,7 @@ def is_float32(values: FloatArray) -> bool:
 def inconstancy(error: float, changed: float, spread: float, float32: bool) -> str | None:
     """The warning of a model whose answers changed within the fit by more than any probe of it showed (M09).
 
-    Parameters
-    ----------
-    error : float
-        Of one value, as far as the probe tells.
-    changed : float
-        Largest difference between two answers for the same row, in batches of other lengths and at other times.
-    spread : float
-        Standard deviation of the predictions.
-    float32 : bool
-        Whether the answers are in single precision.
+    ``changed`` is the largest difference between two answers for the same row, ``spread`` the standard deviation.
     """
     if changed <= max(_RELATIVE[float32] * spread, 10 * error):
         return None
@@ -263,12 +225,7 @@ def sensitivity_error(delta: float, sd: float) -> float:
 
 
 def risk_error(
-    delta: float,
-    loss: PairLoss,
-    predictions: FloatArray,
-    mean: float,
-    y: FloatArray,
-    weights: FloatArray | None = None,
+    delta: float, loss: PairLoss, predictions: FloatArray, mean: float, y: FloatArray, weights: FloatArray | None = None
 ) -> float:
     """Error of a risk: ``max over T in {empty, D} of mean_n max_± |L(F_T ± delta, y) - L(F_T, y)|``.
 

@@ -18,17 +18,7 @@ from granite_xai.evaluations.evaluations import Matrix
 
 
 class PairwiseShapleySums:
-    """Sums matrices ``E_S`` up as they are evaluated, so that none has to be kept.
-
-    Parameters
-    ----------
-    wanted : mapping from an attribution to its coalitions
-    predictions : (n,) float
-        Centred predictions of the rows.
-    everything : all column positions
-    space : Workspace
-        Where the sums are held.
-    """
+    """Sums centred matrices ``E_S`` up as they are evaluated, so that none has to be kept."""
 
     def __init__(
         self, wanted: Mapping[PairwiseShapley, Terms], predictions: FloatArray, everything: Coalition, space: Workspace

@@ -15,15 +15,7 @@ from granite_xai.models.predictor import DEFAULT_BATCH, Predictor, Usage
 if TYPE_CHECKING:
     from granite_xai.base.diagnostics import Diagnostics
 
-__all__ = [
-    "DEFAULT_BATCH",
-    "Predictor",
-    "Rows",
-    "Usage",
-    "accepts_missing",
-    "as_predictor",
-    "outside_unit_interval",
-]
+__all__ = ["DEFAULT_BATCH", "Predictor", "Rows", "Usage", "accepts_missing", "as_predictor", "outside_unit_interval"]
 
 _RESPONSES = {name: name for name in ("auto", "predict", "probability", "raw")}
 
@@ -38,32 +30,10 @@ def as_predictor(
 ) -> Predictor:
     """Turn any model into a function from tables to one number a row.
 
-    Parameters
-    ----------
-    model : object
-        Anything with predict, predict_proba or decision_function, a booster of xgboost or lightgbm, a model of
-        catboost, a torch module, a session of ONNX Runtime, or a function of the table. A `Predictor` is returned as
-        it is.
-    output : object, optional
-        The class, or the position of the output, that is explained. None: the second of two classes.
-    response : {"auto", "predict", "probability", "raw"}
-        ``"auto"``: the probability where there is one, otherwise the prediction. ``"raw"``: the score before the link.
-    batch_size : int, optional
-        Largest number of rows of one call. None: 65,536.
-    diagnostics : Diagnostics, optional
-        Remembers the warnings.
-
-    Returns
-    -------
-    Predictor
-        The model is not called yet.
-
-    Raises
-    ------
-    ModelError
-        M02 several classes and no output, M21 not a model.
-    InputError
-        P01 unknown class or response, P03 a response that the model cannot give.
+    ``output`` is the class, or the position of the output, that is explained (None: the second of two classes);
+    ``response`` ``"auto"`` is the probability where there is one, otherwise the prediction, ``"raw"`` the score before
+    the link. The model is not called yet. Refusals: M02 several classes and no output, M21 not a model, P01 unknown
+    class or response, P03 a response that the model cannot give.
 
     Examples
     --------

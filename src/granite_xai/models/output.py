@@ -47,19 +47,8 @@ class Answer(NamedTuple):
 def read_answer(returned: Any, count: int, choice: Choice) -> Answer:
     """Turn what the model returned for ``count`` rows into a copy of ``count`` float64 numbers.
 
-    Parameters
-    ----------
-    returned : array-like
-        Array, list, frame, series or tensor; a single column counts as one number a row (M01).
-    count : int
-        Rows that were sent.
-    choice : Choice
-        The output to take from an answer with several columns.
-
-    Raises
-    ------
-    ModelError
-        M02 several outputs and none chosen, M03 wrong shape, M05 no real numbers.
+    Array, list, frame, series or tensor; a single column counts as one number a row (M01). Refusals: M02 several
+    outputs and none chosen, M03 wrong shape, M05 no real numbers.
 
     Examples
     --------

@@ -25,12 +25,6 @@ def read_target(
 
     For a classifier y is 1 where it equals the explained class and 0 elsewhere. ``probability_loss`` names a loss that
     is asked for and needs probabilities.
-
-    Raises
-    ------
-    InputError
-        T01 risk without y, T02 wrong length, T03 missing or infinite values, T04 several columns, T05 labels that the
-        model does not know, T06 labels of rows that differ from those of X, P03 a loss that needs probabilities.
     """
     if not needed:
         if hasattr(y, "__len__"):  # not used, but a y of other rows is a slip worth telling
@@ -166,13 +160,7 @@ def _as_numbers(values: Any, hint: str) -> FloatArray:
 
 
 def read_weights(sample_weight: Any, table: Table) -> FloatArray:
-    """Weights of the rows, all 1 where none are given.
-
-    Raises
-    ------
-    InputError
-        D43: wrong length, negative, missing or infinite values, or nothing but zeros.
-    """
+    """Weights of the rows, all 1 where none are given; refused (D43) unless finite, none below and some above 0."""
     if sample_weight is None:
         return np.ones(table.n_rows)
     _check_labels(sample_weight, table, "sample_weight", "D43")

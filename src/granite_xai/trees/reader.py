@@ -68,18 +68,9 @@ _SINGLE: dict[str, Link] = {
 
 
 def link_of(name: str, alpha: float, outputs: int, output: int | None) -> tuple[Link, tuple[int, ...]]:
-    """The link of one output, and the outputs whose sums it reads.
+    """The link (by treelite's name) of one output, and the outputs whose sums it reads.
 
-    Parameters
-    ----------
-    name : str
-        Treelite's name of the function.
-    alpha : float
-        Slope of the logistic function.
-    outputs : int
-        Sums a row.
-    output : int, optional
-        The output (class) asked for; None where there is one. Of one sum for two classes, 0 is the complement.
+    Without an output there is one; of one sum for two classes, 0 is the complement.
 
     Examples
     --------
@@ -106,19 +97,7 @@ _LEAF, _NUMERICAL, _CATEGORICAL = 0, 1, 2
 
 @dataclass(frozen=True, eq=False)
 class Loaded:
-    """What treelite made of a model.
-
-    Parameters
-    ----------
-    model : treelite's model
-    link : str
-        Name of the function that treelite applies to the sums.
-    alpha : float
-        Slope of the logistic link.
-    n_features : int
-    outputs : int
-        Sums a row: classes, or targets.
-    """
+    """What treelite made of a model: its link by name, the slope of a logistic one, and the sums a row (outputs)."""
 
     model: Any
     link: str

@@ -100,14 +100,7 @@ def _holds_numbers(table: Table, position: int) -> bool:
 
 @dataclass(frozen=True)
 class Source:
-    """A model of a known kind, ready for the loader.
-
-    Parameters
-    ----------
-    load : () -> treelite's model
-    view : the table in the model's own numbers
-    n_trees : trees in use, all classes counted; None: all
-    """
+    """A model of a known kind: its loader, the table in its own numbers, its trees in use (None: all)."""
 
     load: Callable[[], Any]
     view: Callable[[Table], FloatArray]

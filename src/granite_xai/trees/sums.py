@@ -39,17 +39,8 @@ def sums_by_numpy(cells: Cells, columns: BoolArray, donors: IntArray, out: Float
     Neighbouring values mostly reach the same leaves, so the product is taken with the differences of the lines of
     ``I_S``, which are sparse, and summed up along the values afterwards.
 
-    Parameters
-    ----------
-    cells : Cells
-    columns : (d,) bool
-        The columns S.
-    donors : (U,) int
-        Rows that carry the values.
-    out : (U, n) float
-        Written.
-    space : Workspace
-        Says how large the blocks on the way are; the sums do not depend on it.
+    ``columns`` are S, ``donors`` the rows that carry the values; ``out`` is written. The space says how large the
+    blocks on the way are; the sums do not depend on it.
     """
     forest, n = cells.forest, len(cells.rows)
     out[...] = forest.base
@@ -138,16 +129,6 @@ def pairs_by_numpy(
     The leaf contributes where every player of its path is met by n or by m:
 
         v (a - 1)! b! / (a + b)!   to each of A,      -v a! (b - 1)! / (a + b)!   to each of B
-
-    Parameters
-    ----------
-    cells : Cells
-    players : the columns of each player
-    wanted : players whose attributions are asked for
-    out : (wanted, n, n) float
-        Written.
-    space : Workspace
-        Says how large the blocks on the way are; the sums do not depend on it.
     """
     n = len(cells.rows)
     out[...] = 0.0
