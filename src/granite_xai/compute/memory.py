@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from granite_xai.compute.limits import Resources, no_room, size, too_little
+from granite_xai.compute.limits import Resources, size, too_little
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -119,14 +119,17 @@ class Workspace:
         return type(self), (self.share, self.block)
 
 
-def _mapped_file(size: int) -> mmap.mmap:
+def _mapped_file(needed: int) -> mmap.mmap:
     """A file without a name, of so many reserved bytes, as memory."""
     try:
         with tempfile.TemporaryFile(prefix="granite-") as file:
-            _reserve(file, size)
-            return mmap.mmap(file.fileno(), size)
+            _reserve(file, needed)
+            return mmap.mmap(file.fileno(), needed)
     except OSError as error:
-        raise no_room(size, tempfile.gettempdir(), error) from error
+        folder, why = tempfile.gettempdir(), error.strerror or str(error)
+        text = f"evaluations that memory_limit keeps out of memory need {size(needed)} more in {folder!r}: {why}."
+        also = f"more room in {folder!r} (another folder: TMPDIR), "
+        raise too_little(text, "memory_limit=", also=also) from error
 
 
 def _reserve(file: IO[bytes], size: int) -> None:
@@ -203,13 +206,7 @@ class Budget:
 
 
 def require_budget(resources: Resources, fixed: int, evaluations: int = 0, candidate: int = 0) -> Budget:
-    """The budget of a run; refused when neither memory nor the disk has room for it (D33).
-
-    Examples
-    --------
-    >>> require_budget(Resources(memory_limit=2**26), 2**20).evaluations == 2**25
-    True
-    """
+    """The budget of a run; refused when neither memory nor the disk has room for it (D33)."""
     needs = {
         "the table, its codes and the plan": -(-8 * (OWN + fixed) // 5),
         "blocks of the search, of one candidate each,": 4 * candidate,
@@ -222,11 +219,12 @@ def require_budget(resources: Resources, fixed: int, evaluations: int = 0, candi
     whole = max(2 * evaluations + 8, -(-8 * (evaluations + budget.fixed) // 5) + 8, least)
     enough = least if evaluations <= roomy.evaluations + free else whole
     if resources.memory_limit < least:
-        raise too_little(f"{what} need {size(least)}; memory_limit allows {size(resources.memory_limit)}.", enough)
-    if enough == whole > least:
-        raise too_little(
+        text = f"{what} need {size(least)}; memory_limit allows {size(resources.memory_limit)}."
+    elif enough == whole > least:
+        text = (
             f"the model's evaluations need {size(evaluations)}; memory_limit={resources.memory_limit} leaves "
-            f"{size(budget.evaluations)} for them in memory, and the folder of temporary files has {size(free)}.",
-            enough,
+            f"{size(budget.evaluations)} for them in memory, and the folder of temporary files has {size(free)}."
         )
-    return budget
+    else:
+        return budget
+    raise too_little(text, f"memory_limit={enough}")

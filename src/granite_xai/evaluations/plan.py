@@ -69,9 +69,6 @@ def nearest(counts: IntArray, size: int) -> IntArray:
     """The grid level nearest to each level, from the rows at each: by rank among the levels, ties to the lower.
 
     The grid holds the values at the places ``ceil(N (g - 1/2) / size)`` of the sorted rows, g = 1 … size.
-
-    >>> nearest(np.ones(6, dtype=int), 2)
-    array([1, 1, 1, 4, 4, 4])
     """
     n = int(counts.sum())
     places = -(-n * (2 * np.arange(1, size + 1) - 1) // (2 * size))

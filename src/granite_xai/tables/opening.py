@@ -69,7 +69,10 @@ def _from_lists(X: Sequence[Any], argument: str) -> NDArray[Any]:
     for i, row in enumerate(rows):
         for j, cell in enumerate(row):
             objects[i, j] = cell
-    plain = np.asarray(objects.tolist()) if objects.size else np.empty(objects.shape)
+    try:
+        plain = np.asarray(objects.tolist()) if objects.size else np.empty(objects.shape)
+    except ValueError:  # cells that are lists: the reader of the column names them
+        return objects
     return plain if plain.dtype.kind in "biufc" else objects
 
 

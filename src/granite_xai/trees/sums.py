@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import factorial
 from typing import Any
 
@@ -18,19 +18,6 @@ WALKED_ROWS = 4096
 """Rows of one block of the compiled walk, whatever the number of threads."""
 EXPLAINED_ROWS = 16
 """Explained rows of one block, whatever the number of threads."""
-
-
-def in_blocks(work: Callable[[int], None], starts: Sequence[int], n_jobs: int | None) -> None:
-    """Work from every start on, in threads where there are several blocks and jobs.
-
-    Never in processes: the blocks write into one array. One block is done at once, since a pool takes longer to start.
-    """
-    jobs = resolve_jobs(n_jobs)
-    if len(starts) < 2 or jobs == 1:
-        for start in starts:
-            work(start)
-        return
-    in_threads(work, starts, jobs)
 
 
 def sums_by_numpy(cells: Cells, columns: BoolArray, donors: IntArray, out: FloatArray, space: Workspace) -> None:
@@ -104,7 +91,8 @@ def sums_by_numba(
             mine = np.ascontiguousarray(rows[part].T), np.ascontiguousarray(values.T)
             compiled(add_masked)(*masks, *mine, columns, out[:, part])
 
-    in_blocks(block, range(0, len(rows), WALKED_ROWS), n_jobs)
+    # Never in processes: the blocks write into one array.
+    in_threads(block, range(0, len(rows), WALKED_ROWS), resolve_jobs(n_jobs))
     out += cells.forest.base
 
 
@@ -175,4 +163,4 @@ def pairs_by_numba(
         rows = (start, min(start + EXPLAINED_ROWS, n))
         walk(cells.nodes, cells.rows, player, place, shares(len(players)), *rows, out)
 
-    in_blocks(block, range(0, n, EXPLAINED_ROWS), n_jobs)
+    in_threads(block, range(0, n, EXPLAINED_ROWS), resolve_jobs(n_jobs))

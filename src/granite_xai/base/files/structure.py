@@ -60,6 +60,8 @@ def entry(data: object, key: str, kind: type[T], place: str) -> T:
         value = plain_list(value, place)
     if not isinstance(value, kind) or (isinstance(value, bool) and kind in (int, float)):
         raise broken(f"{place}.{key}", f"is not of type {kind.__name__}")
+    if isinstance(value, str):
+        _scalar(value, f"{place}.{key}")
     return value
 
 
@@ -326,6 +328,8 @@ def _fits(value: Any, hint: Any) -> bool:
 def _scalar(data: Any, place: str) -> Any:
     if isinstance(data, float) and not math.isfinite(data):
         raise broken(place, "is not a finite number")
+    if isinstance(data, str) and any("\ud800" <= letter <= "\udfff" for letter in data):
+        raise broken(place, "holds half of a character")
     if data is None or isinstance(data, bool | str | int | float):
         return data
     raise broken(place, "is not a value that is known")
