@@ -18,7 +18,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import granite_xai as gx
 from granite_xai.base.errors import InputError, ModelError, ModelWarning
-from granite_xai.masking.masking import Conditional
+from granite_xai.masking import Conditional
 
 COLUMNS = ["hr", "work", "temp"]
 REGRESSION = ("ice-pdp", "sobol", "pfi-risk", "coe")

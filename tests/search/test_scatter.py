@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import granite_xai as gx
-from granite_xai.engine.membership import Splits
+from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.vectors import Vectors
 from granite_xai.influence import Individual
 from granite_xai.partitioners import Ice

@@ -37,7 +37,7 @@ SUBGROUP_QUESTIONS = ("cfi-pfi", "mplot-pdp")
 def _about(question: Any, feature: Hashable) -> Any:
     """Ask a question that is an object, and about all columns, about one column; `Granite` does so for names.
 
-    >>> from granite_xai.questions import question
+    >>> from granite_xai.catalog import question
     >>> _about(question("ice-pdp"), "temp").first.influence.features
     ('temp',)
     """

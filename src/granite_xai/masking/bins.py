@@ -17,7 +17,6 @@ from granite_xai.base.errors import InputError
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from granite_xai.masking.masking import Conditional
     from granite_xai.tables import Column, Table
 
 BinFunction = Callable[["Table"], IntArray]
@@ -27,12 +26,13 @@ COUNT = 10
 """Bins of one column, and leaves of the tree for several."""
 
 
-def fit_bins(masking: Conditional, table: Table, visible: Coalition, random_state: int = 0) -> BinFunction:
+def fit_bins(bins: Any, table: Table, visible: Coalition, random_state: int = 0) -> BinFunction:
     """Learn ``bin_T`` for the visible columns T.
 
     Parameters
     ----------
-    masking : Conditional
+    bins : "tree", "exact" or object
+        As in `Conditional`.
     table : Table
         The fitting rows.
     visible : frozenset of int
@@ -48,10 +48,10 @@ def fit_bins(masking: Conditional, table: Table, visible: Coalition, random_stat
     if not visible or len(visible) == table.n_columns:
         return OneBin()
     columns = tuple(sorted(visible))
-    if masking.bins == "exact":
+    if isinstance(bins, str) and bins == "exact":
         return ExactBins(columns)
-    if masking.bins != "tree":
-        return _custom_bins(masking.bins, table, columns)
+    if bins != "tree":
+        return _custom_bins(bins, table, columns)
     if len(columns) > 1:
         return _tree_bins(table, columns, random_state)
     column = table.columns[columns[0]]

@@ -14,7 +14,6 @@ from granite_xai.base.errors import FormatError, GraniteError
 from granite_xai.base.files import Structure, broken, entry
 from granite_xai.compute import Resources
 from granite_xai.disagreement import Disagreement, ResolvedQuestion
-from granite_xai.effects import MAX_PAIRS
 from granite_xai.estimator import Granite, fitted_view, restore
 from granite_xai.fit import FitResult
 from granite_xai.fit_options import chosen_influence
@@ -23,6 +22,7 @@ from granite_xai.models import Predictor, as_predictor
 from granite_xai.objective import Objective
 from granite_xai.persistence.forms import structure
 from granite_xai.persistence.models import Detached, Fingerprint, has_rows, without_rows
+from granite_xai.resolved import MAX_PAIRS
 from granite_xai.tables import Column, Table
 
 _KNOWN = ("table", "predictor", "comparisons", "fingerprint")
@@ -194,9 +194,7 @@ def _check(found: FitResult, place: str) -> None:
     for name in found.learned:  # becomes an attribute: no name of ours may be among them
         if not name.isidentifier() or not name.endswith("_") or name.startswith("_") or hasattr(Granite, name):
             raise broken(f"{place}.learned", f"has {name[:60]!r}, which is no name of a finding")
-    for question in found.comparisons:
-        if not found.reference.covers(question.first.readings() | question.second.readings()):
-            raise broken(f"{place}.reference", "does not hold what a question reads")
+    _check_reference(found, place)
     _check_rows(found, place)
 
 
@@ -216,3 +214,16 @@ def _check_rows(found: FitResult, place: str) -> None:
         raise broken(f"{place}.centres", "do not name one row for each region")
     if any(row < 0 or (has_rows(table) and row >= table.n_rows) for row in centres.values()):
         raise broken(f"{place}.centres", "names a row that does not exist")
+
+
+def _check_reference(found: FitResult, place: str) -> None:
+    """Whatever a question reads must have been learned."""
+    reference = found.reference
+    sides = (side for question in found.comparisons for side in (question.first, question.second))
+    for side in sides:
+        needed, masking = side.needed(), side.masking
+        known = all((masking, visible) in reference.bins for visible in needed.bins)
+        if not known or (needed.against and masking not in reference.baselines):
+            raise broken(f"{place}.reference", "does not hold what a question reads")
+    if any(rows.n_rows != masking.n_references for masking, rows in reference.baselines.items()):
+        raise broken(f"{place}.reference.baselines", "are not one row for each reference")

@@ -11,7 +11,7 @@ import numpy as np
 
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.compute import Resources
-from granite_xai.engine.membership import Splits
+from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.objective import ScaledObjective
 from granite_xai.regions.nodes import Leaf, Node
@@ -20,8 +20,8 @@ from granite_xai.regions.rule import satisfied
 
 if TYPE_CHECKING:
     from granite_xai.base.diagnostics import Diagnostics
-    from granite_xai.effects import ResolvedExplainer
     from granite_xai.models import Predictor
+    from granite_xai.resolved import ResolvedExplainer
     from granite_xai.tables import Table
     from granite_xai.trees.routes import Route
 
