@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set as AbstractSet
+from collections.abc import Iterable, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass
 from functools import partial
 from math import isqrt
@@ -206,20 +206,20 @@ def evaluate(
     pivot = float(np.average(predictions, weights=weights))
     predictions = predictions - pivot
     summed = {term: terms for term, terms in asked.attributions.items() if term.kind != "paths"}
-    attributions = PairwiseShapleySums(summed, predictions, everything, space)
+    pairwise = PairwiseShapleySums(summed, predictions, everything, space)
     spread = SamplingErrors(predictions, weights, everything)
-    sums: list[PairwiseShapleySums | SamplingErrors] = [attributions, *([spread] if asked.draws else [])]
-    matrices: dict[Coalition, Matrix] = {}
+    sums: list[PairwiseShapleySums | SamplingErrors] = [pairwise, *([spread] if asked.draws else [])]
     source = partial(route.matrix, fast=route.fast(count), space=space, n_jobs=n_jobs)
-    for planned, keep in ((asked.kept, True), (asked.streamed, False)):
-        for store, matrix in evaluate_plan(source, planned, resources, extent, predictions, pivot):
-            for each in sums:
-                each.add(store, matrix)
-            if keep:
-                matrices[store] = matrix
-            del matrix  # one that is not kept ends before the next is made
+    matrices: dict[Coalition, Matrix] = {}
+    for planned, keep in ((asked.kept, matrices), (asked.streamed, None)):
+        _add_up(evaluate_plan(source, planned, resources, extent, predictions, pivot), sums, keep)
     against = {key: extent.see(_against(predictor, table, reference, key)) - pivot for key in asked.against}
     numbers = {key: reference.bins[key](table) for key in asked.readings if key in reference.bins}
+    attributions = pairwise.values | _by_paths(route, asked.by_paths, space, n_jobs)
+
+    def at_ends(columns: Coalition) -> FloatArray:
+        return extent.see(source(columns, ends(table, min(columns))))
+
     return (
         Evaluations(
             predictions=predictions,
@@ -231,20 +231,10 @@ def evaluate(
             bins={key: Bins.of(own) for key, own in numbers.items()},
             against=against,
             snapped={
-                columns: _snapped(
-                    columns,
-                    matrices[columns],
-                    extent.see(source(columns, ends(table, min(columns)))) - pivot,
-                    distinct,
-                    numbers,
-                    against,
-                )
+                columns: _snapped(columns, matrices[columns], at_ends(columns) - pivot, distinct, numbers, against)
                 for columns, distinct in asked.snapped.items()
             },
-            attributions={
-                term: Matrix(phi, np.arange(table.n_rows))
-                for term, phi in (attributions.values | _by_paths(route, asked.by_paths, space, n_jobs)).items()
-            },
+            attributions={term: Matrix(phi, np.arange(table.n_rows)) for term, phi in attributions.items()},
             changes={i: _changes(predictor, table, reference.steps.get(i), i, extent) for i in asked.changes},
             errors={term: spread.errors(terms) for term, terms in asked.draws.items()},
             everything=everything,
@@ -253,6 +243,20 @@ def evaluate(
         ),
         extent,
     )
+
+
+def _add_up(
+    evaluated: Iterable[tuple[Coalition, Matrix]],
+    sums: Sequence[PairwiseShapleySums | SamplingErrors],
+    keep: dict[Coalition, Matrix] | None,
+) -> None:
+    """Add each matrix to the sums as it comes, and keep it where it is asked for."""
+    for store, matrix in evaluated:
+        for each in sums:
+            each.add(store, matrix)
+        if keep is not None:
+            keep[store] = matrix
+        del matrix  # one that is not kept ends before the next is made
 
 
 def _snapped(

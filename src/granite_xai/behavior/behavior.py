@@ -58,7 +58,7 @@ class Behavior(ABC):
 
     @abstractmethod
     def error(self, delta: float, evaluations: Evaluations) -> float:
-        """Error of one value when every prediction may be off by ``delta`` (the noise floor, 1.5)."""
+        """Error of one value when every prediction may be off by ``delta`` (the noise floor, C4)."""
 
     @abstractmethod
     def value(self, game: Game, term: Term) -> Array:

@@ -116,7 +116,7 @@ class AgainstCentres:
 
     def total_variance(self, hidden: Coalition) -> Array:
         """Not defined: one reference row, nothing is redrawn (P03, when the question is resolved)."""
-        raise NotImplementedError
+        raise TypeError("this is refused when the question is resolved")
 
     def _against(self, term: Term, baseline: IntArray) -> Array:
         """``F(x_T, b)`` of every row for the baseline row of each split, (n, K)."""
