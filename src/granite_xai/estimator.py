@@ -189,7 +189,8 @@ class Granite(BaseEstimator):
         y : array, optional
             The target; needed for questions about risk.
         sample_weight : array, optional
-            Weights of the rows; those of weight 0 are left out.
+            Weights of the rows; those of weight 0 are left out. A row of weight 2 counts as two rows in every mean,
+            share and bin; cuts and the leaf minimum of regions count rows as they are.
         """
         fit_with_evaluations(self, X, y, sample_weight)
         return self

@@ -194,22 +194,18 @@ def evaluate(
     """Evaluate every planned row once, after checking that the plan fits the limits."""
     predictor, table = route.predictor, route.table
     route = route.for_plans(asked.kept, asked.streamed)
-    count = len(asked.kept.stores) + len(asked.streamed.stores)
-    if diagnostics is not None:
-        diagnostics.note("evaluations", route.note(count))
-    rows = asked.rows(table, recombined=route.trees is None)
-    require_evaluations(resources, rows, None if seconds_per_row is None else rows * seconds_per_row)
+    fast = _affordable(route, asked, resources, seconds_per_row, diagnostics)
     space = asked.budget(table, resources).workspace()
     everything = frozenset(range(table.n_columns))
     extent = EvaluationRange()
-    predictions = extent.see(route.predictions(route.fast(count), space))
+    predictions = extent.see(route.predictions(fast, space))
     pivot = float(np.average(predictions, weights=weights))
     predictions = predictions - pivot
     summed = {term: terms for term, terms in asked.attributions.items() if term.kind != "paths"}
     pairwise = PairwiseShapleySums(summed, predictions, everything, space)
     spread = SamplingErrors(predictions, weights, everything)
     sums: list[PairwiseShapleySums | SamplingErrors] = [pairwise, *([spread] if asked.draws else [])]
-    source = partial(route.matrix, fast=route.fast(count), space=space, n_jobs=n_jobs)
+    source = partial(route.matrix, fast=fast, space=space, n_jobs=n_jobs)
     matrices: dict[Coalition, Matrix] = {}
     for planned, keep in ((asked.kept, matrices), (asked.streamed, None)):
         _add_up(evaluate_plan(source, planned, resources, extent, predictions, pivot), sums, keep)
@@ -220,29 +216,43 @@ def evaluate(
     def at_ends(columns: Coalition) -> FloatArray:
         return extent.see(source(columns, ends(table, min(columns))))
 
-    return (
-        Evaluations(
-            predictions=predictions,
-            weights=weights,
-            pivot=pivot,
-            y=y,
-            places=asked.kept.places,
-            matrices=matrices,
-            bins={key: Bins.of(own) for key, own in numbers.items()},
-            against=against,
-            snapped={
-                columns: _snapped(columns, matrices[columns], at_ends(columns) - pivot, distinct, numbers, against)
-                for columns, distinct in asked.snapped.items()
-            },
-            attributions={term: Matrix(phi, np.arange(table.n_rows)) for term, phi in attributions.items()},
-            changes={i: _changes(predictor, table, reference.steps.get(i), i, extent) for i in asked.changes},
-            errors={term: spread.errors(terms) for term, terms in asked.draws.items()},
-            everything=everything,
-            space=space,
-            coordinates=(coordinates or coordinates_of(table)) if asked.coordinates else None,
-        ),
-        extent,
+    found = Evaluations(
+        predictions=predictions,
+        weights=weights,
+        pivot=pivot,
+        y=y,
+        places=asked.kept.places,
+        matrices=matrices,
+        bins={key: Bins.of(own) for key, own in numbers.items()},
+        against=against,
+        snapped={
+            columns: _snapped(columns, matrices[columns], at_ends(columns) - pivot, distinct, numbers, against)
+            for columns, distinct in asked.snapped.items()
+        },
+        attributions={term: Matrix(phi, np.arange(table.n_rows)) for term, phi in attributions.items()},
+        changes={i: _changes(predictor, table, reference.steps.get(i), i, extent) for i in asked.changes},
+        errors={term: spread.errors(terms) for term, terms in asked.draws.items()},
+        everything=everything,
+        space=space,
+        coordinates=(coordinates or coordinates_of(table)) if asked.coordinates else None,
     )
+    return found, extent
+
+
+def _affordable(
+    route: Route,
+    asked: EvaluationPlan,
+    resources: Resources,
+    seconds_per_row: float | None,
+    diagnostics: Diagnostics | None,
+) -> bool:
+    """Whether compiled loops read the trees, once the limits allow what is asked; otherwise an error."""
+    count = len(asked.kept.stores) + len(asked.streamed.stores)
+    if diagnostics is not None:
+        diagnostics.note("evaluations", route.note(count))
+    rows = asked.rows(route.table, recombined=route.trees is None)
+    require_evaluations(resources, rows, None if seconds_per_row is None else rows * seconds_per_row)
+    return route.fast(count)
 
 
 def _add_up(

@@ -190,7 +190,9 @@ def _read(series: Any) -> Cells:
 
 def _categories(series: Any, missing: BoolArray) -> Cells:
     """Labels of a dictionary; ordered if the library says so (a polars Enum is, a Categorical is not)."""
-    kind = "ordinal" if nw.is_ordered_categorical(series) else "nominal"
+    # before 1.32 polars calls its Categorical ordered, by the order in which the process first met the labels
+    polars = series.implementation.is_polars()
+    kind = "ordinal" if (series.dtype == nw.Enum if polars else nw.is_ordered_categorical(series)) else "nominal"
     declared = {label: plain(label) for label in _declared(series.to_native())}
     if len(set(declared.values())) < len(declared):
         raise UnreadableError("D12", "has categories that read the same as text", "Rename the categories.")

@@ -268,7 +268,11 @@ def _restored(column: ColumnCells, name: str, backend: str, place: str) -> Any:
         declared = () if column.categories is None else read_cells(column.categories.cells, np.dtype(object), place)
         return nw.new_series(name, cells, nw.Enum(list(declared)), backend=library)
     if column.dtype == "Categorical":
-        return nw.new_series(name, cells, nw.String, backend=library).cast(nw.Categorical)
+        text = nw.new_series(name, cells, nw.String, backend=library)
+        if backend != "pyarrow":
+            return text.cast(nw.Categorical)
+        # with pyarrow's own index type: older versions turn no other into pandas
+        return nw.from_native(text.to_native().dictionary_encode(), series_only=True).alias(name)
     return nw.new_series(name, cells, getattr(nw, column.dtype), backend=library)
 
 
