@@ -6,7 +6,7 @@ VENV := .venv/bin/python
 export GRANITE_DATA
 
 .DEFAULT_GOAL := demo
-.PHONY: demo test test-all test-oldest test-pythons lint bench experiments experiment mutants fuzz docs
+.PHONY: demo test test-all test-oldest test-pythons lint bench experiments experiment mutants fuzz docs wheel
 
 demo: .venv/.package
 	$(VENV) -m granite_xai.cli demo --report report.html
@@ -70,6 +70,14 @@ mutants: .venv/.test
 
 docs: .venv/.docs
 	$(VENV) -m sphinx -W --keep-going docs docs/_build/html
+
+# What a stranger gets: a wheel, built, installed into an empty environment, and used there.
+wheel: .venv/.package
+	rm -rf dist .venv/wheel
+	$(VENV) -m pip wheel --quiet --no-deps --wheel-dir dist .
+	$(VENV) -m venv .venv/wheel
+	.venv/wheel/bin/python -m pip install --quiet dist/*.whl
+	cd .venv/wheel && bin/granite demo --report report.html && test -s report.html
 
 # One stamp per group: a second run needs no network, a changed pyproject.toml installs again.
 .venv/.test .venv/.full .venv/.docs: .venv/.%: .venv/.package pyproject.toml

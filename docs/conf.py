@@ -8,7 +8,7 @@ project = "granite-xai"
 author = copyright = "The granite-xai developers"
 release = version = metadata.version("granite-xai")
 extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc", "sphinx_gallery.gen_gallery"]
-exclude_patterns = ["_build", "large_figures.rst"]
+exclude_patterns = ["_build", "large_figures.rst", "rooms.rst"]
 templates_path = ["_templates"]
 
 html_theme = "pydata_sphinx_theme"
@@ -17,7 +17,8 @@ html_static_path = ["_static"]
 html_css_files = ["manual.css"]
 html_show_sourcelink = False
 html_theme_options = {"show_toc_level": 2, "navigation_with_keys": False, "show_prev_next": False}
-html_sidebars = {"algebra": [], "differences": [], "reliability": []}
+_PAGES = ["algebra", "method", "reliability", "differences", "architecture", "extending"]
+html_sidebars = dict.fromkeys(_PAGES, [])
 
 autodoc_typehints = "none"  # the docstrings say it in words
 autosummary_generate = True

@@ -54,6 +54,7 @@ CASES: dict[str, dict[str, str]] = {
         "D41": "Overlapping, unknown or empty groups: an error naming group and column.",
         "D42": "Rules use the members of a group.",
         "D43": "Weights that are negative, missing, all zero or too few: an error.",
+        "D44": "A data set that is neither in the folder nor on OpenML: an error saying where to put it.",
     },
     "Target and risk": {
         "T01": "A question about risk without ``y``: an error before the model is asked.",
@@ -111,6 +112,7 @@ CASES: dict[str, dict[str, str]] = {
         "N07": "Tiny and empty sets raise no warning of NumPy.",
         "N08": "Thresholds are the shortest numbers that separate the rows, and read back exactly.",
         "N09": "Rules are joined by values, whatever the columns are called.",
+        "N10": "A noise floor that hides more than rounding, or squares too small to be numbers: a warning.",
     },
     "Faults while running": {
         "R01": "An interrupt ends a fit within two seconds (or one model call) and leaves no process, thread or file.",

@@ -8,7 +8,7 @@ import pytest
 
 import granite_xai as gx
 from granite_xai.base.errors import ResourceError
-from granite_xai.compute import map_blocks, resolve_jobs, threads
+from granite_xai.compute import jobs, map_blocks, resolve_jobs
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::granite_xai.base.errors.BinWarning")]
 X = np.random.default_rng(0).normal(size=(300, 3))
@@ -58,7 +58,7 @@ def bits(g):
 def test_N04_bitwise_equal_on_a_cluster(question, limit, cluster, monkeypatch):
     """Also where the evaluations lie in files without a name, which no worker could open: their cells travel."""
     sent = []
-    monkeypatch.setattr(threads, "_collect", lambda *rest, collect=threads._collect: (sent.append(1), collect(*rest)))
+    monkeypatch.setattr(jobs, "_collect", lambda *rest, collect=jobs._collect: (sent.append(1), collect(*rest)))
     options = {**OPTIONS, "resources": gx.Resources(memory_limit=limit)}
     alone = gx.Granite(model, question, n_jobs=1, **options).fit(X, X[:, 0])
     assert not sent

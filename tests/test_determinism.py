@@ -89,10 +89,10 @@ def processes():
 
 def test_N04_bitwise_equal_in_processes(processes, monkeypatch):
     """Blocks are sent to other processes, small arrays as bytes and large ones as files; the results are the same."""
-    from granite_xai.compute import threads
+    from granite_xai.compute import jobs
 
     sent = []
-    monkeypatch.setattr(threads, "_collect", lambda *rest, collect=threads._collect: (sent.append(1), collect(*rest)))
+    monkeypatch.setattr(jobs, "_collect", lambda *rest, collect=jobs._collect: (sent.append(1), collect(*rest)))
     for question in ("ice-pdp", "cshap-shap", "sobol", "cfi-pfi", "ale"):
         first = answers(fitted(question, n_jobs=1))
         assert answers(fitted(question, n_jobs=2)) == first

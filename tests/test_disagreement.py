@@ -20,6 +20,7 @@ from granite_xai.masking.masking import Conditional
 from granite_xai.models import as_predictor
 from granite_xai.requests import evaluate, request
 from granite_xai.tables import read_table
+from granite_xai.trees.routes import Route
 from strategies import (
     Case,
     agree,
@@ -127,10 +128,10 @@ def test_values_that_several_sets_read_are_computed_once(monkeypatch):
     monkeypatch.setattr(room, "masked_model", Counted)
     table = read_table(np.random.default_rng(0).normal(size=(6, 4)), missing="error")
     predictor, weights = as_predictor(lambda X: X[:, 0] * X[:, 1]), np.ones(6)
-    comparison = gx.questions()["ice-pdp"].compare(table, predictor, Resources(), 0)
+    comparison = gx.questions()["ice-pdp"].compare(Route(predictor, table), Resources(), 0)
     needed = request(table, [comparison.first, comparison.second])
     options = {"weights": weights, "y": None, "resources": Resources()}
-    evaluations = evaluate(predictor, table, needed, FittedMaskings({}, {}, {}), **options)[0]
+    evaluations = evaluate(Route(predictor, table), needed, FittedMaskings({}, {}, {}), **options)[0]
     comparison.losses(evaluations, Splits.whole(weights))
     everything = frozenset(range(4))
     singles = [frozenset({i}) for i in range(4)]
@@ -150,3 +151,10 @@ def test_P03_an_explanation_is_not_compared_with_itself():
     assert gx.Disagreement("ice", "pdp").label == "ice-pdp"
     assert gx.Disagreement(gx.Explainer(interaction="full"), "pdp").label == "first-pdp"
     assert gx.Disagreement("ice", "pdp", name="mine").label == "mine"
+
+
+@pytest.mark.parametrize("loss", [lambda gaps: gaps * 1j, lambda gaps: [str(gap) for gap in gaps.flat]])
+def test_T07_a_loss_that_is_no_real_number_is_refused(loss):
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    with pytest.raises(gx.InputError, match="T07"):
+        gx.Granite(lambda X: X[:, 0] * X[:, 1], gx.question("ice-pdp", loss=loss)).fit(X)

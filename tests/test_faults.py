@@ -203,7 +203,7 @@ def test_R03_an_error_of_the_work_itself_is_not_a_loss(two_processes):
 
 def test_R03_blocks_that_write_into_one_array_never_go_to_processes(monkeypatch, two_processes):
     """What a process writes stays in the process: the sums of trees would come back as zeros."""
-    from granite_xai.trees.blocks import in_blocks
+    from granite_xai.trees.sums import in_blocks
 
     found = np.zeros(8)
 
@@ -448,7 +448,7 @@ def test_D33_a_disk_that_fills_up_on_the_way_ends_the_fit_with_a_name(monkeypatc
     g = gx.Granite(product, resources=limits, max_samples=None).fit(table)
     before = g.partition_
     with monkeypatch.context() as patch:
-        patch.setattr("granite_xai.compute.workspace._reserve", full_disk)
+        patch.setattr("granite_xai.compute.memory._reserve", full_disk)
         with pytest.raises(ResourceError, match=r"D33: .* more in .*No space left"):
             g.fit(table)
     assert g.partition_ is before

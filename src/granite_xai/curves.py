@@ -1,10 +1,4 @@
-"""Curves along one column: ICE and its mean on a grid, SHAP against the column's value.
-
-    ICE of row n   g -> F(g on column j, row n elsewhere)
-    PDP            its mean over rows
-
-Accumulated curves are in their own room (`accumulated`).
-"""
+"""Curves along one column on a grid: ICE, ``g -> F(g on column j, row n elsewhere)``; its mean over rows is the PDP."""
 
 from __future__ import annotations
 
@@ -21,11 +15,9 @@ from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.compute import Resources, require_evaluations
 from granite_xai.evaluations.vectors import centred
 from granite_xai.masking.bins import interval_edges
-from granite_xai.models import accepts_missing, as_predictor
-from granite_xai.tables import Column, Table, read_table
+from granite_xai.tables import Column, Table
 
 if TYPE_CHECKING:
-    from granite_xai.explanation import Explanation
     from granite_xai.models import Predictor
 
 GRIDS = {name: name for name in ("quantile", "equidistant")}
@@ -67,6 +59,7 @@ def make_grid(table: Table, position: int, points: int = 20, kind: str = "quanti
 
     Examples
     --------
+    >>> from granite_xai.tables import read_table
     >>> table = read_table([[0.0], [1.0], [1.0], [4.0]], missing="error")
     >>> make_grid(table, 0, 3).values, make_grid(table, 0, 3, "equidistant").values
     (array([0., 1., 4.]), array([0., 2., 4.]))
@@ -80,9 +73,19 @@ def make_grid(table: Table, position: int, points: int = 20, kind: str = "quanti
         require_numeric(column, "an equidistant grid")
         values = np.linspace(column.levels[0], column.levels[-1], points) if len(column.levels) > 1 else column.levels
         return Grid(position, np.asarray(values), _rows_with(table, column, np.asarray(values)))
-    codes = np.arange(len(column.levels)) if column.kind in ("nominal", "boolean") else _quantile_codes(column, points)
-    carriers = [int(np.flatnonzero(column.codes == code)[0]) for code in codes]
-    return Grid(position, column.levels[codes], table.take(np.array(carriers, dtype=np.intp)))
+    codes = grid_codes(column, points)
+    return Grid(position, column.levels[codes], table.take(carriers(column, codes)))
+
+
+def grid_codes(column: Column, points: int) -> IntArray:
+    """Levels at which a column is read: all of a nominal one, otherwise observed quantiles."""
+    every = column.kind in ("nominal", "boolean")
+    return np.arange(len(column.levels), dtype=np.intp) if every else _quantile_codes(column, points)
+
+
+def carriers(column: Column, codes: IntArray) -> IntArray:
+    """The first row that carries each level."""
+    return np.array([int(np.flatnonzero(column.codes == code)[0]) for code in codes], dtype=np.intp)
 
 
 def require_numeric(column: Column, what: str) -> None:
@@ -165,67 +168,6 @@ class Ice:
         return np.diff(curves, axis=1) if self.differences and curves.shape[1] > 1 else curves
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Curves:
-    """ICE curves of one column.
-
-    Attributes
-    ----------
-    grid : (G,) array
-    curves : (n, G) float
-    """
-
-    grid: NDArray[Any]
-    curves: FloatArray
-
-    @property
-    def mean(self) -> FloatArray:
-        """The mean curve: the PDP."""
-        return np.asarray(self.curves.mean(axis=0))
-
-
-def ice(
-    model: Any,
-    X: Any,
-    feature: Hashable,
-    *,
-    points: int = 20,
-    grid: str = "quantile",
-    center: bool = False,
-    output: Any = None,
-    response: str = "auto",
-) -> Curves:
-    """How the prediction of each row changes along one column; ``mean`` is the partial dependence.
-
-    Parameters
-    ----------
-    model, X, output, response
-        As in `Granite`.
-    feature : label
-        The column.
-    points, grid, center
-        As in `Ice`.
-
-    Examples
-    --------
-    >>> found = ice(lambda X: X[:, 0] * X[:, 1], [[0.0, 1.0], [2.0, 3.0]], "x0")
-    >>> found.curves
-    array([[0., 2.],
-           [0., 6.]])
-    >>> found.mean
-    array([0., 4.])
-    """
-    table, predictor = _opened(model, X, output, response)
-    places = make_grid(table, table.resolve(feature, "feature"), points, grid)
-    curves = ice_curves(predictor, table, places, Resources())
-    return Curves(places.values, centred(curves) if center else curves)
-
-
-def _opened(model: Any, X: Any, output: Any, response: str) -> tuple[Table, Predictor]:
-    table = read_table(X, missing="allow" if accepts_missing(model) else "error")
-    return table, as_predictor(model, output=output, response=response)
-
-
 def dependence_bins(column: Column) -> IntArray:
     """Bin of each row along a column: tenths of ordered columns, levels of others; missing values apart."""
     if column.kind in ("nominal", "boolean"):
@@ -233,60 +175,3 @@ def dependence_bins(column: Column) -> IntArray:
     edges = interval_edges(column)
     bins = np.minimum(np.searchsorted(edges, column.codes, side="left"), len(edges) - 1) + 1
     return np.where(column.codes < 0, 0, bins).astype(np.intp)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Dependence:
-    """Local effects of one column, such as SHAP values, against its value.
-
-    Attributes
-    ----------
-    values : (n,) array
-        The column's value of each row.
-    effects : (n,) float
-        Its effect.
-    bins : (n,) int
-        Tenth (or level) of the row.
-    """
-
-    values: NDArray[Any]
-    effects: FloatArray
-    bins: IntArray
-
-    @property
-    def mean(self) -> FloatArray:
-        """The dependence as a step function, at each row."""
-        counts = np.maximum(np.bincount(self.bins), 1)
-        means: FloatArray = np.bincount(self.bins, weights=self.effects) / counts
-        return means[self.bins]
-
-
-def dependence(explanation: Explanation, feature: Hashable) -> Dependence:
-    """Local effects of one column, such as SHAP values, against its value.
-
-    Parameters
-    ----------
-    explanation : Explanation
-        Of all rows of a table: ``gx.explanations()["shap"].explain(model, X)``.
-    feature : label
-        The column.
-
-    Examples
-    --------
-    >>> from granite_xai.explainer import Explainer
-    >>> X = np.array([[0.0, 1.0], [2.0, 3.0]])
-    >>> shap = Explainer("marginal", "local", "partial").explain(lambda X: X[:, 0] * X[:, 1], X)
-    >>> dependence(shap, "x0").effects
-    array([-2.,  2.])
-    """
-    table = explanation.table
-    column = table.columns[table.resolve(feature, "feature")]
-    values, sets = np.asarray(explanation.values), list(explanation.sets)
-    if (column.name,) not in sets or values.shape != (table.n_rows, len(sets)):
-        raise InputError(
-            f"the explanation holds no value of column {column.name!r} for each row.",
-            code="P03",
-            argument="explanation",
-            hint="Explain all rows with local behavior and individual influence.",
-        )
-    return Dependence(column.values, values[:, sets.index((column.name,))], dependence_bins(column))

@@ -28,8 +28,7 @@ from granite_xai.interaction import add_terms, union
 from granite_xai.masking.masking import Marginal, Masking
 
 if TYPE_CHECKING:
-    from granite_xai.models import Predictor
-    from granite_xai.tables import Table
+    from granite_xai.trees.routes import Route
 
 GAP_LOSSES: dict[str, Elementwise] = {"squared": np.square, "absolute": np.abs}
 
@@ -111,9 +110,16 @@ class Disagreement:
         sides = (self.first.with_influence(influence), self.second.with_influence(influence))
         return replace(self, first=sides[0], second=sides[1])
 
-    def compare(self, table: Table, predictor: Predictor, resources: Resources, random_state: int) -> ResolvedQuestion:
-        """This question resolved on a table."""
-        effects = tuple(side.effect(table, predictor, resources, random_state) for side in (self.first, self.second))
+    def compare(
+        self,
+        route: Route,
+        resources: Resources,
+        random_state: int,
+        pairs: tuple[int | None, int | None] = (None, None),
+    ) -> ResolvedQuestion:
+        """This question resolved on the table of a route, sampled effects from so many ``pairs`` of orders."""
+        sides = zip((self.first, self.second), pairs, strict=True)
+        effects = tuple(side.effect(route, resources, random_state, count) for side, count in sides)
         loss = CheckedLoss(self.loss) if callable(self.loss) else GAP_LOSSES[self.loss]
         return ResolvedQuestion(self, effects[0], effects[1], loss)
 
@@ -126,7 +132,8 @@ class CheckedLoss:
 
     def __call__(self, gaps: FloatArray) -> FloatArray:
         """Losses of some gaps."""
-        losses = np.asarray(self.loss(gaps.copy()), dtype=np.float64)
+        returned = np.asarray(self.loss(gaps.copy()))
+        losses = np.full(gaps.shape, np.nan) if returned.dtype.kind not in "biuf" else returned.astype(np.float64)
         if losses.shape != gaps.shape or not np.all(np.isfinite(losses)) or np.any(losses < 0):
             raise InputError(
                 f"the loss returned shape {losses.shape} for gaps of shape {gaps.shape}, or values that are negative "

@@ -124,6 +124,7 @@ def resolve(
     max_evaluations: int,
     random_state: int = 0,
     by_paths: bool = False,
+    pairs: int | None = None,
 ) -> ResolvedExplainer:
     """Name the terms of each set's effect on a table, sampling partial effects that cost too much.
 
@@ -138,6 +139,8 @@ def resolve(
         Seed of the orders of arrival.
     by_paths : bool
         Whether the model is a tree ensemble whose attributions are exact whatever the number of players.
+    pairs : int, optional
+        Pairs of orders of arrival to draw for partial effects, 0: none, they are exact. None: what can be paid for.
     """
     layout = influence.layout(table)
     if isinstance(masking, Accumulated):
@@ -148,10 +151,10 @@ def resolve(
         return ResolvedExplainer(masking, behavior, layout, _jansen(masking, layout))
     if by_paths and _has_paths(masking, behavior, interaction, layout):
         return ResolvedExplainer(masking, behavior, layout, _path_terms(masking, interaction, layout), by_paths=True)
-    if isinstance(interaction, Partial) and len(layout.players) > MAX_EXACT_PLAYERS:
-        return _sampled(masking, behavior, interaction, layout, table, max_evaluations, random_state)
+    if isinstance(interaction, Partial) and (len(layout.players) > MAX_EXACT_PLAYERS if pairs is None else pairs > 0):
+        return _sampled(masking, behavior, interaction, layout, table, max_evaluations, random_state, pairs)
     terms = tuple(interaction.terms(layout.players, members) for members in layout.sets)
-    if isinstance(interaction, Partial) and _rows(masking, table, _coalitions(table, terms)) > max_evaluations:
+    if isinstance(interaction, Partial) and pairs is None and _price(masking, table, terms) > max_evaluations:
         return _sampled(masking, behavior, interaction, layout, table, max_evaluations, random_state)
     return ResolvedExplainer(masking, behavior, layout, terms)
 
@@ -173,6 +176,10 @@ def _path_terms(masking: Masking, interaction: Interaction, layout: PlayersAndSe
 def _coalitions(table: Table, terms: Iterable[Terms]) -> set[Coalition]:
     everything = frozenset(range(table.n_columns))
     return {_visible(term, everything) for combination in terms for term in combination}
+
+
+def _price(masking: Masking, table: Table, terms: Iterable[Terms]) -> int:
+    return _rows(masking, table, _coalitions(table, terms))
 
 
 def _rows(masking: Masking, table: Table, coalitions: set[Coalition]) -> int:
@@ -226,6 +233,7 @@ def _sampled(
     table: Table,
     max_evaluations: int,
     random_state: int,
+    pairs: int | None = None,
 ) -> ResolvedExplainer:
     if layout.order > 1 and interaction.index != "shapley-taylor":
         raise _too_expensive(layout, table, 0, max_evaluations, " (only Shapley-Taylor interactions can be sampled)")
@@ -233,15 +241,16 @@ def _sampled(
     draws: list[tuple[Terms, ...]] = []
     seen: set[Coalition] = set()
     spent = 0
-    for _ in range(MAX_PAIRS):
+    for _ in range(MAX_PAIRS if pairs is None else pairs):
         order = [layout.players[i] for i in generator.permutation(len(layout.players))]
         draw = tuple(_pair(interaction, order, members) for members in layout.sets)
-        fresh = _coalitions(table, draw) - seen
-        spent += _rows(masking, table, fresh)
-        if spent > max_evaluations:
-            break
-        everything = frozenset(range(table.n_columns))
-        seen |= fresh | {everything - coalition for coalition in fresh}
+        if pairs is None:
+            fresh = _coalitions(table, draw) - seen
+            spent += _rows(masking, table, fresh)
+            if spent > max_evaluations:
+                break
+            everything = frozenset(range(table.n_columns))
+            seen |= fresh | {everything - coalition for coalition in fresh}
         draws.append(draw)
     if len(draws) < MIN_PAIRS:
         raise _too_expensive(layout, table, len(draws), max_evaluations)

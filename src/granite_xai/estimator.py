@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,24 +12,30 @@ from sklearn.utils.validation import check_is_fitted
 
 from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.base.errors import InputError
-from granite_xai.base.options import choose, unknown, whole_number
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.compute import Resources, require_supported, resolve_jobs
-from granite_xai.evaluation import Evaluation
-from granite_xai.evaluations.footprint import require_room
+from granite_xai.compute import Resources, resolve_jobs
+from granite_xai.evaluations.plan import require_room
+from granite_xai.explainer import target_for
 from granite_xai.explanation import Explanation
-from granite_xai.fit import FitInputs, FitResult, run
-from granite_xai.influence import Individual, Influence, Interactions, Joint
+from granite_xai.fit import FitInputs, FitResult, FitRun, run
+from granite_xai.fit_options import (
+    chosen_influence,
+    chosen_limits,
+    chosen_missing,
+    chosen_partitioner,
+    chosen_seed,
+    rows_used,
+)
 from granite_xai.models import accepts_missing, as_predictor
-from granite_xai.new_rows import evaluate_rows, explain_rows
+from granite_xai.models.target import read_weights
+from granite_xai.new_rows import Evaluation, evaluate_rows, explain_rows
 from granite_xai.objective import Objective
 from granite_xai.search.tree import Tree
 from granite_xai.tables import read_table
-from granite_xai.targets import read_target, read_weights
+from granite_xai.trees.routes import Route
 
 if TYPE_CHECKING:
-    from granite_xai.evaluations.evaluations import Evaluations
-    from granite_xai.regions.partition import Partition
+    from granite_xai.behavior.behavior import Behavior
     from granite_xai.tables import Table
 
 
@@ -185,183 +192,13 @@ class Granite(BaseEstimator):
             Weights of the rows; those of weight 0 are left out. A row of weight 2 counts as two rows in every mean,
             share and bin; cuts and the leaf minimum of regions count rows as they are.
         """
-        return self._fit(X, y, sample_weight)
-
-    def _fit(
-        self, X: Any, y: Any, sample_weight: Any = None, see: Callable[[Evaluations], None] | None = None
-    ) -> Granite:
-        record = Diagnostics()
-        with record.stage("total"):
-            ask = self._ask(X, y, sample_weight, record)
-            fitted = run(ask, see)
-        usage = ask.predictor.usage
-        record.spend(calls=usage.calls, rows=usage.rows, seconds=usage.seconds)
-        record.note("stop_reasons", [region.stop_reason for region in fitted.partition])
-        self._keep(fitted, record)
+        fit_with_evaluations(self, X, y, sample_weight)
         return self
-
-    def _ask(self, X: Any, y: Any, sample_weight: Any, record: Diagnostics) -> FitInputs:
-        """Check everything that the data alone decide."""
-        tree = self._tree()
-        partitioner = self._partitioner(tree)
-        resources = self._resources()
-        resolve_jobs(self.n_jobs)
-        influence = self._influence()
-        objective = self.question if isinstance(self.question, Objective) else Objective(self.question)
-        questions = objective.weighted(influence)
-        seed = self._seed(record)
-        missing = self._missing()
-        everyone = read_table(X, kinds=self.kinds, missing="allow" if missing else "error")
-        weights = read_weights(sample_weight, everyone)
-        rows = self._rows(weights, seed)
-        predictor = as_predictor(
-            self.model,
-            output=self.output,
-            response=self.response,
-            batch_size=resources.batch_size,
-            diagnostics=record,
-        )
-        target = read_target(y, everyone, predictor, *(question.first.behavior for question, _ in questions))
-        table = everyone.take(rows)  # always a copy: what is written into X later must not change the fit
-        require_room(table, resources)
-        for grower in (tree, partitioner):
-            if isinstance(grower, Tree):
-                grower.columns(table)
-        reads = getattr(partitioner, "effects", None)
-        also = () if reads is None else tuple(reads(table, predictor, resources, seed))
-        comparisons = tuple(question.compare(table, predictor, resources, seed) for question, _ in questions)
-        for text in table.notices:
-            record.remember(text)
-        constant = [column.name for column in table.columns if len(column.levels) + column.missing.any() < 2]
-        record.note("constant_columns", constant)
-        record.note("candidates", dict.fromkeys(table.names, 0))  # stays so where no split is tried
-        return FitInputs(
-            table=table,
-            predictor=predictor,
-            y=None if target is None else target[rows],
-            weights=weights[rows],
-            objective=objective,
-            comparisons=comparisons,
-            question_weights=tuple(weight for _, weight in questions),
-            partitioner=partitioner,
-            tree=tree,
-            also=also,
-            missing=missing,
-            resources=resources,
-            n_jobs=self.n_jobs,
-            seed=seed,
-            diagnostics=record,
-        )
-
-    def _partitioner(self, tree: Tree) -> Any:
-        if self.partitioner is not None:
-            if not hasattr(self.partitioner, "partition"):
-                raise InputError(
-                    f"partitioner={self.partitioner!r} has no method partition.",
-                    code="P01",
-                    argument="partitioner",
-                    hint="Pass None or an object of gx.partitioners.",
-                )
-            return self.partitioner
-        return tree
-
-    def _tree(self) -> Tree:
-        """The tree that the options describe; other partitioners word their regions with it."""
-        return Tree(
-            max_depth=self.max_depth,
-            min_samples_leaf=self.min_samples_leaf,
-            alpha=self.alpha,
-            max_candidates=self.max_candidates,
-            beam=self.beam,
-            split_features=self.split_features,
-        )
-
-    def _influence(self) -> Influence:
-        """The influence of questions given by name."""
-        kind, order = self.influence, 2
-        if isinstance(kind, Individual | Joint | Interactions):
-            return kind
-        if isinstance(kind, tuple | list) and len(kind) == 2 and kind[0] == "interaction":
-            kind, order = kind
-        if kind not in ("individual", "joint", "interaction"):
-            raise unknown("influence", kind, ("individual", "joint", "interaction"))
-        if (kind == "joint") != (self.groups is not None):
-            raise InputError(
-                f"influence={kind!r} {'needs groups' if self.groups is None else 'takes no groups'}.",
-                code="P03",
-                argument="groups",
-                hint='Pass influence="joint" together with groups={name: [columns]}.',
-            )
-        if kind == "joint":
-            return Joint(self.groups or {}, self.features)
-        return Interactions(order, self.features) if kind == "interaction" else Individual(self.features)
-
-    def _missing(self) -> bool:
-        choice = choose("missing", self.missing, {name: name for name in ("auto", "allow", "error")})
-        return choice == "allow" or (choice == "auto" and accepts_missing(self.model))
-
-    def _resources(self) -> Resources:
-        if self.resources is None or isinstance(self.resources, Resources):
-            limits = self.resources or Resources()
-            require_supported(limits)
-            return limits
-        text = f"resources is a {type(self.resources).__name__}, not a gx.Resources."
-        raise InputError(text, code="P01", argument="resources", hint="Pass gx.Resources(memory_limit=…) or None.")
-
-    def _seed(self, record: Diagnostics) -> int:
-        if self.random_state is None:
-            seed = int(np.random.default_rng().integers(2**31))  # never NumPy's global stream
-        elif isinstance(self.random_state, np.random.RandomState):
-            seed = int(self.random_state.randint(2**31 - 1))
-        else:
-            seed = whole_number("random_state", self.random_state, at_least=0, at_most=2**32 - 1)
-        record.note("seed", seed)
-        return seed
-
-    def _rows(self, weights: FloatArray, seed: int) -> IntArray:
-        """Rows with weight, at most ``max_samples`` of them, in their order."""
-        rows = np.flatnonzero(weights > 0)
-        if self.max_samples is None or whole_number("max_samples", self.max_samples, at_least=1) >= len(rows):
-            return rows
-        return np.sort(np.random.default_rng(seed).choice(rows, size=self.max_samples, replace=False))
-
-    def _keep(self, fitted: FitResult, record: Diagnostics) -> None:
-        """Set all fitted attributes at once: a fit that fails leaves the previous one as it was."""
-        labels = [comparison.question.label for comparison in fitted.comparisons]
-        several = len(labels) > 1
-        heard = np.where(fitted.roots > fitted.floors, fitted.roots, 0.0)
-        state: dict[str, Any] = {
-            "_fitted": fitted,
-            "partition_": fitted.partition,
-            "disagreement_": float(heard[0]) if not several else float(not fitted.silent),
-            "disagreements_": dict(zip(labels, heard.tolist(), strict=True)),
-            "remaining_": fitted.remaining,
-            "fidelity_": fitted.fidelity,
-            "global_fidelity_": fitted.global_fidelity,
-            "diagnostics_": record.as_dict(),
-            "n_features_in_": fitted.table.n_columns,
-        }
-        if fitted.table.named:
-            state["feature_names_in_"] = np.array(fitted.table.names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
-        for name in self._fitted.learned if hasattr(self, "_fitted") else ():
-            self.__dict__.pop(name, None)  # what another partitioner learned
-        state.update(fitted.learned)
-        self.__dict__.update(state)
-
-    def _read(self, X: Any) -> Table:
-        check_is_fitted(self)
-        fitted: FitResult = self._fitted
-        return read_table(X, missing="allow" if fitted.missing else "error", like=fitted.table)
 
     def apply(self, X: Any) -> IntArray:
         """Region of each row, numbered from left to right in the tree."""
-        return self._regions(self._read(X))
-
-    def _regions(self, table: Table) -> IntArray:
-        partition: Partition = self._fitted.partition
-        return partition.apply(table)
+        fitted = fitted_view(self)
+        return fitted.regions(fitted.read(X))
 
     def predict(self, X: Any, exact: bool = False) -> FloatArray:
         """The regional additive surrogate of the model.
@@ -372,11 +209,10 @@ class Granite(BaseEstimator):
         exact : bool
             Ask the model for effects at new values instead of interpolating between those of the fit.
         """
-        table = self._read(X)
-        fitted: FitResult = self._fitted
-        needs_model = exact or any(len(frozenset().union(*members)) > 1 for members in fitted.surrogate.effects)
-        predictor = fitted.predictor if needs_model else None
-        return fitted.surrogate.predict(table, self._regions(table), predictor, exact)
+        fitted = fitted_view(self)
+        table, surrogate = fitted.read(X), fitted.result.surrogate
+        needs_model = exact or any(len(frozenset().union(*members)) > 1 for members in surrogate.effects)
+        return surrogate.predict(table, fitted.regions(table), fitted.result.predictor if needs_model else None, exact)
 
     def evaluate(self, X: Any, y: Any = None) -> Evaluation:
         """Disagreement on other rows, with and without the regions.
@@ -387,7 +223,7 @@ class Granite(BaseEstimator):
         y : array, optional
             The target; needed for questions about risk.
         """
-        return evaluate_rows(*self._other_rows(X, y))
+        return evaluate_rows(*fitted_view(self).other_rows(X, y))
 
     def explain(self, X: Any, y: Any = None) -> Explanation:
         """Both sides of the question on other rows, region by region.
@@ -398,11 +234,168 @@ class Granite(BaseEstimator):
         y : array, optional
             The target; needed for questions about risk.
         """
-        return explain_rows(*self._other_rows(X, y))
+        return explain_rows(*fitted_view(self).other_rows(X, y))
 
-    def _other_rows(self, X: Any, y: Any) -> tuple[FitResult, Table, FloatArray | None, IntArray, Resources]:
-        table, fitted = self._read(X), self._fitted
-        behaviors = (comparison.first.behavior for comparison in fitted.comparisons)
-        target = read_target(y, table, fitted.predictor, *behaviors)
-        resources = Resources() if self.resources is None else self.resources
-        return fitted, table, target, self._regions(table), resources
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FittedGranite:
+    """What displays, reports, files and frameworks read of a fitted Granite.
+
+    Parameters
+    ----------
+    result : FitResult
+        What the fit found.
+    resources : Resources
+        The limits.
+    diagnostics : dict
+        What the fit noticed and spent.
+    max_samples : int, optional
+        Rows that the fit used, at most.
+    """
+
+    result: FitResult
+    resources: Resources
+    diagnostics: Mapping[str, Any]
+    max_samples: int | None
+
+    @property
+    def seed(self) -> int:
+        """Seed of everything that was drawn."""
+        return int(self.diagnostics["seed"])
+
+    def read(self, X: Any) -> Table:
+        """Other rows, with the columns and kinds of the fitting rows."""
+        return read_table(X, missing="allow" if self.result.missing else "error", like=self.result.table)
+
+    def regions(self, table: Table) -> IntArray:
+        """Region of each row."""
+        return self.result.partition.apply(table)
+
+    def target(self, y: Any, table: Table, *behaviors: Behavior) -> FloatArray | None:
+        """The target as numbers, where a behavior (without any: of the questions) needs it."""
+        asked = behaviors or tuple(comparison.first.behavior for comparison in self.result.comparisons)
+        return target_for(y, table, self.result.predictor, *asked)
+
+    def drawn(self, n_rows: int, max_samples: int | None = None) -> IntArray:
+        """Positions of rows to use, drawn as the fit draws: at most ``max_samples``, None: as many as the fit."""
+        return rows_used(np.ones(n_rows), self.max_samples if max_samples is None else max_samples, self.seed)
+
+    def other_rows(self, X: Any, y: Any) -> tuple[FitResult, Table, FloatArray | None, IntArray, Resources]:
+        """A fit and other rows: their table, target and regions."""
+        table = self.read(X)
+        return self.result, table, self.target(y, table), self.regions(table), self.resources
+
+
+def fitted_view(g: Any) -> FittedGranite:
+    """What a fitted Granite found.
+
+    Raises
+    ------
+    InputError
+        P01 anything but a Granite; one that is not fitted raises scikit-learn's NotFittedError.
+    """
+    if not isinstance(g, Granite):
+        raise InputError(
+            f"a fitted Granite is needed, not a {type(g).__name__}.",
+            code="P01",
+            argument="g",
+            hint="Pass gx.Granite(model).fit(X).",
+        )
+    check_is_fitted(g)
+    resources = Resources() if g.resources is None else g.resources
+    return FittedGranite(vars(g)["_fitted"], resources, g.diagnostics_, g.max_samples)
+
+
+def fit_with_evaluations(g: Granite, X: Any, y: Any = None, sample_weight: Any = None) -> FitRun:
+    """Fit, and hand over the evaluations, which the object does not keep."""
+    record = Diagnostics()
+    with record.stage("total"):
+        inputs = fit_inputs(g, X, y, sample_weight, record)
+        found = run(inputs)
+    usage = inputs.predictor.usage
+    record.spend(calls=usage.calls, rows=usage.rows, seconds=usage.seconds)
+    record.note("stop_reasons", [region.stop_reason for region in found.result.partition])
+    restore(g, found.result, record.as_dict())
+    return found
+
+
+def restore(g: Granite, result: FitResult, diagnostics: dict[str, Any]) -> None:
+    """Set all fitted attributes at once: a fit that fails leaves the previous one as it was."""
+    labels = [comparison.question.label for comparison in result.comparisons]
+    several = len(labels) > 1
+    heard = np.where(result.roots > result.floors, result.roots, 0.0)
+    state: dict[str, Any] = {
+        "_fitted": result,
+        "partition_": result.partition,
+        "disagreement_": float(heard[0]) if not several else float(not result.silent),
+        "disagreements_": dict(zip(labels, heard.tolist(), strict=True)),
+        "remaining_": result.remaining,
+        "fidelity_": result.fidelity,
+        "global_fidelity_": result.global_fidelity,
+        "diagnostics_": diagnostics,
+        "n_features_in_": result.table.n_columns,
+    }
+    attributes = g.__dict__
+    attributes.pop("feature_names_in_", None)
+    if result.table.named:
+        state["feature_names_in_"] = np.array(result.table.names, dtype=object)
+    for name in attributes["_fitted"].learned if "_fitted" in attributes else ():
+        attributes.pop(name, None)  # what another partitioner learned
+    attributes.update(state | dict(result.learned))
+
+
+def fit_inputs(g: Granite, X: Any, y: Any, sample_weight: Any, record: Diagnostics) -> FitInputs:
+    """Check everything that the data alone decide."""
+    tree = Tree(
+        max_depth=g.max_depth,
+        min_samples_leaf=g.min_samples_leaf,
+        alpha=g.alpha,
+        max_candidates=g.max_candidates,
+        beam=g.beam,
+        split_features=g.split_features,
+    )
+    partitioner = chosen_partitioner(g.partitioner, tree)
+    resources = chosen_limits(g.resources)
+    resolve_jobs(g.n_jobs)
+    influence = chosen_influence(g.influence, g.groups, g.features)
+    objective = g.question if isinstance(g.question, Objective) else Objective(g.question)
+    questions = objective.weighted(influence)
+    seed = chosen_seed(g.random_state)
+    record.note("seed", seed)
+    missing = chosen_missing(g.missing, g.model)
+    everyone = read_table(X, kinds=g.kinds, missing="allow" if missing else "error")
+    weights = read_weights(sample_weight, everyone)
+    rows = rows_used(weights, g.max_samples, seed)
+    predictor = as_predictor(
+        g.model, output=g.output, response=g.response, batch_size=resources.batch_size, diagnostics=record
+    )
+    target = target_for(y, everyone, predictor, *(question.first.behavior for question, _ in questions))
+    table = everyone.take(rows)  # always a copy: what is written into X later must not change the fit
+    require_room(table, resources)
+    for grower in (tree, partitioner):
+        if isinstance(grower, Tree):
+            grower.columns(table)
+    route = Route(predictor, table, record, seed)
+    also = partitioner.extra_effects(route, resources, seed)
+    comparisons = tuple(question.compare(route, resources, seed) for question, _ in questions)
+    for text in table.notices:
+        record.remember(text)
+    constant = [column.name for column in table.columns if len(column.levels) + column.missing.any() < 2]
+    record.note("constant_columns", constant)
+    record.note("candidates", dict.fromkeys(table.names, 0))  # stays so where no split is tried
+    return FitInputs(
+        route=route,
+        y=None if target is None else target[rows],
+        weights=weights[rows],
+        objective=objective,
+        comparisons=comparisons,
+        question_weights=tuple(weight for _, weight in questions),
+        partitioner=partitioner,
+        tree=tree,
+        also=also,
+        missing=missing,
+        resources=resources,
+        n_jobs=g.n_jobs,
+        seed=seed,
+        diagnostics=record,
+    )

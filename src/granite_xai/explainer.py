@@ -10,7 +10,7 @@ import numpy as np
 
 from granite_xai.base.options import choose
 from granite_xai.base.typing import FloatArray, IntArray, Terms
-from granite_xai.behavior.behavior import BEHAVIORS, Behavior, Risk
+from granite_xai.behavior.behavior import BEHAVIORS, PROBABILITY_LOSSES, Behavior, Risk
 from granite_xai.compute import Resources, one_blas_thread, require_supported
 from granite_xai.effects import ResolvedExplainer, resolve
 from granite_xai.engine.games import RegionalGame
@@ -23,10 +23,10 @@ from granite_xai.interaction import INTERACTIONS, Additive, Full, Interaction, P
 from granite_xai.masking.fitted import fit_reference
 from granite_xai.masking.masking import MASKINGS, Masking
 from granite_xai.models import accepts_missing, as_predictor
+from granite_xai.models.target import read_rows, read_target
 from granite_xai.requests import coordinates_of, evaluate, request
 from granite_xai.tables import read_table
-from granite_xai.targets import read_rows, read_target
-from granite_xai.trees.routes import find_route
+from granite_xai.trees.routes import Route
 
 if TYPE_CHECKING:
     from granite_xai.models import Predictor
@@ -100,20 +100,23 @@ class Explainer:
         """The same explanation of other sets."""
         return replace(self, influence=influence)
 
-    def effect(self, table: Table, predictor: Predictor, resources: Resources, random_state: int) -> ResolvedExplainer:
-        """This explanation resolved on a table: the terms of each set."""
+    def effect(
+        self, route: Route, resources: Resources, random_state: int, pairs: int | None = None
+    ) -> ResolvedExplainer:
+        """This explanation resolved on the table of a route: the terms of each set, drawn from ``pairs`` of orders."""
         behavior = (
-            self.behavior.resolved(predictor.is_probability) if isinstance(self.behavior, Risk) else self.behavior
+            self.behavior.resolved(route.predictor.is_probability) if isinstance(self.behavior, Risk) else self.behavior
         )
         return resolve(
             self.masking,
             behavior,
             self.interaction,
             self.influence,
-            table,
+            route.table,
             max_evaluations=resources.max_evaluations,
             random_state=random_state,
-            by_paths=isinstance(self.interaction, Partial) and find_route(predictor, table).attributes,
+            by_paths=isinstance(self.interaction, Partial) and route.attributes,
+            pairs=pairs,
         )
 
     def explain(
@@ -155,15 +158,15 @@ class Explainer:
         require_supported(limits)
         everyone = read_table(X, missing="allow" if accepts_missing(model) else "error")
         predictor = as_predictor(model, output=output, response=response, batch_size=limits.batch_size)
-        target = read_target(y, everyone, predictor, self.behavior)
+        target = target_for(y, everyone, predictor, self.behavior)
         chosen = read_rows(rows, everyone.n_rows)
         table = everyone.take(chosen)
-        effect = self.effect(table, predictor, limits, random_state)  # what it costs is decided by the region's rows
+        route = Route(predictor, table)
+        effect = self.effect(route, limits, random_state)  # what it costs is decided by the region's rows
         reference = fit_reference(effect.readings(), effect.changes(), everyone, np.ones(everyone.n_rows), random_state)
         asked = request(table, [effect], max_grid=limits.max_grid)
         evaluations, _ = evaluate(
-            predictor,
-            table,
+            route,
             asked,
             reference,
             weights=np.ones(len(chosen)),
@@ -175,6 +178,13 @@ class Explainer:
         with one_blas_thread():
             part = regional_part(0, self.name or "first", effect, evaluations, chosen)
         return Explanation(effect.layout.labels, (part,), everyone)
+
+
+def target_for(y: Any, table: Table, predictor: Predictor, *behaviors: Behavior) -> FloatArray | None:
+    """The target as these behaviors need it; None where none of them does."""
+    named = [b.loss for b in behaviors if isinstance(b, Risk) and isinstance(b.loss, str)]
+    of_probability = next((loss for loss in named if loss in PROBABILITY_LOSSES), None)
+    return read_target(y, table, predictor, any(b.needs_y for b in behaviors), of_probability)
 
 
 def regional_part(region: int, name: str, effect: ResolvedExplainer, evaluations: Evaluations, rows: IntArray) -> Part:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from granite_xai.base.errors import BinWarning
+from granite_xai.base.errors import BinWarning, ModelWarning
+from granite_xai.base.files import BY_ROW
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.behavior.behavior import Risk, Sensitivity
 from granite_xai.compute import Resources, one_blas_thread
@@ -17,11 +18,11 @@ from granite_xai.engine.centres import central_rows
 from granite_xai.engine.membership import CUT_BYTES, Splits
 from granite_xai.evaluations.agnostic import EvaluationRange, too_large
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.evaluations.noise import (
+from granite_xai.evaluations.noise_floor import (
     Probe,
     delta as noise_delta,
     floor,
-    local_error,
+    inconstancy,
     probe,
     risk_error,
     sampling_floor,
@@ -36,7 +37,7 @@ from granite_xai.objective import Objective, ScaledObjective, shares
 from granite_xai.regions.nodes import Leaf
 from granite_xai.regions.partition import Partition
 from granite_xai.requests import EvaluationPlan, evaluate, request
-from granite_xai.search.problem import PartitionResult, Problem
+from granite_xai.search.problem import Partitioner, PartitionResult, Problem
 from granite_xai.surrogate import Surrogate, fidelity, fit_surrogate
 
 if TYPE_CHECKING:
@@ -45,25 +46,21 @@ if TYPE_CHECKING:
     from granite_xai.models import Predictor
     from granite_xai.search.tree import Tree
     from granite_xai.tables import Table
+    from granite_xai.trees.routes import Route
 
+SWALLOWED = 0.05
+"""Share of the noise floor from which a measured disagreement is hardly rounding alone, which makes a thousandth."""
+SMALLEST = -280
+"""Power of ten below which numbers lose their digits."""
 THIN = 5
 """Rows below which a bin of a region is called thin."""
-
-
-class Partitioner(Protocol):
-    """Anything that divides the rows of a problem by rules."""
-
-    def partition(self, problem: Problem) -> PartitionResult:
-        """The regions, and what else was learned."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FitInputs:
     """What a fit is about: rows, model, objective, limits."""
 
-    table: Table
-    predictor: Predictor
+    route: Route
     y: FloatArray | None
     weights: FloatArray
     objective: Objective
@@ -77,14 +74,16 @@ class FitInputs:
     n_jobs: int | None
     seed: int
     diagnostics: Diagnostics
-    _probes: list[Probe] = field(default_factory=list)
 
     @property
-    def probed(self) -> Probe:
-        """What the first calls of the model say of it; made when it is read, after all that the data alone decide."""
-        if not self._probes:
-            self._probes.append(probe(self.predictor, self.table, self.diagnostics))
-        return self._probes[0]
+    def table(self) -> Table:
+        """The rows, explained and reference alike."""
+        return self.route.table
+
+    @property
+    def predictor(self) -> Predictor:
+        """The model."""
+        return self.route.predictor
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,8 +96,8 @@ class FitResult:
     question_weights: tuple[float, ...]
     reference: FittedMaskings
     partition: Partition
-    regions: IntArray
-    weights: FloatArray
+    regions: IntArray = field(metadata=BY_ROW)
+    weights: FloatArray = field(metadata=BY_ROW)
     roots: FloatArray
     floors: FloatArray
     remaining: float
@@ -108,6 +107,7 @@ class FitResult:
     global_fidelity: float
     missing: bool
     learned: Mapping[str, Any] = field(default_factory=dict)
+    fingerprint: object = None
 
     @property
     def silent(self) -> bool:
@@ -120,15 +120,16 @@ class FitResult:
         return self.comparisons[0].first.layout
 
 
-def run(ask: FitInputs, see: Callable[[Evaluations], None] | None = None) -> FitResult:
-    """Ask the model, search for regions, and describe them.
+class FitRun(NamedTuple):
+    """What a fit found and the evaluations it was found from, which nobody keeps: they cost no further rows."""
 
-    Parameters
-    ----------
-    ask : FitInputs
-    see : callable, optional
-        Is shown the evaluations, which nobody keeps otherwise: what can be read off them costs no further model rows.
-    """
+    result: FitResult
+    evaluations: Evaluations
+    route: Route
+
+
+def run(ask: FitInputs) -> FitRun:
+    """Ask the model, search for regions, and describe them."""
     record = ask.diagnostics
     asked = requested(ask)
     changes = set().union(*(effect.changes() for effect in asked.effects))
@@ -140,11 +141,10 @@ def run(ask: FitInputs, see: Callable[[Evaluations], None] | None = None) -> Fit
     candidate = candidate_bytes(ask)
     budget = asked.budget(ask.table, ask.resources, candidate)
     record.note("plan", asked.stages(ask.table, budget, candidate))
-    probed = ask.probed
+    probed = probe(ask.predictor, ask.table, record)
     with record.stage("evaluations"):
         evaluations, extent = evaluate(
-            ask.predictor,
-            ask.table,
+            ask.route,
             asked,
             reference,
             weights=ask.weights,
@@ -161,19 +161,17 @@ def run(ask: FitInputs, see: Callable[[Evaluations], None] | None = None) -> Fit
         record.note("max_grid", note)
         record.remember(words(note))
     with record.stage("search"), one_blas_thread():
-        roots, floors, error = _measure(ask, evaluations, extent)
+        roots, floors, error = _measure(ask, evaluations, extent, probed)
         scaled = shares(ask.comparisons, ask.question_weights, roots, floors, ask.objective, evaluations)
         found = _search(ask, evaluations, scaled, error)
     record.note("memory", {"held": evaluations.space.most_held, "spilled": evaluations.space.most_spilled})
-    if see is not None:
-        see(evaluations)
     partition = found.partition
     regions = partition.apply(ask.table)
     rows = [np.flatnonzero(regions == k) for k in range(len(partition))]
     _note_bins(ask, evaluations, rows)
     with one_blas_thread():
         everyone = [np.arange(ask.table.n_rows)]
-        return FitResult(
+        result = FitResult(
             table=ask.table,
             predictor=ask.predictor,
             comparisons=ask.comparisons,
@@ -190,8 +188,9 @@ def run(ask: FitInputs, see: Callable[[Evaluations], None] | None = None) -> Fit
             fidelity=fidelity(ask.table, evaluations, layout.players, order, rows),
             global_fidelity=fidelity(ask.table, evaluations, layout.players, order, everyone),
             missing=ask.missing,
-            learned=found.learned,
+            learned=found.extra_attributes,
         )
+    return FitRun(result, evaluations, ask.route)
 
 
 def requested(ask: FitInputs) -> EvaluationPlan:
@@ -215,11 +214,18 @@ def _order(comparisons: Sequence[ResolvedQuestion]) -> int:
     return interaction.order if isinstance(interaction, Interactions) else 1
 
 
-def _measure(ask: FitInputs, evaluations: Evaluations, extent: EvaluationRange) -> tuple[FloatArray, FloatArray, float]:
+def _measure(
+    ask: FitInputs, evaluations: Evaluations, extent: EvaluationRange, probed: Probe
+) -> tuple[FloatArray, FloatArray, float]:
     """Disagreement of each question on all rows, its noise floor, and the noise of one prediction."""
     single = ask.predictor.native_float32 or extent.single_precision
-    error = noise_delta(ask.probed, extent.scale, single)
+    error = noise_delta(probed, extent.scale, single)
     splits = Splits.whole(evaluations.weights)
+    spread = float(np.sqrt(splits.variances(evaluations.predictions[None])[0, 0]))
+    changes = inconstancy(error, extent.changed, spread, single)
+    if changes is not None:
+        ask.diagnostics.warn(changes, ModelWarning)
+        error = max(error, extent.changed)
     with np.errstate(over="ignore", invalid="ignore"):  # an overflow is named below (N06)
         roots = np.array([comparison.regional(evaluations, splits)[0, 0] for comparison in ask.comparisons])
         floors = np.array([_floor(comparison, evaluations, error) for comparison in ask.comparisons])
@@ -229,7 +235,27 @@ def _measure(ask: FitInputs, evaluations: Evaluations, extent: EvaluationRange) 
     ask.diagnostics.note("measured_disagreement", dict(zip(labels, roots.tolist(), strict=True)))
     if not np.all(countable):
         raise too_large(extent.scale)
+    _tell_swallowed(ask, roots, floors, extent.scale, float(np.max(np.abs(evaluations.predictions))))
     return roots, floors, error
+
+
+def _tell_swallowed(ask: FitInputs, roots: FloatArray, floors: FloatArray, scale: float, size: float) -> None:
+    """Say where the noise floor hides more than rounding mostly makes, or where squares are too small to be numbers."""
+    if any(text.startswith(("M09", "N01")) for text in ask.diagnostics.warnings):
+        return  # these say that the floor is high, and why
+    for comparison, root, least in zip(ask.comparisons, roots.tolist(), floors.tolist(), strict=True):
+        label, powers = comparison.question.label, 2 if comparison.first.behavior.key == "local" else 4
+        if size > 0.0 and powers * np.log10(size) < SMALLEST:
+            text = (
+                f"predictions differ from their mean by {size:.3g} at most, whose squares are too small to be numbers"
+            )
+            remedy = "Rescale the predictions (and y)."
+        elif least * SWALLOWED < root <= least and not (comparison.first.draws or comparison.second.draws):
+            text = f"the measured disagreement {root:.3g} is below its noise floor {least:.3g}, but no mere rounding"
+            remedy = f"The predictions reach {scale:.3g}: explain them minus a constant, or in double precision."
+        else:
+            continue
+        ask.diagnostics.warn(f"N10: {label}: {text}; it is reported as 0. {remedy}", ModelWarning)
 
 
 def _floor(comparison: ResolvedQuestion, evaluations: Evaluations, error: float) -> float:
@@ -241,8 +267,6 @@ def _floor(comparison: ResolvedQuestion, evaluations: Evaluations, error: float)
     elif isinstance(behavior, Risk) and evaluations.y is not None:
         predictions = evaluations.predictions + evaluations.pivot
         error = risk_error(error, behavior.function, predictions, evaluations.pivot, evaluations.y, weights)
-    else:
-        error = local_error(error)
     layout = comparison.first.layout
     order = _order([comparison])
     total = floor(len(layout.sets), comparison.loss, order, error)
@@ -257,19 +281,18 @@ def _floor(comparison: ResolvedQuestion, evaluations: Evaluations, error: float)
 def _search(ask: FitInputs, evaluations: Evaluations, scaled: ScaledObjective, error: float) -> PartitionResult:
     """The regions; one when there is nothing to explain (C4), but for partitioners that have an end of their own."""
     problem = Problem(
-        table=ask.table,
+        route=ask.route,
         evaluations=evaluations,
         shares=scaled,
         missing=ask.missing,
         resources=ask.resources,
         n_jobs=ask.n_jobs,
         diagnostics=ask.diagnostics,
-        predictor=ask.predictor,
         tree=ask.tree,
         error=error,
         seed=ask.seed,
     )
-    if problem.silent and not getattr(ask.partitioner, "always", False):
+    if problem.below_noise_floor and not ask.partitioner.ignores_noise_floor:
         reason = "too few samples" if ask.table.n_rows == 1 else "nothing to explain"
         return PartitionResult(Partition(Leaf(ask.table.n_rows, 1.0, 0.0, reason), ask.table.names))
     return ask.partitioner.partition(problem)

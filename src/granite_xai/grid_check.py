@@ -15,6 +15,7 @@ from granite_xai.engine.membership import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.masking.fitted import FittedMaskings
 from granite_xai.requests import evaluate, request
+from granite_xai.trees.routes import Route
 
 if TYPE_CHECKING:
     from granite_xai.models import Predictor
@@ -41,8 +42,7 @@ def grid_note(
     part = table.take(rows)
     near = evaluations.restrict(rows)
     exact, _ = evaluate(
-        predictor,
-        part,
+        Route(predictor, part),
         request(part, effects),
         reference,
         weights=near.weights,

@@ -5,9 +5,9 @@ Bins, baselines and thresholds stay as fitted.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from granite_xai.compute import Resources, one_blas_thread
 from granite_xai.disagreement import ResolvedQuestion
 from granite_xai.effects import ResolvedExplainer
 from granite_xai.engine.membership import Splits
-from granite_xai.evaluation import Evaluation
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.explainer import regional_part
 from granite_xai.explanation import Explanation, Part
@@ -25,50 +24,145 @@ from granite_xai.masking.fitted import FittedMaskings
 from granite_xai.masking.masking import Baseline
 from granite_xai.objective import ScaledObjective
 from granite_xai.requests import evaluate, request
+from granite_xai.tables import frame
+from granite_xai.trees.routes import Route
 
 if TYPE_CHECKING:
     from granite_xai.tables import Table
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Observation:
-    """Evaluations of some rows, and the questions as they are read there."""
+class Evaluation:
+    """Disagreement on other rows, which serve both as explained rows and as reference, inside each region.
 
-    comparisons: tuple[ResolvedQuestion, ...]
+    Attributes
+    ----------
+    disagreement : float
+        What the regions leave: the sum of each region's disagreement times its share of the rows.
+    global_disagreement : float
+        The disagreement on all rows without regions. In shares (1.0) for several questions.
+    remaining : float
+        Their ratio; 0.0 when there is nothing to explain.
+    """
+
+    rules: tuple[str, ...]
+    counts: tuple[int, ...]
+    regional: FloatArray
+    by_region: FloatArray
+    disagreement: float
+    global_disagreement: float
+    table: Table = field(repr=False)
+
+    @property
+    def remaining(self) -> float:
+        """Share of the disagreement on these rows that the regions leave."""
+        return self.disagreement / self.global_disagreement if self.global_disagreement > 0 else 0.0
+
+    def frame(self) -> Any:
+        """One line for each region: region, rule, n_samples, fraction, global_disagreement, disagreement, remaining."""
+        counts = np.array(self.counts)
+        with_rows = np.isfinite(self.by_region) & (self.by_region > 0)
+        remaining = np.divide(self.regional, self.by_region, out=np.full(len(counts), np.nan), where=with_rows)
+        return frame(
+            {
+                "region": np.arange(len(counts)),
+                "rule": list(self.rules),
+                "n_samples": counts,
+                "fraction": counts / counts.sum(),
+                "global_disagreement": self.by_region,
+                "disagreement": self.regional,
+                "remaining": remaining,
+            },
+            like=self.table,
+        )
+
+
+class Observation(NamedTuple):
+    """Evaluations of some rows, and the effects as they are read there."""
+
+    effects: tuple[ResolvedExplainer, ...]
     evaluations: Evaluations
 
 
-def observe(
-    fitted: FitResult, table: Table, y: FloatArray | None, region: int | None, resources: Resources
-) -> Observation:
-    """Ask the model about other rows: all of them (``region=None``), or those of one region."""
-    comparisons, reference = _anchored(fitted, region)
-    effects = [side for comparison in comparisons for side in (comparison.first, comparison.second)]
-    evaluations, _ = evaluate(
-        fitted.predictor,
-        table,
-        request(table, effects, max_grid=resources.max_grid),
-        reference,
-        weights=np.ones(table.n_rows),
-        y=y,
-        resources=resources,
-    )
-    return Observation(comparisons, evaluations)
+@dataclass(frozen=True, slots=True, eq=False)
+class NewRows:
+    """Rows that a fit is asked about, with their target and the way the model is asked."""
+
+    fitted: FitResult
+    route: Route
+    y: FloatArray | None
+    resources: Resources
+
+    def take(self, rows: IntArray) -> NewRows:
+        """Some of the rows."""
+        route = Route(self.fitted.predictor, self.route.table.take(rows))
+        return replace(self, route=route, y=None if self.y is None else self.y[rows])
+
+    def observe(
+        self,
+        effects: Sequence[ResolvedExplainer],
+        region: int | None = None,
+        maskings: FittedMaskings | None = None,
+    ) -> Observation:
+        """Ask the model what some effects read.
+
+        Parameters
+        ----------
+        effects : what shall be read
+        region : int, optional
+            The region that the rows form, if they are not all rows; its baseline, if there is one, is that of the fit.
+        maskings : FittedMaskings, optional
+            What the maskings learned; None: what those of the fit did.
+        """
+        effects, maskings = _anchored(self.fitted, effects, maskings or self.fitted.reference, region)
+        evaluations, _ = evaluate(
+            self.route,
+            request(self.route.table, effects, max_grid=self.resources.max_grid),
+            maskings,
+            weights=np.ones(self.route.table.n_rows),
+            y=self.y,
+            resources=self.resources,
+        )
+        return Observation(tuple(effects), evaluations)
+
+    def inside(
+        self,
+        region: int,
+        rows: IntArray,
+        effects: Sequence[ResolvedExplainer],
+        everywhere: Observation | None,
+        maskings: FittedMaskings | None = None,
+    ) -> Observation:
+        """The rows of one region: cut out of all rows, where those are known and the masking stays the same."""
+        if everywhere is not None and not self.fitted.centres:
+            return Observation(everywhere.effects, everywhere.evaluations.restrict(rows))
+        return self.take(rows).observe(effects, region, maskings)
 
 
-def _anchored(fitted: FitResult, region: int | None) -> tuple[tuple[ResolvedQuestion, ...], FittedMaskings]:
-    """The questions with every baseline fixed: that of a region is a fitting row of this region."""
+def _anchored(
+    fitted: FitResult, effects: Sequence[ResolvedExplainer], reference: FittedMaskings, region: int | None
+) -> tuple[Sequence[ResolvedExplainer], FittedMaskings]:
+    """The effects with every baseline fixed: that of a region is a fitting row of this region."""
     if not fitted.centres:
-        return fitted.comparisons, fitted.reference
+        return effects, reference
     masking = Baseline(("region", "all" if region is None else region))
     row = fitted.table.take(np.array([fitted.centres[region]]))
-    reference = replace(fitted.reference, baselines={**fitted.reference.baselines, masking: row})
+    own = Baseline("region")
+    anchored = [replace(effect, masking=masking) if effect.masking == own else effect for effect in effects]
+    return anchored, replace(reference, baselines={**reference.baselines, masking: row})
 
-    def anchor(effect: ResolvedExplainer) -> ResolvedExplainer:
-        return replace(effect, masking=masking) if effect.masking == Baseline("region") else effect
 
-    comparisons = (replace(c, first=anchor(c.first), second=anchor(c.second)) for c in fitted.comparisons)
-    return tuple(comparisons), reference
+def both_sides(questions: Sequence[ResolvedQuestion]) -> list[ResolvedExplainer]:
+    """The effects that some questions compare."""
+    return [side for question in questions for side in (question.first, question.second)]
+
+
+def questions_of(questions: Sequence[ResolvedQuestion], observed: Observation) -> tuple[ResolvedQuestion, ...]:
+    """Some questions as they are read on the rows on which their sides were observed."""
+    pairs = zip(observed.effects[::2], observed.effects[1::2], strict=True)
+    return tuple(
+        replace(question, first=one, second=two) for question, (one, two) in zip(questions, pairs, strict=True)
+    )
 
 
 def rows_by_region(regions: IntArray) -> Iterator[tuple[int, IntArray]]:
@@ -81,51 +175,52 @@ def evaluate_rows(
     fitted: FitResult, table: Table, y: FloatArray | None, regions: IntArray, resources: Resources
 ) -> Evaluation:
     """Measure the regions on other rows (C17)."""
-    everywhere = observe(fitted, table, y, None, resources)
+    sides = both_sides(fitted.comparisons)
+    new = NewRows(fitted, Route(fitted.predictor, table), y, resources)
+    observed = new.observe(sides)
+    everywhere = observed.evaluations
     with one_blas_thread():
-        shares = _scaled(fitted, everywhere)
-        whole = Splits.whole(everywhere.evaluations.weights)
-        total = float(shares.of(shares.disagreements(everywhere.evaluations, whole), whole.mass)[0, 0])
-        losses = _losses_by_row(shares, everywhere, whole)
+        questions = questions_of(fitted.comparisons, observed)
+        objective = _scaled(fitted, questions, everywhere)
+        whole = Splits.whole(everywhere.weights)
+        total = float(objective.of(objective.disagreements(everywhere, whole), whole.mass)[0, 0])
+        losses = _losses_by_row(questions, objective, everywhere, whole)
     counts = np.bincount(regions, minlength=len(fitted.partition))
     regional = np.zeros(len(counts))
     by_region = np.zeros(len(counts)) if losses is not None else np.full(len(counts), np.nan)
     for region, rows in rows_by_region(regions):
         if losses is not None:
             by_region[region] = losses[rows].sum()
-        if fitted.centres:  # the masking itself changes with the region
-            inside = observe(fitted, table.take(rows), None if y is None else y[rows], region, resources)
-        else:
-            inside = Observation(fitted.comparisons, everywhere.evaluations.restrict(rows))
+        inside = new.inside(region, rows, sides, observed)
         with one_blas_thread():
             here = Splits.whole(inside.evaluations.weights)
-            scaled = replace(shares, comparisons=inside.comparisons)
+            scaled = replace(objective, comparisons=questions_of(fitted.comparisons, inside))
             regional[region] = scaled.of(scaled.disagreements(inside.evaluations, here), here.mass)[0, 0]
     rules = tuple(str(rule) for rule in fitted.partition.rules)
     return Evaluation(rules, tuple(counts.tolist()), regional, by_region, float(regional.sum()), total, table)
 
 
-def _scaled(fitted: FitResult, observed: Observation) -> ScaledObjective:
+def _scaled(fitted: FitResult, questions: tuple[ResolvedQuestion, ...], evaluations: Evaluations) -> ScaledObjective:
     """The objective on other rows: in its own units for one question, in shares for several."""
-    whole = Splits.whole(observed.evaluations.weights)
-    count = len(observed.comparisons)
-    one = ScaledObjective(observed.comparisons, np.ones(count), fitted.floors, float(whole.mass[0, 0]))
-    if count == 1:
+    whole = Splits.whole(evaluations.weights)
+    one = ScaledObjective(questions, np.ones(len(questions)), fitted.floors, float(whole.mass[0, 0]))
+    if len(questions) == 1:
         return one
-    roots = one.disagreements(observed.evaluations, whole)[0, 0]
+    roots = one.disagreements(evaluations, whole)[0, 0]
     weights = np.where(roots > fitted.floors, fitted.question_weights, 0.0)
     weights = weights / (weights.sum() or 1.0)
     return replace(one, factors=np.divide(weights, roots, out=np.zeros_like(roots), where=weights > 0))
 
 
-def _losses_by_row(shares: ScaledObjective, observed: Observation, whole: Splits) -> FloatArray | None:
+def _losses_by_row(
+    questions: Sequence[ResolvedQuestion], objective: ScaledObjective, evaluations: Evaluations, whole: Splits
+) -> FloatArray | None:
     """Each row's part of the disagreement on all rows; None where a question has no value a row."""
-    if not all(comparison.first.behavior.per_row for comparison in observed.comparisons):
+    if not all(question.first.behavior.per_row for question in questions):
         return None
-    evaluations = observed.evaluations
-    losses = [comparison.losses(evaluations, whole)[0] for comparison in observed.comparisons]
-    scaled: FloatArray = shares.factors @ np.stack(losses)
-    return scaled * evaluations.weights / shares.total
+    losses = [question.losses(evaluations, whole)[0] for question in questions]
+    scaled: FloatArray = objective.factors @ np.stack(losses)
+    return scaled * evaluations.weights / objective.total
 
 
 def explain_rows(
@@ -133,18 +228,15 @@ def explain_rows(
 ) -> Explanation:
     """Both sides of every question on other rows, region by region."""
     parts: list[Part] = []
+    sides = both_sides(fitted.comparisons)
+    questions = (question.question for question in fitted.comparisons)
+    names = [name for q in questions for name in (q.first.name or "first", q.second.name or "second")]
     # A grid is that of all rows, in every region; without one, each region is asked about by itself, which costs less.
-    whole = resources.max_grid is not None and not fitted.centres
-    everywhere = observe(fitted, table, y, None, resources) if whole else None
+    new = NewRows(fitted, Route(fitted.predictor, table), y, resources)
+    everywhere = new.observe(sides) if resources.max_grid is not None and not fitted.centres else None
     for region, rows in rows_by_region(regions):
-        if everywhere is not None:
-            observed = replace(everywhere, evaluations=everywhere.evaluations.restrict(rows))
-        else:
-            observed = observe(fitted, table.take(rows), None if y is None else y[rows], region, resources)
+        observed = new.inside(region, rows, sides, everywhere)
         with one_blas_thread():
-            for comparison in observed.comparisons:
-                question = comparison.question
-                first, second = question.first.name or "first", question.second.name or "second"
-                parts.append(regional_part(region, first, comparison.first, observed.evaluations, rows))
-                parts.append(regional_part(region, second, comparison.second, observed.evaluations, rows))
-    return Explanation(fitted.comparisons[0].first.layout.labels, tuple(parts), table)
+            for name, effect in zip(names, observed.effects, strict=True):
+                parts.append(regional_part(region, name, effect, observed.evaluations, rows))
+    return Explanation(fitted.layout.labels, tuple(parts), table)

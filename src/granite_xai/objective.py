@@ -68,7 +68,7 @@ class Objective:
 def _weighted(entry: Any, influence: Influence | None) -> tuple[Disagreement, float]:
     weight = 1.0
     if isinstance(entry, tuple) and len(entry) == 2 and not isinstance(entry[1], str | Disagreement):
-        entry, weight = entry[0], real_number("question", entry[1], above=0)
+        entry, weight = entry[0], real_number("question", entry[1], above=0, at_most=1e100)
     question = choose("question", entry, questions())
     if influence is not None and isinstance(entry, str):
         question = question.with_influence(influence)

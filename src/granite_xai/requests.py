@@ -17,14 +17,12 @@ from granite_xai.compute.compiling import available
 from granite_xai.effects import ResolvedExplainer
 from granite_xai.evaluations.agnostic import EvaluationRange, evaluate_plan
 from granite_xai.evaluations.evaluations import Bins, Coordinates, Evaluations, GridColumn, Matrix
-from granite_xai.evaluations.footprint import footprint
-from granite_xai.evaluations.plan import Plan, plan
-from granite_xai.evaluations.shapley import Attributions, SamplingErrors
-from granite_xai.evaluations.values import Distinct, Grid, ends
+from granite_xai.evaluations.plan import Distinct, Grid, Plan, ends, footprint, plan
+from granite_xai.evaluations.shapley import PairwiseShapleySums, SamplingErrors
 from granite_xai.interaction import union
 from granite_xai.masking.fitted import AleIntervals, FittedMaskings, Reading
 from granite_xai.masking.masking import Baseline, Conditional, Masking
-from granite_xai.trees.routes import Route, find_route
+from granite_xai.trees.routes import Route
 
 if TYPE_CHECKING:
     from granite_xai.base.diagnostics import Diagnostics
@@ -179,8 +177,7 @@ def _is_fixed(masking: Masking) -> bool:
 
 
 def evaluate(
-    predictor: Predictor,
-    table: Table,
+    route: Route,
     asked: EvaluationPlan,
     reference: FittedMaskings,
     *,
@@ -193,7 +190,8 @@ def evaluate(
     coordinates: Coordinates | None = None,
 ) -> tuple[Evaluations, EvaluationRange]:
     """Evaluate every planned row once, after checking that the plan fits the limits."""
-    route = find_route(predictor, table, diagnostics).for_plans(asked.kept, asked.streamed)
+    predictor, table = route.predictor, route.table
+    route = route.for_plans(asked.kept, asked.streamed)
     count = len(asked.kept.stores) + len(asked.streamed.stores)
     if diagnostics is not None:
         diagnostics.note("evaluations", route.note(count))
@@ -206,13 +204,13 @@ def evaluate(
     pivot = float(np.average(predictions, weights=weights))
     predictions = predictions - pivot
     summed = {term: terms for term, terms in asked.attributions.items() if term.kind != "paths"}
-    attributions = Attributions(summed, predictions, everything, space)
+    attributions = PairwiseShapleySums(summed, predictions, everything, space)
     spread = SamplingErrors(predictions, weights, everything)
-    sums: list[Attributions | SamplingErrors] = [attributions, *([spread] if asked.draws else [])]
+    sums: list[PairwiseShapleySums | SamplingErrors] = [attributions, *([spread] if asked.draws else [])]
     matrices: dict[Coalition, Matrix] = {}
     source = partial(route.matrix, fast=route.fast(count), space=space, n_jobs=n_jobs)
     for planned, keep in ((asked.kept, True), (asked.streamed, False)):
-        for store, matrix in evaluate_plan(source, planned, resources, extent, pivot):
+        for store, matrix in evaluate_plan(source, planned, resources, extent, predictions, pivot):
             for each in sums:
                 each.add(store, matrix)
             if keep:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from granite_xai.base.files import BY_ROW
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.behavior.behavior import Local
 from granite_xai.engine.games import RegionalGame
@@ -79,7 +80,7 @@ class RegionSurrogate:
 
     mean: float
     curves: tuple[Curve, ...]
-    rows: IntArray
+    rows: IntArray = field(metadata=BY_ROW)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,7 +98,7 @@ class Surrogate:
     effects: tuple[tuple[Coalition, ...], ...]
     regions: tuple[RegionSurrogate, ...]
     table: Table
-    weights: FloatArray
+    weights: FloatArray = field(metadata=BY_ROW)
 
     def predict(self, table: Table, regions: IntArray, predictor: Predictor | None, exact: bool) -> FloatArray:
         """G at the rows of a table, given the region of each.

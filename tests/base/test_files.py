@@ -17,6 +17,7 @@ import time
 import tracemalloc
 import zipfile
 from pathlib import Path
+from typing import Literal
 
 import joblib
 import numpy as np
@@ -25,17 +26,15 @@ from hypothesis import given, strategies as st
 
 from granite_xai.base.errors import FormatError, InputError, ResourceError
 from granite_xai.base.files import (
+    Structure,
     bounded,
     check_size,
     entry,
-    number,
-    numbers,
     parse_json,
-    position,
-    positions,
     read_json,
 )
 from granite_xai.base.files.writing import require_writable, write_text
+from granite_xai.base.typing import FloatArray, IntArray
 
 
 def names(folder):
@@ -294,19 +293,35 @@ def test_F04_random_bytes_are_refused(raw):
 # ------------------------------------------------------------------------------------------------------------- fields
 
 
+def structured(data, hint):
+    return Structure().read(data, hint, "here")
+
+
 @pytest.mark.parametrize(
     ("read", "words"),
     [
         (lambda: entry([], "a", int, "here"), "here is not an object"),
         (lambda: entry({}, "a", int, "here"), "here has no entry 'a'"),
         (lambda: entry({"a": True}, "a", int, "here"), r"here\.a is not of type int"),
-        (lambda: number({"a": 10**400}, "a", "here"), r"here\.a is not a finite number"),
-        (lambda: numbers({"a": [1, True]}, "a", "here"), r"here\.a\[1\] is not a number"),
-        (lambda: numbers({"a": [1, None]}, "a", "here"), r"here\.a\[1\] is not a number"),
-        (lambda: numbers({"a": [1]}, "a", "here", count=2), r"here\.a has 1 numbers, not 2"),
-        (lambda: position({"a": 3}, "a", "here", 3), r"here\.a is 3, not between 0 and 2"),
-        (lambda: positions({"a": [0, 1.0]}, "a", "here", 3), r"here\.a\[1\] is not a whole number"),
-        (lambda: positions({"a": [-1]}, "a", "here", 3), r"here\.a\[0\] is not a whole number"),
+        (lambda: structured(10**400, float), "here is not a finite number"),
+        (lambda: structured(float("nan"), float), "here is not a finite number"),
+        (lambda: structured(True, float), "here is 'True', not of type float"),
+        (lambda: structured(1.0, int), "here is '1.0', not of type int"),
+        (lambda: structured(1, str), "here is '1', not of type str"),
+        (lambda: structured("yes", bool), "here is 'yes', not of type bool"),
+        (lambda: structured(None, int), "here is 'None', not of type int"),
+        (lambda: structured([1, True], FloatArray), r"here\[1\] is not of type float64"),
+        (lambda: structured([1, "x"], FloatArray), r"here\[1\] is not of type float64"),
+        (lambda: structured([0, 1.0], IntArray), r"here\[1\] is not of type int64"),
+        (lambda: structured([0, 2**70], IntArray), "here has cells that do not fit int64"),
+        (lambda: structured([0.5] * 70, IntArray), r"here\[0\] is not of type int64"),
+        (lambda: structured({"shape": [2, 2], "cells": [1.0]}, FloatArray), r"here\.shape is not that of 1 cells"),
+        (lambda: structured({"shape": [1] * 5, "cells": [1.0]}, FloatArray), r"here\.shape"),
+        (lambda: structured({"shape": [2**40, 0], "cells": [1.0]}, FloatArray), r"here\.shape"),
+        (lambda: structured([1, 2], tuple[int, int, int]), "here has 2 entries, not 3"),
+        (lambda: structured([[1, 2], [1, 3]], dict[int, int]), "here has a key twice"),
+        (lambda: structured([1, 2], dict[str, int]), "here is not an object"),
+        (lambda: structured("c", Literal["a", "b"]), "here is 'c'"),
     ],
 )
 def test_F04_every_field_that_is_wrong_is_named_by_its_place(read, words):

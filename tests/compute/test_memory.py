@@ -15,10 +15,10 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 import granite_xai as gx
 from granite_xai import tables
 from granite_xai.compute import Workspace
+from granite_xai.cost import plan
 from granite_xai.evaluations.agnostic import evaluate_matrix
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.evaluations.values import Distinct
-from granite_xai.report.planning import plan
+from granite_xai.evaluations.plan import Distinct
 
 pytestmark = pytest.mark.filterwarnings("ignore::granite_xai.base.errors.BinWarning")
 

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from granite_xai.base.errors import ResourceError
-from granite_xai.compute import Workspace, workspace
+from granite_xai.compute import Workspace, memory
 
 ORDERS = st.lists(st.one_of(st.tuples(st.integers(0, 40), st.integers(0, 40)), st.integers(0, 30)), max_size=40)
 
@@ -98,7 +98,7 @@ def test_D33_a_full_disk_is_an_error_with_numbers_and_remedies(code, monkeypatch
     def full(file, size):
         raise OSError(code, os.strerror(code))
 
-    monkeypatch.setattr(workspace, "_reserve", full)
+    monkeypatch.setattr(memory, "_reserve", full)
     with pytest.raises(ResourceError, match=r"D33: .*need 7\.6 MiB more") as caught:
         Workspace(0).empty((1000, 1000))
     assert os.strerror(code) in str(caught.value)
@@ -108,16 +108,16 @@ def test_D33_a_full_disk_is_an_error_with_numbers_and_remedies(code, monkeypatch
 
 @pytest.mark.skipif(not os.access("/dev/full", os.W_OK), reason="there is no disk that is always full")
 def test_D33_reserving_meets_the_full_disk_before_anything_is_mapped():
-    with open("/dev/full", "wb", buffering=0) as file, mock.patch.object(workspace, "os") as bare:  # noqa: PTH123
+    with open("/dev/full", "wb", buffering=0) as file, mock.patch.object(memory, "os") as bare:  # noqa: PTH123
         del bare.posix_fallocate
         with pytest.raises(OSError, match="space"):
-            workspace._reserve(file, 2**21)
+            memory._reserve(file, 2**21)
 
 
 def test_space_is_written_where_it_cannot_be_reserved(tmp_path):
-    with mock.patch.object(workspace, "os") as bare, (tmp_path / "file").open("wb") as file:
+    with mock.patch.object(memory, "os") as bare, (tmp_path / "file").open("wb") as file:
         del bare.posix_fallocate
-        workspace._reserve(file, 3 * 2**20 + 7)
+        memory._reserve(file, 3 * 2**20 + 7)
         assert (tmp_path / "file").stat().st_size == 3 * 2**20 + 7
 
 

@@ -59,11 +59,12 @@ def test_disagreement_in_the_corner_vanishes_where_the_explanations_agree(toy, g
 
 
 def test_an_ale_line_is_the_curve_of_accumulated_effects(bike):
-    from granite_xai.accumulated import ale
+    from accumulated import ale
+    from granite_xai.estimator import fitted_view
 
     lines = gx.EffectDisplay.from_estimator(bike, bike.rows, features=["hr"], explanations=["ale"]).frame()
     line = lines[lines["region"].isna() & (lines["explanation"] == "ale")]
-    fitted = bike._fitted.table.native
+    fitted = fitted_view(bike).result.table.native
     expected = ale(bike.model, fitted, "hr")
     np.testing.assert_allclose(line["x"], expected.values)
     np.testing.assert_allclose(line["value"], expected.effects, atol=1e-9)

@@ -13,7 +13,7 @@ import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 import granite_xai as gx
-from granite_xai.display.words import safe, shown, told_apart, wrapped
+from granite_xai.base.wording import drawable, shortened, told_apart, wrapped
 
 HOSTILE = [
     "a_b^c",
@@ -269,11 +269,11 @@ def test_S05_tex_never_sees_a_name(hostile):
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_words_are_harmless_and_short(name):
-    assert len(shown(name)) <= 60 + 6 * len(name[:60])
-    assert len(shown("m" * 100)) == 60
-    assert all(c.isprintable() for c in safe(name))
+    assert len(drawable(shortened(name))) <= 60 + 6 * len(name[:60])
+    assert len(shortened("m" * 100)) == 60
+    assert all(c.isprintable() for c in drawable(name))
     figure = plt.figure()
-    text = figure.text(0, 0, wrapped(safe(name), 12))
+    text = figure.text(0, 0, wrapped(drawable(name), 12))
     figure.canvas.draw()
     assert not mpl.cbook.is_math_text(text.get_text())
 

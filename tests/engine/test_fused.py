@@ -16,6 +16,7 @@ from granite_xai.masking.fitted import fit_reference
 from granite_xai.models import as_predictor
 from granite_xai.requests import evaluate, request
 from granite_xai.tables import read_table
+from granite_xai.trees.routes import Route
 from strategies import cases, examples
 
 pytestmark = pytest.mark.skipif(not available(), reason="could not import 'numba'")
@@ -33,11 +34,11 @@ def known(case, question, max_grid):
     used = np.flatnonzero(weights > 0)
     table = read_table(case.X, missing="allow").take(used)
     predictor = as_predictor(case.model)
-    comparison = question.compare(table, predictor, Resources(), 0)
+    comparison = question.compare(Route(predictor, table), Resources(), 0)
     effects = [comparison.first, comparison.second]
     reference = fit_reference(set(), set(), table, weights[used], 0)
     asked = request(table, effects, max_grid=max_grid)
-    found, _ = evaluate(predictor, table, asked, reference, weights=weights[used], y=None, resources=Resources())
+    found, _ = evaluate(Route(predictor, table), asked, reference, weights=weights[used], y=None, resources=Resources())
     return comparison, found
 
 
@@ -108,11 +109,13 @@ def test_other_questions_do_not_take_the_pass(always):
     table, predictor = read_table(X, missing="error"), as_predictor(lambda X: X[:, 0] * X[:, 1] + X[:, 2])
     pairs = gx.question("ice-pdp").with_influence(gx.Interactions(2))
     for question in (pairs, gx.question("sobol"), gx.question("mplot-pdp"), gx.question("ice-pdp", loss=np.exp)):
-        comparison = question.compare(table, predictor, Resources(), 0)
+        comparison = question.compare(Route(predictor, table), Resources(), 0)
         asked = request(table, [comparison.first, comparison.second])
         readings = comparison.first.readings() | comparison.second.readings()
         reference = fit_reference(readings, set(), table, np.ones(30), 0)
-        known, _ = evaluate(predictor, table, asked, reference, weights=np.ones(30), y=X[:, 0], resources=Resources())
+        known, _ = evaluate(
+            Route(predictor, table), asked, reference, weights=np.ones(30), y=X[:, 0], resources=Resources()
+        )
         splits = Splits.of(X.T > 0, known.weights)
         assert not applies(comparison._single_gaps, comparison.loss, known, splits)
 

@@ -26,6 +26,7 @@ from granite_xai.masking.fitted import fit_reference
 from granite_xai.models import as_predictor
 from granite_xai.requests import evaluate, request
 from granite_xai.tables import read_table
+from granite_xai.trees.routes import Route
 from strategies import Case, cases, examples, maskings, quiet
 
 
@@ -40,7 +41,7 @@ def known(case: Case, masking):
     y = np.array(case.y)[used]
     asked = request(table, [effect])
     model = as_predictor(case.model)
-    return evaluate(model, table, asked, reference, weights=weights, y=y, resources=Resources())[0]
+    return evaluate(Route(model, table), asked, reference, weights=weights, y=y, resources=Resources())[0]
 
 
 @st.composite

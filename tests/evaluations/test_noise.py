@@ -11,14 +11,14 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+import granite_xai as gx
 from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.base.errors import ModelError, ModelWarning
-from granite_xai.evaluations.noise import (
+from granite_xai.evaluations.noise_floor import (
     Probe,
     delta,
     floor,
     is_float32,
-    local_error,
     probe,
     risk_error,
     sampling_floor,
@@ -288,8 +288,7 @@ def test_delta_is_the_largest_of_rounding_and_what_the_probe_saw():
         assert delta(seen, 2.0, float32=False) == 0.5
 
 
-def test_errors_of_the_three_behaviors_follow_the_formulas():
-    assert local_error(0.25) == 0.25
+def test_the_error_of_a_variance_follows_the_formula():
     assert sensitivity_error(0.25, sd=3.0) == 2 * 3.0 * 0.25 + 0.25**2
 
 
@@ -353,10 +352,70 @@ def test_an_additive_model_stays_below_one_percent_of_the_floor_and_an_interacti
         full = np.diag(centred) - centred.mean(axis=0)
         pure = centred.mean(axis=1) - centred.mean()
         d = delta(found, float(np.abs(E).max()), F.native_float32 or is_float32(E.ravel()))
-        return float(np.mean((full - pure) ** 2)), floor(1, np.square, 1, local_error(d))
+        return float(np.mean((full - pure) ** 2)), floor(1, np.square, 1, d)
 
     noise, limit = gaps(lambda X: (offset + scale * (np.sin(X[:, 0]) + X[:, 1] ** 2)).astype(dtype))
     assert noise < 0.01 * limit
     if offset == 0.0:
         signal, limit = gaps(lambda X: (scale * X[:, 0] * X[:, 1]).astype(dtype))
         assert signal > 1e7 * limit
+
+
+@pytest.mark.parametrize("question", ["ice-pdp", "shap-pdp", "sobol"])
+def test_M09_answers_that_depend_on_the_length_of_the_batch_or_change_are_noticed_in_every_fit(question):
+    """The probes send 64 rows and fewer; the diagonal of every matrix shows what longer batches bring."""
+    rows = np.random.default_rng(0).normal(size=(60, 3))
+
+    def doubled(Z):
+        return Z[:, 0] * Z[:, 1] * (2.0 if len(Z) > 150 else 1.0)
+
+    with pytest.warns(ModelWarning, match=r"M09: the model's answers for the same rows differ by up to \d"):
+        fitted = gx.Granite(doubled, question).fit(rows)
+    assert fitted.disagreement_ == 0.0
+    assert any(text.startswith("M09") for text in fitted.diagnostics_["warnings"])
+
+
+def test_M09_a_model_that_changes_during_the_fit_is_noticed():
+    rows = np.random.default_rng(0).normal(size=(60, 3))
+    calls = []
+
+    def drifting(Z):
+        calls.append(len(Z))
+        return Z[:, 0] * Z[:, 1] + (1.0 if len(calls) > 6 else 0.0)
+
+    with pytest.warns(ModelWarning, match="M09"):
+        gx.Granite(drifting).fit(rows)
+
+
+def test_the_diagonal_on_a_grid_is_compared_where_rows_carry_grid_values():
+    rows = np.random.default_rng(0).normal(size=(200, 3))
+    fitted = gx.Granite(lambda Z: Z[:, 0] * Z[:, 1], resources=gx.Resources(max_grid=8)).fit(rows)
+    assert 0.1 < fitted.disagreement_ < 3.0
+
+
+def test_N10_a_floor_that_hides_more_than_rounding_says_so():
+    """Single precision far from zero: the floor is as large as what is there."""
+    rows = np.random.default_rng(0).normal(size=(80, 3))
+
+    def far(Z):
+        return (30 * Z[:, 0] * Z[:, 1] + 1e5).astype(np.float32)
+
+    told = {}
+    for factor in (1.0, 1e-2, 1e-3):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            fitted = gx.Granite(lambda Z, factor=factor: (far(Z) - 1e5) * factor + np.float32(1e5), "ice-pdp").fit(rows)
+        found = fitted.diagnostics_
+        root, least = found["measured_disagreement"]["ice-pdp"], found["noise_floor"]["ice-pdp"]
+        told[factor] = any(str(entry.message).startswith("N10: ice-pdp") for entry in caught)
+        assert told[factor] == (0.05 * least < root <= least)
+    assert any(told.values())
+    assert not all(told.values())
+
+
+@pytest.mark.parametrize(("question", "factor"), [("ice-pdp", 1e-170), ("sobol", 1e-100)])
+def test_N10_predictions_whose_squares_are_no_numbers_are_not_called_additive(question, factor):
+    rows = np.random.default_rng(0).normal(size=(80, 3))
+    with pytest.warns(ModelWarning, match="N10: .* too small to be numbers; it is reported as 0"):
+        fitted = gx.Granite(lambda Z: factor * Z[:, 0] * Z[:, 1], question).fit(rows)
+    assert fitted.disagreement_ == 0.0

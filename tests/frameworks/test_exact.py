@@ -135,7 +135,7 @@ def scatter_in(effects, bins, rows):
 @settings(max_examples=5)
 @given(st.integers(0, 10**6))
 def test_gadget_ale_sums_squared_distances_of_local_changes(seed):
-    from granite_xai.accumulated import local_effects
+    from accumulated import local_effects
     from granite_xai.models import as_predictor
     from granite_xai.tables import read_table
 

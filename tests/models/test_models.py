@@ -525,7 +525,7 @@ def test_a_predictor_is_pickled_with_its_model_and_counts():
     F = as_predictor(LogisticRegression().fit(X, YES), output="no", batch_size=7)
     F(X)
     for G in (pickle.loads(pickle.dumps(F)), copy.deepcopy(F)):
-        assert np.array_equal(G(X), F._reading.send(X)[:, 0])
+        assert np.array_equal(G(X), F.model_output.send(X)[:, 0])
         assert (G.label, G.batch_size, G.usage.calls) == (F.label, 7, 2)
     assert F.usage.calls == 1
 
@@ -782,3 +782,14 @@ def test_frames_of_other_libraries_reach_the_model_as_they_are(library):
 )
 def test_models_say_themselves_whether_they_take_missing_values(model, accepts):
     assert accepts_missing(model) is accepts
+
+
+def test_M02_two_classes_of_the_same_name_are_refused():
+    class Twice:
+        classes_ = np.array(["yes", "yes"])
+
+        def predict_proba(self, X):
+            return np.full((len(X), 2), 0.5)
+
+    with pytest.raises(ModelError, match="M02: Twice names a class twice"):
+        as_predictor(Twice())

@@ -13,9 +13,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 from granite_xai.base.errors import InputError
 from granite_xai.behavior.behavior import Local, Risk
+from granite_xai.explainer import target_for
 from granite_xai.models import as_predictor
+from granite_xai.models.target import read_rows, read_weights
 from granite_xai.tables import read_table
-from granite_xai.targets import read_rows, read_target, read_weights
 
 N = 6
 X = np.arange(2.0 * N).reshape(N, 2)
@@ -28,7 +29,7 @@ CLASSIFIER = as_predictor(DecisionTreeClassifier(random_state=0).fit(X, LABELS),
 
 
 def read(y, predictor=REGRESSOR, table=TABLE, behavior=SQUARED):
-    return read_target(y, table, predictor, behavior)
+    return target_for(y, table, predictor, behavior)
 
 
 def refused(code, function, *arguments, **options):
@@ -61,7 +62,7 @@ def test_T01_other_behaviors_need_none():
 
 def test_T01_one_question_about_risk_among_several_needs_it():
     with pytest.raises(InputError, match="T01"):
-        read_target(None, TABLE, REGRESSOR, Local(), Risk("squared"))
+        target_for(None, TABLE, REGRESSOR, Local(), Risk("squared"))
 
 
 @pytest.mark.parametrize("behavior", [Risk("squared"), Local()], ids=["needed", "not needed"])

@@ -13,9 +13,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from granite_xai.base.errors import FormatError, InputError
-from granite_xai.regions import tree_file
-from granite_xai.regions.conditions import Interval, Levels
-from granite_xai.regions.pairs import cut, grouping, missing_or_present
+from granite_xai.regions import json as tree_file
+from granite_xai.regions.conditions import Interval, Levels, cut, grouping, missing_or_present
 from granite_xai.regions.partition import Leaf, Partition, Split
 from granite_xai.regions.rule import Rule
 from granite_xai.tables import read_table

@@ -14,7 +14,7 @@ from hypothesis import given, strategies as st
 
 import granite_xai as gx
 from granite_xai.base.errors import FormatError, InputError
-from granite_xai.regions.pairs import complementary, cut, grouping, missing_or_present
+from granite_xai.regions.conditions import complementary, cut, grouping, missing_or_present
 from granite_xai.regions.rule import Interval, Levels, Rule
 from granite_xai.regions.words import name_text
 from regions.random_rules import HOSTILE, conditions, dates, durations, finite, flags, intervals, level_sets, rules

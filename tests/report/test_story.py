@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 import granite_xai as gx
-from granite_xai.report.planning import plan
-from granite_xai.report.story import retold
+from granite_xai.cost import plan
+from granite_xai.report.report import retold
 from report.cases import Classifier, product, stories, table
 
 

@@ -23,6 +23,7 @@ from granite_xai.requests import evaluate, request
 from granite_xai.search.candidates import best_of, candidates, chunk_codes, cut_codes
 from granite_xai.search.levels import order_levels
 from granite_xai.tables import read_table
+from granite_xai.trees.routes import Route
 from strategies import Case, cases, examples, regions
 
 
@@ -33,7 +34,7 @@ def evaluations_of(case: Case, table):
     weights = np.ones(case.n) if case.weights is None else np.array(case.weights)
     asked = request(table, [effect])
     return evaluate(
-        predictor, table, asked, FittedMaskings({}, {}, {}), weights=weights, y=None, resources=Resources()
+        Route(predictor, table), asked, FittedMaskings({}, {}, {}), weights=weights, y=None, resources=Resources()
     )[0]
 
 
@@ -80,7 +81,7 @@ def test_N02_the_order_of_levels_does_not_depend_on_the_unit_of_the_model(factor
     predictor = as_predictor(lambda X: factor * X["x"].to_numpy() * X["kind"].map(worth).to_numpy())
     effect = resolve(Marginal(), Local(), Pure(), Individual(), table, max_evaluations=10**6)
     options = {"weights": np.ones(24), "y": None, "resources": Resources()}
-    known = evaluate(predictor, table, request(table, [effect]), FittedMaskings({}, {}, {}), **options)[0]
+    known = evaluate(Route(predictor, table), request(table, [effect]), FittedMaskings({}, {}, {}), **options)[0]
     line = order_levels(table.columns[0], np.arange(24), np.arange(8), known)
     walked = [slopes[place] for place in line]
     assert walked in (sorted(slopes), sorted(slopes, reverse=True))

@@ -17,12 +17,19 @@ from granite_xai.explainer import Explainer
 from granite_xai.masking.fitted import FittedMaskings
 from granite_xai.models import as_predictor
 from granite_xai.requests import evaluate, request
-from granite_xai.search import cohort_loss
-from granite_xai.search.cohort_loss import MeanLoss, PureLoss, explained_inside, scatter_within
-from granite_xai.search.cohorts import Cohorts
+from granite_xai.search import cohorts as module
+from granite_xai.search.cohorts import (
+    Cohorts,
+    explained_inside,
+    mean_loss,
+    nearest,
+    pure_loss,
+    row_distances,
+    scatter_within,
+)
 from granite_xai.search.describe import accuracy
-from granite_xai.search.distances import nearest, row_distances
 from granite_xai.tables import read_table
+from granite_xai.trees.routes import Route
 from strategies import examples
 
 PARTIAL = Explainer("marginal", "local", "partial")
@@ -42,10 +49,10 @@ def X():
 def known(X):
     """The evaluations behind partial and pure effects, and these effects."""
     table, predictor = read_table(X, missing="error"), as_predictor(model)
-    effects = [explainer.effect(table, predictor, Resources(), 0) for explainer in (PARTIAL, PURE)]
+    effects = [explainer.effect(Route(predictor, table), Resources(), 0) for explainer in (PARTIAL, PURE)]
     asked, weights = request(table, effects), np.random.default_rng(2).choice([0.5, 1.0, 2.0], size=len(X))
     options = {"weights": weights, "y": None, "resources": Resources()}
-    return evaluate(predictor, table, asked, FittedMaskings({}, {}, {}), **options)[0], effects
+    return evaluate(Route(predictor, table), asked, FittedMaskings({}, {}, {}), **options)[0], effects
 
 
 def divisions(n):
@@ -98,7 +105,7 @@ def test_rows_are_explained_with_their_own_cohort_as_reference(X, known, labels)
 def test_the_pure_loss_is_the_disagreement_inside_each_cohort(X, known, block, labels):
     """A share of that of one cohort, whatever number of cohorts is scored at once and whoever guided the search."""
     evaluations, (partial, pure) = known
-    loss = PureLoss(evaluations, ResolvedQuestion(Disagreement(PARTIAL, PURE), partial, pure, np.square))
+    loss = pure_loss(evaluations, ResolvedQuestion(Disagreement(PARTIAL, PURE), partial, pure, np.square))
     everyone = np.zeros(14, dtype=np.intp)
 
     def by_loop(line):
@@ -106,8 +113,8 @@ def test_the_pure_loss_is_the_disagreement_inside_each_cohort(X, known, block, l
         return np.average(np.square(gaps).sum(axis=1), weights=evaluations.weights)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cohort_loss, "BLOCK", block)
-        found = loss.guided(everyone)(labels)
+        patch.setattr(module, "BLOCK", block)
+        found = loss(everyone)(labels)
     np.testing.assert_allclose(found, [by_loop(line) / by_loop(everyone) for line in labels], rtol=1e-9, atol=1e-12)
 
 
@@ -120,20 +127,20 @@ def test_the_mean_loss_is_a_share_of_that_of_one_cohort(known, labels):
     root = scatter_by_loop(whole, everyone, evaluations.weights)
     guided = explained_inside(partial, evaluations, labels[0])
     wanted = [scatter_by_loop(guided, line, evaluations.weights) / root for line in labels]
-    np.testing.assert_allclose(MeanLoss(evaluations, partial).guided(labels[0])(labels), wanted, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(mean_loss(evaluations, partial)(labels[0])(labels), wanted, rtol=1e-9, atol=1e-12)
 
 
 def test_a_loss_of_nothing_has_no_share():
     """Where one cohort has no loss, neither has any other division; nothing is divided by zero."""
     X = np.random.default_rng(1).normal(size=(14, 3)).round(1)
     table, predictor = read_table(X, missing="error"), as_predictor(lambda X: 0.0 * X[:, 0])
-    effects = [explainer.effect(table, predictor, Resources(), 0) for explainer in (PARTIAL, PURE)]
+    effects = [explainer.effect(Route(predictor, table), Resources(), 0) for explainer in (PARTIAL, PURE)]
     options = {"weights": np.ones(14), "y": None, "resources": Resources()}
-    evaluations = evaluate(predictor, table, request(table, effects), FittedMaskings({}, {}, {}), **options)[0]
+    evaluations = evaluate(Route(predictor, table), request(table, effects), FittedMaskings({}, {}, {}), **options)[0]
     labels = np.arange(14)[None] % 2
-    pure = PureLoss(evaluations, ResolvedQuestion(Disagreement(PARTIAL, PURE), *effects, np.square))
-    for loss in (MeanLoss(evaluations, effects[0]), pure):
-        assert loss.guided(labels[0])(labels).tolist() == [0.0]
+    pure = pure_loss(evaluations, ResolvedQuestion(Disagreement(PARTIAL, PURE), *effects, np.square))
+    for loss in (mean_loss(evaluations, effects[0]), pure):
+        assert loss(labels[0])(labels).tolist() == [0.0]
 
 
 @pytest.mark.parametrize(("cohorts", "price"), [(1, 0.0), (2, 0.0), (3, 0.5), (6, 1.0), (18, 2.0)])
@@ -157,9 +164,8 @@ def test_the_search_never_ends_above_one_cohort(X, beta):
 def test_of_equally_good_rounds_the_first_is_kept(monkeypatch, X):
     first, second = np.repeat([0, 1], 7), np.tile([0, 1], 7)
     rounds = iter([first, second])
-    constant = SimpleNamespace(guided=lambda explained: lambda labels: np.array([0.5]))
     monkeypatch.setattr(Cohorts, "_climb", lambda *_: (0.0, next(rounds)))
-    monkeypatch.setattr(Cohorts, "_loss", lambda *_: constant)
+    monkeypatch.setattr(Cohorts, "_loss", lambda *_: lambda explained: lambda labels: np.array([0.5]))
     problem = SimpleNamespace(seed=0, table=read_table(X, missing="error"))
     assert Cohorts(free=2, restarts=1, rounds=2)._search(problem).tolist() == first.tolist()
 

@@ -115,3 +115,88 @@ def test_without_treelite_the_model_is_asked(monkeypatch):
     monkeypatch.setattr(ensembles, "find_spec", lambda name: None)
     fitted = Granite(_histogram(X)).fit(X)
     assert "treelite is not installed" in fitted.diagnostics_["evaluations"]["reason"]
+
+
+def _capped(model, data):
+    return np.where(data[:, 0] > 2.4, 500.0, model.predict(data))
+
+
+def _disguises():
+    import types
+    from functools import partial
+
+    import xgboost
+
+    forest = GradientBoostingRegressor(n_estimators=3, random_state=0).fit(X, Y)
+    rebound = GradientBoostingRegressor(n_estimators=3, random_state=0).fit(X, Y)
+    rebound.predict = types.MethodType(lambda self, data: _capped(forest, data), rebound)
+    matrix = xgboost.DMatrix(X, Y)
+    booster, plain = (xgboost.train({"max_depth": 2}, matrix, num_boost_round=3) for _ in range(2))
+    booster.predict = lambda data, **options: plain.predict(data, **options) + 1.0
+    return {
+        "a function with its first argument": partial(_capped, forest),
+        "a method of the object alone": rebound,
+        "a function bound to a model": types.MethodType(_capped, forest),
+        "a booster that answers otherwise": booster,
+    }
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a function with its first argument",
+        "a method of the object alone",
+        "a function bound to a model",
+        "a booster that answers otherwise",
+    ],
+)
+def test_M23_a_function_around_a_tree_model_is_not_looked_through(name):
+    """Only our own wrappers are, and a method only where its class defines it."""
+    pytest.importorskip("xgboost")
+    found = Granite(_disguises()[name], max_depth=1).fit(X).diagnostics_["evaluations"]
+    assert (found["path"], found["reason"]) == ("model", "the model is a function")
+
+
+def test_methods_of_tree_models_are_read_as_trees():
+    model = GradientBoostingRegressor(n_estimators=3, random_state=0).fit(X, Y)
+    assert Granite(model.predict, max_depth=1).fit(X).diagnostics_["evaluations"]["path"].startswith("trees")
+
+
+@pytest.mark.parametrize("corner", [(0,), (0, 1)])
+def test_M23_the_audit_looks_at_the_extremes_of_columns_and_of_pairs(corner):
+    """A model that departs from its trees only at the largest values: one row in a thousand, or one in a million."""
+    data = np.random.default_rng(3).normal(size=(1000, 4))
+    model = GradientBoostingRegressor(n_estimators=3, random_state=0).fit(data, data[:, 0])
+    largest = data.max(axis=0)
+
+    class Rare(GradientBoostingRegressor):
+        def predict(self, Z):
+            rare = np.all([Z[:, j] >= largest[j] for j in corner], axis=0)
+            return super().predict(Z) + 500.0 * rare
+
+    Rare.__module__, Rare.__name__ = "sklearn.ensemble", "GradientBoostingRegressor"
+    rare = Rare()
+    rare.__dict__.update(model.__dict__)
+    with pytest.warns(ModelWarning, match="M23: the trees differ from the model's answers by up to 500"):
+        Granite(rare, max_depth=0).fit(data)
+
+
+def _one_class():
+    from sklearn.ensemble import RandomForestClassifier
+
+    return RandomForestClassifier(3, random_state=0).fit(X, np.zeros(len(X)))
+
+
+def _dart_stopped():
+    import xgboost
+
+    options = {"booster": "dart", "n_estimators": 9, "early_stopping_rounds": 1, "max_depth": 2}
+    return xgboost.XGBRegressor(**options).fit(X, Y, eval_set=[(X, -Y)], verbose=False)
+
+
+@pytest.mark.parametrize("build", [_one_class, _dart_stopped])
+def test_M30_whatever_fails_while_trees_are_read_leaves_the_model(build):
+    pytest.importorskip("xgboost")
+    with pytest.warns(ModelWarning, match="M30"):
+        fitted = Granite(build(), max_depth=1).fit(X)
+    assert fitted.diagnostics_["evaluations"]["path"] == "model"

@@ -23,17 +23,18 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeRegressor
 
+from granite_xai import Granite
+from granite_xai.base.errors import ModelWarning
 from granite_xai.evaluations.agnostic import evaluate_matrix
-from granite_xai.evaluations.values import Distinct
+from granite_xai.evaluations.plan import Distinct
 from granite_xai.explainer import Explainer
 from granite_xai.influence import Joint
 from granite_xai.models import as_predictor
 from granite_xai.tables import read_table
 from granite_xai.trees import forest
-from granite_xai.trees.audit import audit
 from granite_xai.trees.ensembles import read_ensemble
-from granite_xai.trees.refusal import RefusalError
-from granite_xai.trees.routes import find_route
+from granite_xai.trees.forest import RefusalError
+from granite_xai.trees.routes import Route, audit
 
 pytest.importorskip("treelite")
 numba = pytest.importorskip("numba")
@@ -331,13 +332,24 @@ def test_a_function_and_labels_are_refused():
             read_ensemble(predictor)
 
 
-def test_the_route_is_found_once_for_a_table():
-    """Effects and evaluations ask for the same route; the audit's rows are sent once."""
+def test_the_route_is_found_once_and_when_it_is_asked_for():
+    """Effects and evaluations share a route; the audit's rows are sent once, and the trees are read once a model."""
     predictor = as_predictor(MODELS["forest"][0]())
     table = read_table(X, missing="allow")
-    route = find_route(predictor, table)
-    assert find_route(predictor, table) is route
-    assert predictor.usage.rows == route.audited
+    route = Route(predictor, table)
+    assert predictor.usage.rows == 0
+    assert route.trees is route.trees is not None
+    assert predictor.usage.rows == route.note(1)["audited_rows"]
+    assert Route(predictor, table).trees.ensemble is route.trees.ensemble
+
+
+@pytest.mark.parametrize("question", ["ice-pdp", "shap-pdp"])
+def test_M26_is_told_and_remembered_whatever_the_question(question):
+    """Also where the question itself looks at the trees before the evaluations are planned."""
+    model = xgboost.XGBRegressor(n_estimators=3, max_depth=2, missing=-999.0).fit(X, Y)
+    with pytest.warns(ModelWarning, match="M26"):
+        fitted = Granite(model, question, missing="allow").fit(X)
+    assert any(text.startswith("M26") for text in fitted.diagnostics_["warnings"])
 
 
 def test_without_the_compiler_deep_forests_stay_with_the_model(monkeypatch):
@@ -348,7 +360,7 @@ def test_without_the_compiler_deep_forests_stay_with_the_model(monkeypatch):
     data = np.where([False, False, False, True], X > 2, X)
     predictor = as_predictor(RandomForestRegressor(40, random_state=0).fit(data, Y))
     table = read_table(data, missing="allow")
-    route = find_route(predictor, table)
+    route = Route(predictor, table)
     assert route.for_plans(plan(table, [frozenset({0})])).name(1) == "trees (numpy)"
     few = route.for_plans(plan(table, [frozenset({3})]))
     assert few.name(1) == "model"

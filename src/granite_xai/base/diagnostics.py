@@ -38,7 +38,7 @@ def warn(message: str, category: type[Warning]) -> None:
 
 def _levels_to_the_caller() -> int:
     """Count the frames from ``warn`` to the first one outside the package (`skip_file_prefixes` needs Python 3.12)."""
-    level, frame = 1, sys._getframe(1)
+    level, frame = 1, sys._getframe(1)  # noqa: SLF001
     while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__", "")):
         level, frame = level + 1, frame.f_back
     return level

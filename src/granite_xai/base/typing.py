@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,11 +46,3 @@ class AleDifference(NamedTuple):
 Term = Coalition | JansenTotal | PairwiseShapley | AleDifference
 Terms = Mapping[Term, float]
 """A linear combination of values: ``phi = sum of coefficient * nu(term)``."""
-
-
-class Game(Protocol):
-    """A value function ``nu``: what the visible columns of a coalition achieve."""
-
-    def __call__(self, term: Term) -> FloatArray:
-        """Value of one term; the shape is that of the behavior (rows, or one number a region)."""
-        ...

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 
 import granite_xai as gx
 from granite_xai.cli.arguments import parser
@@ -39,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser().parse_args(arguments)
     survive_narrow_encodings()
     try:
-        options.run(options)
+        getattr(import_module("granite_xai.cli.commands"), options.command)(options)
         sys.stdout.flush()
     except KeyboardInterrupt:
         return INTERRUPT

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
-from importlib import import_module
 from typing import Any
 
 import granite_xai as gx
@@ -12,18 +10,8 @@ import granite_xai as gx
 _TABLE = "CSV (.csv, .tsv, .txt), Parquet or Feather file; - reads CSV from standard input"
 
 
-def _later(name: str) -> Callable[[argparse.Namespace], None]:
-    """A command whose module is loaded when it runs."""
-
-    def run(options: argparse.Namespace) -> None:
-        module, function = name.split(":")
-        getattr(import_module(f"granite_xai.cli.{module}"), function)(options)
-
-    return run
-
-
 def parser() -> argparse.ArgumentParser:
-    """The parser of the whole command line."""
+    """The parser of the whole command line; ``command`` of what it reads names a function of `commands`."""
     top = argparse.ArgumentParser(
         prog="granite",
         description="Regions of the data where explanations of a model agree.",
@@ -38,57 +26,56 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-def _command(commands: Any, name: str, run: str, text: str) -> argparse.ArgumentParser:
+def _command(commands: Any, name: str, text: str) -> argparse.ArgumentParser:
     command: argparse.ArgumentParser = commands.add_parser(
         name, help=text, description=text[0].upper() + text[1:] + "."
     )
     command.add_argument("--json", action="store_true", help="print the result, or the error, as JSON")
-    command.set_defaults(run=_later(run))
+    command.set_defaults(command=name)
     return command
 
 
 def _demo(commands: Any) -> None:
-    demo = _command(commands, "demo", "demo:demo", "fit a model on known data, find its regions and print them")
+    demo = _command(commands, "demo", "fit a model on known data, find its regions and print them")
     demo.add_argument("--data", choices=("diabetes", "bike"), default="diabetes", help="diabetes needs no network")
-    demo.add_argument("--report", metavar="FILE", help="also write the report as one HTML file")
+    _outputs(demo, "the report")
 
 
 def _explain(commands: Any) -> None:
-    explain = _command(commands, "explain", "explain:explain", "find the regions of a model and tell the story")
+    explain = _command(commands, "explain", "find the regions of a model and tell the story")
     explain.add_argument("data", help=_TABLE)
     _model(explain, train=True)
     _reading(explain)
     _settings(explain)
-    explain.add_argument("--max-grid", type=int, help="values that stand for a column with more; default: all of them")
-    explain.add_argument("--test", metavar="FILE", help="a table of other rows, for figures that the fit did not see")
-    explain.add_argument("--title", help="headline of the report")
-    explain.add_argument("--report", metavar="FILE", help="also write the report as one HTML file")
-    explain.add_argument("--save", metavar="FILE", help="also save the fitted regions as JSON, for apply and evaluate")
-    explain.add_argument("--plan", action="store_true", help="say what it would cost (rows, bytes, seconds) and stop")
+    add = explain.add_argument
+    add("--max-grid", type=int, help="values that stand for a column with more; default: all of them")
+    add("--test", metavar="FILE", help="a table of other rows, for figures that the fit did not see")
+    add("--title", help="headline of the report")
+    _outputs(explain, "the report")
+    add("--save", metavar="FILE", help="also save the fitted regions as JSON, for apply and evaluate")
+    add("--plan", action="store_true", help="say what it would cost (rows, bytes, seconds) and stop")
 
 
 def _saved(commands: Any) -> None:
-    evaluate = _command(commands, "evaluate", "saved:evaluate", "measure saved regions on other rows")
+    evaluate = _command(commands, "evaluate", "measure saved regions on other rows")
     evaluate.add_argument("saved", help="file that explain --save wrote")
     evaluate.add_argument("data", help=_TABLE)
     _model(evaluate)
     _reading(evaluate)
-    apply = _command(commands, "apply", "saved:apply", "print the region of each row of a table, as CSV")
+    apply = _command(commands, "apply", "print the region of each row of a table, as CSV")
     apply.add_argument("saved", help="file that explain --save or gx.save wrote")
     apply.add_argument("data", help=_TABLE)
-    show = _command(commands, "show", "saved:show", "print what a saved file holds")
+    show = _command(commands, "show", "print what a saved file holds")
     show.add_argument("saved", help="file that explain --save or gx.save wrote")
-    show.add_argument("--report", metavar="FILE", help="also write its report as one HTML file")
+    _outputs(show, "its report")
 
 
 def _lists(commands: Any) -> None:
-    _command(commands, "questions", "lists:questions", "list the questions that have a name")
-    _command(commands, "explanations", "lists:explanations", "list the explanations that have a name")
-    frameworks = _command(
-        commands, "frameworks", "lists:frameworks", "list published frameworks, or compare them on a model and a table"
-    )
-    inner = frameworks.add_subparsers(metavar="compare")
-    compare = _command(inner, "compare", "explain:compare", "fit every framework and measure its regions on other rows")
+    _command(commands, "questions", "list the questions that have a name")
+    _command(commands, "explanations", "list the explanations that have a name")
+    text = "list published frameworks, or compare them on a model and a table"
+    inner = _command(commands, "frameworks", text).add_subparsers(metavar="compare")
+    compare = _command(inner, "compare", "fit every framework and measure its regions on other rows")
     compare.add_argument("data", help=_TABLE)
     _model(compare, train=True)
     _reading(compare)
@@ -99,56 +86,45 @@ def _lists(commands: Any) -> None:
 
 def _model(command: argparse.ArgumentParser, *, train: bool = False) -> None:
     group = command.add_argument_group("the model, one of")
-    one = group.add_mutually_exclusive_group(required=True)
-    one.add_argument(
-        "--model",
-        metavar="FILE",
-        help=".onnx, xgboost .json or .ubj, lightgbm .txt, catboost .cbm, .skops; pickle, joblib with --allow-pickle",
-    )
-    one.add_argument(
-        "--predictor",
-        metavar="MODULE:NAME",
-        help="a function of the table, or a model, in a module; imports the module",
-    )
+    one = group.add_mutually_exclusive_group(required=True).add_argument
+    formats = ".onnx, xgboost .json or .ubj, lightgbm .txt, catboost .cbm, .skops; pickle, joblib with --allow-pickle"
+    one("--model", metavar="FILE", help=formats)
+    own = "a function of the table, or a model, in a module; imports the module"
+    one("--predictor", metavar="MODULE:NAME", help=own)
     if train:
-        one.add_argument("--train-on", metavar="TARGET", help="fit gradient boosting to this column of the table")
-    group.add_argument(
-        "--allow-pickle",
-        action="store_true",
-        help="load .pkl, .pickle and .joblib files. Loading one runs whatever code it holds: only for files you trust",
-    )
-    group.add_argument(
-        "--trust",
-        metavar="TYPE",
-        nargs="+",
-        default=[],
-        help="types that a .skops file may hold besides the known ones",
-    )
+        one("--train-on", metavar="TARGET", help="fit gradient boosting to this column of the table")
+    warning = "Loading one runs whatever code it holds: only for files you trust"
+    group.add_argument("--allow-pickle", action="store_true", help=f"load .pkl, .pickle and .joblib files. {warning}")
+    types = "types that a .skops file may hold besides the known ones"
+    group.add_argument("--trust", metavar="TYPE", nargs="+", default=[], help=types)
 
 
 def _reading(command: argparse.ArgumentParser) -> None:
-    group = command.add_argument_group("how the table is read")
-    group.add_argument(
-        "--target", metavar="COLUMN", help="the target; it is no feature, and needed for questions on risk"
+    add = command.add_argument_group("how the table is read").add_argument
+    add("--target", metavar="COLUMN", help="the target; it is no feature, and needed for questions on risk")
+    add("--drop", metavar="COLUMN", nargs="+", default=[], help="columns that the model does not get")
+    add("--categories", metavar="COLUMN", nargs="+", default=[], help="columns to read as categories")
+
+
+def _outputs(command: argparse.ArgumentParser, report: str) -> None:
+    command.add_argument("--report", metavar="FILE", help=f"also write {report} as one HTML file")
+    command.add_argument(
+        "--force", action="store_true", help="replace existing files also when they are of another kind"
     )
-    group.add_argument("--drop", metavar="COLUMN", nargs="+", default=[], help="columns that the model does not get")
-    group.add_argument("--categories", metavar="COLUMN", nargs="+", default=[], help="columns to read as categories")
 
 
 def _settings(command: argparse.ArgumentParser) -> None:
-    group = command.add_argument_group("what is asked, and what it may cost")
-    group.add_argument("--question", default="ice-pdp", help="see `granite questions`; default: ice-pdp")
-    group.add_argument(
-        "--features", metavar="COLUMN", nargs="+", help="columns whose effects are compared; default: all"
-    )
-    group.add_argument("--split-features", metavar="COLUMN", nargs="+", help="columns that rules may use; default: all")
-    group.add_argument("--output", help="class, or number of the output, that is explained")
-    group.add_argument("--response", default="auto", help="auto, predict, probability or raw")
-    group.add_argument("--missing", default="auto", help="auto, allow or error")
-    group.add_argument("--max-depth", type=int, default=3, help="conditions on the way to a region; default: 3")
-    group.add_argument("--min-samples-leaf", type=int, default=20, help="rows of a region, at least; default: 20")
-    group.add_argument("--alpha", type=float, default=0.05, help="what a split must save; default: 0.05")
-    group.add_argument("--max-samples", type=int, default=1000, help="rows drawn for the fit, 0: all; default: 1000")
-    group.add_argument("--memory", type=int, default=512, metavar="MIB", help="memory of the fit; default: 512 MiB")
-    group.add_argument("--jobs", type=int, help="threads of the search")
-    group.add_argument("--seed", type=int, default=0, help="seed of everything that is drawn; default: 0")
+    add = command.add_argument_group("what is asked, and what it may cost").add_argument
+    add("--question", default="ice-pdp", help="see `granite questions`; default: ice-pdp")
+    add("--features", metavar="COLUMN", nargs="+", help="columns whose effects are compared; default: all")
+    add("--split-features", metavar="COLUMN", nargs="+", help="columns that rules may use; default: all")
+    add("--output", help="class, or number of the output, that is explained")
+    add("--response", default="auto", help="auto, predict, probability or raw")
+    add("--missing", default="auto", help="auto, allow or error")
+    add("--max-depth", type=int, default=3, help="conditions on the way to a region; default: 3")
+    add("--min-samples-leaf", type=int, default=20, help="rows of a region, at least; default: 20")
+    add("--alpha", type=float, default=0.05, help="what a split must save; default: 0.05")
+    add("--max-samples", type=int, default=1000, help="rows drawn for the fit, 0: all; default: 1000")
+    add("--memory", type=int, default=512, metavar="MIB", help="memory of the fit; default: 512 MiB")
+    add("--jobs", type=int, help="threads of the search")
+    add("--seed", type=int, default=0, help="seed of everything that is drawn; default: 0")

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from granite_xai.compute.budget import Budget, require_budget
+from granite_xai.compute.jobs import in_threads, map_blocks, one_blas_thread, progress, resolve_jobs
 from granite_xai.compute.limits import Resources, require_evaluations, require_supported
-from granite_xai.compute.meter import progress
-from granite_xai.compute.threads import in_threads, map_blocks, one_blas_thread, resolve_jobs
-from granite_xai.compute.workspace import Workspace
+from granite_xai.compute.memory import Budget, Workspace, require_budget
 
 __all__ = [
     "Budget",

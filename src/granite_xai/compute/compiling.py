@@ -13,13 +13,7 @@ Kernel = TypeVar("Kernel", bound="Callable[..., None]")
 
 
 def available() -> bool:
-    """Whether the compiler is installed (the extra ``fast``); it is not loaded to find out.
-
-    Examples
-    --------
-    >>> isinstance(available(), bool)
-    True
-    """
+    """Whether the compiler is installed (the extra ``fast``); it is not loaded to find out."""
     return find_spec("numba") is not None
 
 

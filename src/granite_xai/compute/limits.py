@@ -66,12 +66,7 @@ class Resources:
 
 
 def require_supported(resources: Resources) -> None:
-    """Refuse a device that is not there, naming what is missing, before the model is asked (R08).
-
-    Examples
-    --------
-    >>> require_supported(Resources())
-    """
+    """Refuse a device that is not there, naming what is missing, before the model is asked (R08)."""
     missing = None if resources.device == "cpu" else _missing_for_cuda()
     if missing:
         raise ResourceError(
@@ -110,10 +105,6 @@ def require_evaluations(resources: Resources, rows: int, seconds: float | None =
     ------
     ResourceError
         Before any work.
-
-    Examples
-    --------
-    >>> require_evaluations(Resources(max_evaluations=1000), 999)
     """
     if rows <= resources.max_evaluations:
         return
@@ -124,25 +115,13 @@ def require_evaluations(resources: Resources, rows: int, seconds: float | None =
 
 
 def too_little(message: str, limit: int) -> ResourceError:
-    """The refusal of work for which there is no memory, with the remedies (D33).
-
-    Examples
-    --------
-    >>> too_little("the table needs 2.0 MiB; memory_limit allows 1.0 MiB.", 2**21).code
-    'D33'
-    """
+    """The refusal of work for which there is no memory, with the remedies (D33)."""
     hint = f"{_FEWER}, or a higher limit (Resources(memory_limit={limit}))"
     return ResourceError(f"{message} Remedies: {hint}.", code="D33", argument="resources", hint=hint)
 
 
 def no_room(needed: int, folder: str, error: OSError) -> ResourceError:
-    """The error of a disk that is full although there seemed to be room (D33).
-
-    Examples
-    --------
-    >>> no_room(2**21, "temp", OSError(28, "No space left on device")).code
-    'D33'
-    """
+    """The error of a disk that is full although there seemed to be room (D33)."""
     hint = f"{_FEWER}, more room in {folder!r} (another folder: TMPDIR), or a higher limit (Resources(memory_limit=))"
     reason = error.strerror or str(error)
     return ResourceError(
@@ -155,13 +134,7 @@ def no_room(needed: int, folder: str, error: OSError) -> ResourceError:
 
 
 def size(count: int) -> str:
-    """Bytes as a person reads them.
-
-    Examples
-    --------
-    >>> size(3 * 2**20), size(1000)
-    ('3.0 MiB', '1,000 bytes')
-    """
+    """Bytes as a person reads them."""
     return f"{count / 2**20:,.1f} MiB" if count >= 2**20 else f"{count:,} bytes"
 
 

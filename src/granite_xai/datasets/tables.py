@@ -54,9 +54,8 @@ def load_bike_sharing(*, as_frame: bool = True, labels: bool = False) -> tuple[A
     ['clear', 'mist', 'rain', 'heavy rain']
     """
     if labels and not as_frame:
-        raise InputError(
-            "labels=True needs as_frame=True: an array of numbers has no names.", code="P03", argument="labels"
-        )
+        words = "labels=True needs as_frame=True: an array of numbers has no names."
+        raise InputError(words, code="P03", argument="labels")
     hours = _from_disk_or_openml("bike-sharing/hour.csv", "Bike_Sharing_Demand", 2, _in_published_form)
     X = hours[_BIKE_COLUMNS].assign(mnth=hours["mnth"] - 1, temp=hours["temp"] * _TEMPERATURE)
     return _as_asked(_labelled(X) if labels else X, hours["cnt"], as_frame)
@@ -141,12 +140,9 @@ def _from_disk_or_openml(
         frame = fetch_openml(name=name, version=version, as_frame=True, parser="pandas").frame
     except (OSError, ValueError, HTTPException) as error:
         place = f"the folder GRANITE_DATA={folder!r} has no {file}" if folder else "GRANITE_DATA is not set"
-        raise InputError(
-            f"The data set {name!r} is not at hand: {place}, and OpenML did not answer ({error}).",
-            code="D44",
-            argument="GRANITE_DATA",
-            hint=f"Set GRANITE_DATA to a folder with {file}, or connect to the network.",
-        ) from error
+        words = f"The data set {name!r} is not at hand: {place}, and OpenML did not answer ({error})."
+        hint = f"Set GRANITE_DATA to a folder with {file}, or connect to the network."
+        raise InputError(words, code="D44", argument="GRANITE_DATA", hint=hint) from error
     return prepare(frame)
 
 

@@ -45,10 +45,6 @@ def make_toy(n: int = 1000, random_state: Seed = 0) -> Toy:
     random_state : int, Generator or None
         Where the random numbers come from.
 
-    Returns
-    -------
-    Toy
-
     Examples
     --------
     >>> make_toy().model([[1.0, -1.0, 1.0, 0.5]])
@@ -72,10 +68,6 @@ def make_order_two(n: int = 2000, random_state: Seed = 0) -> Toy:
     random_state : int, Generator or None
         Where the random numbers come from.
 
-    Returns
-    -------
-    Toy
-
     Examples
     --------
     >>> make_order_two().model([[1.0, 1.0, 0.0, 0.0], [1.0, 1.0, -1.0, 0.0]])
@@ -96,10 +88,6 @@ def make_piecewise_linear(n: int = 1000, d: int = 10, depth: int = 3, random_sta
         Depth of the tree; 0 is one linear function.
     random_state : int, Generator or None
         Where the random numbers come from.
-
-    Returns
-    -------
-    Toy
 
     Examples
     --------
@@ -145,20 +133,17 @@ class PiecewiseLinear:
             value = rows[np.arange(len(rows)), self.columns[node]]
             node = 2 * node + 1 + (value > self.thresholds[node])
         leaf = self.coefficients[node - len(self.columns)]
-        result: FloatArray = np.einsum("nd,nd->n", rows, leaf)
-        return result
+        return np.asarray(np.einsum("nd,nd->n", rows, leaf))
 
 
 def _figure_one(X: Any) -> FloatArray:
     x1, x2, x3, x4 = np.asarray(X, dtype=float).T
-    result: FloatArray = 3 * x1 * x2 + x3 + 2 * x4
-    return result
+    return np.asarray(3 * x1 * x2 + x3 + 2 * x4)
 
 
 def _order_two(X: Any) -> FloatArray:
     x1, x2, x3, x4 = np.asarray(X, dtype=float).T
-    result: FloatArray = np.where(x3 >= 0, x1 + 0.7 * x1 * x2, -x1 + 0.7 * x1 * x4)
-    return result
+    return np.asarray(np.where(x3 >= 0, x1 + 0.7 * x1 * x2, -x1 + 0.7 * x1 * x4))
 
 
 def _frame(values: FloatArray) -> pd.DataFrame:

@@ -9,24 +9,32 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from granite_xai.base.options import whole_number
-from granite_xai.display.figures import Sheet, grid_of, sheet
-from granite_xai.display.panel import draw_panel, handles
-from granite_xai.display.panels import MOST_CURVES, Panel, cells_of, panels_of, sides_shown, strip_of, strongest
-from granite_xai.display.places import Places
-from granite_xai.display.rows import Reader, chosen_comparison, fitted_of, see
-from granite_xai.display.words import familiar, shown, told_apart
+from granite_xai.base.wording import MISSING, coarse, drawable, shortened, told_apart
+from granite_xai.catalog import title
+from granite_xai.display.axis import Axis
+from granite_xai.display.figures import Drawn, Sheet, frame_of, grid_of, panel_title, sheet, tidy
+from granite_xai.display.lines import MOST_CURVES, Line, Panel, Strip, cells_of, panels_of, sides_shown, strongest
+from granite_xai.display.style import BLACK, GREY, PALE, SIDES, SMALL
 from granite_xai.explainer import Explainer
 from granite_xai.influence import Individual
-from granite_xai.tables import frame
+from granite_xai.scopes import RowsToShow, chosen_question
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from granite_xai.tables import Table
 
+MEANING = {"curve": "{}: one line a row", "line": "{}", "points": "{}: one point a row; line: their mean"}
+AVERAGE = {
+    "pdp": "PDP: average over the rows",
+    "mplot": "M-plot: average over rows with a similar value",
+    "ale": "ALE: average changes, added up",
+    "local-change": "local changes: one row across its interval",
+}
+
 
 @dataclass(eq=False)
-class EffectDisplay:
+class EffectDisplay(Drawn):
     """Effects of single columns: the explanations that are compared, on all rows and beside it in each region.
 
     Full effects (ICE) are thin lines, one a row; pure effects (PDP, M-plot, ALE) one thick line; partial effects (SHAP)
@@ -58,9 +66,6 @@ class EffectDisplay:
     names: tuple[str, ...]
     prediction: str
     table: Table = field(repr=False)
-    figure_: Any = field(default=None, init=False, repr=False)
-    axes_: Any = field(default=None, init=False, repr=False)
-    ax_: Any = field(default=None, init=False, repr=False)
 
     @classmethod
     def from_estimator(
@@ -98,24 +103,27 @@ class EffectDisplay:
         max_samples : int, optional
             Rows used, at most. None: as many as the fit used.
         """
-        comparison = chosen_comparison(fitted_of(g), question)
-        sides = sides_shown((comparison.question.first, comparison.question.second), explanations)
+        resolved = chosen_question(g, question)
+        sides = sides_shown((resolved.question.first, resolved.question.second), explanations)
         whole_number("max_curves", max_curves, at_least=0, at_most=MOST_CURVES)
         whole_number("max_features", max_features, at_least=1)
-        seen = see(g, X, None, sides, max_samples)
-        chosen = None if features is None else [seen.table.names[seen.table.resolve(f, "features")] for f in features]
+        shown = RowsToShow.of(g, X, None, sides, max_samples)
+        table = shown.table
+        chosen = None if features is None else [table.names[table.resolve(f, "features")] for f in features]
         sides = tuple(side.with_influence(Individual(chosen)) for side in sides)
-        reader = Reader(seen, sides)
-        readings = [reader.read(area) for area in seen.areas]
-        columns = reader.effects[0].layout.labels
-        order = range(len(columns)) if features is not None else strongest(readings[0], comparison.loss, max_features)
+        found = shown.values(sides)
+        count = len(found.sets)
+        order = range(count) if features is not None else strongest(found.regions[0], resolved.loss, max_features)
+        tables = [table.take(values.scope.rows) for values in found.regions]
         panels = []
         for place in order:
-            position = seen.table.names.index(columns[place][0])
-            places = Places.of(seen.table, position)
-            strips = [strip_of(reader, reading, places, points, max_curves) for reading in readings]
-            panels.append(panels_of(reader, sides, strips, place, comparison.loss))
-        return cls(tuple(panels), tuple(reader.names), seen.fitted.predictor.label, seen.table)
+            axis = Axis.of(table, table.names.index(found.sets[place][0]))
+            strips = [
+                Strip(shown, values, part, axis, points, max_curves)
+                for values, part in zip(found.regions, tables, strict=True)
+            ]
+            panels.append(panels_of(found, sides, strips, place, resolved.loss))
+        return cls(tuple(panels), found.names, shown.fitted.predictor.label, table)
 
     def plot(self, ax: Any = None) -> EffectDisplay:
         """Draw the panels.
@@ -125,19 +133,17 @@ class EffectDisplay:
         ax : Axes or array of Axes, optional
             Where: its place is divided among the panels, or one Axes a panel. None: a new figure.
         """
-        areas = len(self.panels[0])
-        lines, columns = grid_of(areas)
+        scopes = len(self.panels[0])
+        lines, columns = grid_of(scopes)
         grid = (lines * len(self.panels), columns)
-        places = [k * lines * columns + i for k in range(len(self.panels)) for i in range(areas)]
+        places = [k * lines * columns + i for k in range(len(self.panels)) for i in range(scopes)]
         size = (max(5.2, 2.6 * columns + 0.6), 2.9 * grid[0] + 0.9)
         drawn = sheet(ax, len(places), grid, size, places)
         for k, panels in enumerate(self.panels):
-            self._line(drawn, panels, drawn.axes[k * areas : (k + 1) * areas])
+            self._line(drawn, panels, drawn.axes[k * scopes : (k + 1) * scopes])
         drawn.headline(self._headline())
         drawn.legend(handles(self.names, self.panels[0][0].lines))
-        drawn.settle()
-        self.figure_, self.axes_ = drawn.figure, np.array(drawn.axes, dtype=object).reshape(len(self.panels), areas)
-        self.ax_ = self.axes_[0, 0] if ax is None or not hasattr(ax, "figure") else ax
+        self._keep(drawn, ax, (len(self.panels), scopes))
         return self
 
     def _line(self, drawn: Sheet, panels: Sequence[Panel], axes: Sequence[Axes]) -> None:
@@ -152,12 +158,12 @@ class EffectDisplay:
             first = i % drawn.columns == 0
             ax.tick_params(labelleft=first and len(values) > 0, left=len(values) > 0)
             if first:
-                what = "prediction" if self.prediction == "predict" else shown(self.prediction, 40)
-                name = short[panel.places.column.position]
+                what = "prediction" if self.prediction == "predict" else drawable(shortened(self.prediction, 40))
+                name = short[panel.axis.column.position]
                 ax.set_ylabel(f"effect of {name}\non the {what}", fontsize=8.5)
 
     def _headline(self) -> str:
-        names = " and ".join(familiar(name) for name in self.names)
+        names = " and ".join(drawable(title(name)) for name in self.names)
         count = len(self.panels[0]) - 1
         where = f"on all rows and in {count} regions" if count else "on all rows; there is one region"
         moral = ": where the lines agree, either explanation will do" if len(self.names) > 1 else ""
@@ -171,10 +177,87 @@ class EffectDisplay:
         x_end (bars), level (name on the axis; null for numbers), value.
         """
         keys = ("region", "rule", "feature", "explanation", "shape", "curve", "x", "x_end", "level", "value")
-        data: dict[str, list[Any]] = {key: [] for key in keys}
-        for panel in (panel for panels in self.panels for panel in panels):
-            for cells in cells_of(panel):
-                where = (panel.area.region, panel.area.rule, panel.places.column.name)
-                for key, cell in zip(keys, (*where, *cells), strict=True):
-                    data[key].append(cell)
-        return frame(data, like=self.table)
+        lines = (
+            (panel.scope.region, panel.scope.rule, panel.axis.column.name, *cells)
+            for panels in self.panels
+            for panel in panels
+            for cells in cells_of(panel)
+        )
+        return frame_of(keys, lines, self.table)
+
+
+def draw_panel(ax: Axes, panel: Panel, names: Sequence[str]) -> None:
+    """Draw what a panel holds."""
+    tidy(ax)
+    ax.axhline(0.0, color=PALE, linewidth=0.8, zorder=0)
+    for line in panel.lines:
+        if line.shape == "bars":
+            _bars(ax, line)
+        else:
+            _line(ax, line, color_of(names, line.explanation))
+    panel.axis.dress(ax)
+    if not any(line.shape != "bars" for line in panel.lines):
+        ax.text(
+            0.5, 0.5, "nominal: no order to move along", transform=ax.transAxes, ha="center", color=GREY, fontsize=SMALL
+        )
+    ax.set_title(panel_title(panel.scope), fontsize=8.5, loc="left")
+    if panel.disagreement == panel.disagreement:
+        text = f"disagreement per row {coarse(panel.disagreement)}"
+        ax.text(0.98, 0.985, text, transform=ax.transAxes, ha="right", va="top", fontsize=SMALL, color=BLACK)
+
+
+def color_of(names: Sequence[str], name: str) -> str:
+    """Color of an explanation: the first is blue, the second orange."""
+    return SIDES[list(names).index(name) % len(SIDES)]
+
+
+def _bars(ax: Axes, line: Line) -> None:
+    """Shares of rows as bars along the lower edge; the tallest of a panel takes an eighth of its height."""
+    heights = line.y / max(float(line.y.max(initial=0.0)), 1e-300) * 0.12
+    ends = line.x if line.end is None else line.end
+    ax.bar(
+        line.x,
+        heights,
+        width=ends - line.x,
+        align="edge",
+        color=PALE,
+        edgecolor="white",
+        linewidth=0.4,
+        transform=ax.get_xaxis_transform(),
+        zorder=1,
+        label="_rows",
+    )
+
+
+def _line(ax: Axes, line: Line, color: str) -> None:
+    gone = np.array([level == MISSING for level in line.levels], dtype=bool)
+    for part, alone in ((~gone, not line.joined), (gone, True)):
+        if part.any():
+            ax.plot(line.x[part], line.y[part], **_look(line, color, alone or part.sum() == 1))
+
+
+def _look(line: Line, color: str, alone: bool) -> dict[str, Any]:
+    common: dict[str, Any] = {"color": color, "label": f"_{line.shape} {line.explanation}"}
+    if line.shape == "points":
+        return {**common, "linestyle": "none", "marker": "o", "markersize": 2.6, "alpha": 0.45, "zorder": 2}
+    if line.shape == "curve":
+        style = {"linestyle": "none", "marker": "_", "markersize": 9} if alone else {"linestyle": "-"}
+        return {**common, **style, "linewidth": 0.6, "alpha": 0.35, "zorder": 2}
+    style = {"linestyle": "none", "marker": "o", "markersize": 6.5} if alone else {"linestyle": "-"}
+    return {**common, **style, "linewidth": 2.6, "zorder": 3, "markeredgecolor": "white", "markeredgewidth": 0.8}
+
+
+def handles(names: Sequence[str], lines: Sequence[Line]) -> list[Any]:
+    """What the legend shows: every explanation once, and the bars."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    found: list[Any] = []
+    look: dict[str, Any]
+    for name in names:
+        shapes = [line.shape for line in lines if line.explanation == name] or ["line"]
+        line = next((line for line in lines if line.explanation == name), None)
+        look = _look(line, color_of(names, name), False) if line is not None else {"color": color_of(names, name)}
+        look.update(label=AVERAGE.get(name) or MEANING[shapes[0]].format(drawable(title(name))), alpha=0.8)
+        found.append(Line2D([], [], **{**look, "linewidth": 1.2 if shapes[0] == "curve" else 2.6}))
+    return [*found, Patch(color=PALE, label="where the rows lie")]

@@ -1,23 +1,53 @@
-"""Where panels are drawn: a new figure, the place of one given Axes, or given Axes, one a panel."""
+"""Where panels are drawn (a new figure, the place of one given Axes, or one Axes a panel), and what they share."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from granite_xai.base.errors import InputError
+from granite_xai.base.wording import drawable, rows_of, wrapped
 from granite_xai.display.style import LARGE, SMALL
+from granite_xai.tables import frame
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
+    from granite_xai.scopes import Scope
+    from granite_xai.tables import Table
+
+MEASURES = {"local": "mean size of the effect", "sensitivity": "variance of the prediction", "risk": "loss saved"}
+"""What an influence is measured in, by behavior."""
 MOST_COLUMNS = 5
 """Panels side by side; further ones go to the next line."""
+
+
+@dataclass(eq=False)
+class Drawn:
+    """What every display keeps once it is drawn.
+
+    Attributes
+    ----------
+    figure_ : Figure
+    axes_ : array of Axes
+    ax_ : Axes
+        The one that was given, otherwise the first.
+    """
+
+    figure_: Any = field(default=None, init=False, repr=False)
+    axes_: Any = field(default=None, init=False, repr=False)
+    ax_: Any = field(default=None, init=False, repr=False)
+
+    def _keep(self, drawn: Sheet, ax: Any, shape: tuple[int, ...] = (-1,)) -> None:
+        """Remember where it was drawn, with names kept away from TeX."""
+        drawn.settle()
+        self.figure_, self.axes_ = drawn.figure, np.array(drawn.axes, dtype=object).reshape(shape)
+        self.ax_ = drawn.axes[0] if ax is None or not hasattr(ax, "figure") else ax
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +128,6 @@ def _legend_below(ax: Axes, handles: Sequence[Any]) -> None:
 def grid_of(count: int, most: int = MOST_COLUMNS) -> tuple[int, int]:
     """Lines and columns for some panels, as even as can be.
 
-    Examples
-    --------
     >>> grid_of(3), grid_of(9)
     ((1, 3), (2, 5))
     """
@@ -172,3 +200,16 @@ def tidy(ax: Axes) -> None:
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
     ax.tick_params(labelsize=SMALL)
+
+
+def panel_title(scope: Scope, width: int = 36) -> str:
+    """What a panel is about: all rows, or a region's number, rows and rule (the frame has it in full)."""
+    if scope.region is None:
+        return f"All rows · {rows_of(len(scope.rows))}"
+    return f"Region {scope.region} · {rows_of(len(scope.rows))}\n{wrapped(drawable(scope.rule), width, 3)}"
+
+
+def frame_of(keys: Sequence[str], lines: Iterable[Sequence[Any]], like: Table) -> Any:
+    """Lines of cells as a table, in the library of X."""
+    every = list(lines)
+    return frame({key: [line[i] for line in every] for i, key in enumerate(keys)}, like=like)

@@ -1,19 +1,30 @@
-"""A network and a heat map of first- and second-order influences."""
+"""What columns do together: a network, a heat map, and the surface of one pair.
+
+Delta(g, h) = F_ij(g, h) - F_i(g) - F_j(h) + mean F,   each F_T the mean over the rows of the scope
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from granite_xai.base.typing import FloatArray
-from granite_xai.display.style import BLACK, BLUE, ORANGE, SMALL
-from granite_xai.display.words import told_apart, wrapped
+from granite_xai.base.wording import told_apart, wrapped
+from granite_xai.compute import require_evaluations
+from granite_xai.curves import ice_curves
+from granite_xai.display.axis import Axis, shown_levels
+from granite_xai.display.style import BLACK, BLUE, GREY, ORANGE, SMALL
+from granite_xai.scopes import RowsToShow, Scope
+from granite_xai.tables import read_table, recombine
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from granite_xai.tables import Table
 
 HEAT_LABEL = 20
 """Characters of a name beside a heat map."""
@@ -24,8 +35,6 @@ WIDEST, LARGEST = 9.0, 900.0
 def positions(count: int) -> FloatArray:
     """Places on a circle, from the top clockwise.
 
-    Examples
-    --------
     >>> positions(2).round(3).tolist()
     [[0.0, 1.0], [0.0, -1.0]]
     """
@@ -130,8 +139,6 @@ def _square(values: FloatArray) -> FloatArray:
 def cell_text(value: float, top: float) -> str:
     """A number short enough for a cell; nothing where it is too small to matter.
 
-    Examples
-    --------
     >>> cell_text(1234.0, 2000.0), cell_text(0.001, 1.0), cell_text(0.123, 1.0)
     ('1.2k', '', '0.12')
     """
@@ -141,3 +148,72 @@ def cell_text(value: float, top: float) -> str:
         if abs(value) >= size:
             return f"{value / size:.2g}{letter}" if abs(value) < 100 * size else f"{value / size:.0f}{letter}"
     return f"{value:.2g}" if abs(value) < 100 else f"{value:.0f}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Surface:
+    """The pure interaction of two columns in one scope, (y, x): places of the grid, and names where they have some."""
+
+    x: FloatArray
+    y: FloatArray
+    x_levels: list[str | None]
+    y_levels: list[str | None]
+    values: FloatArray
+
+
+def surface(shown: RowsToShow, scope: Scope, across: Axis, up: Axis, points: int) -> Surface:
+    """Evaluate the pair on a grid of the scope's own values, averaged over its rows."""
+    table = shown.table.take(scope.rows)
+    predictor = shown.fitted.predictor
+    one, two = (shown_levels(axis, table, points) for axis in (across, up))
+    x, y = one.x, two.x
+    require_evaluations(shown.rows.resources, table.n_rows * (len(x) * len(y) + len(x) + len(y)))
+    first, second = (ice_curves(predictor, table, levels.grid).mean(axis=0) for levels in (one, two))
+    both = _corners(one.grid.rows, two.grid.rows, up.column.position)
+    rows = np.repeat(np.arange(table.n_rows), both.n_rows)
+    donors = np.tile(np.arange(both.n_rows), table.n_rows)
+    columns = [across.column.position, up.column.position]
+    joint = predictor.recombined(table, rows, both, donors, columns).reshape(table.n_rows, len(y), len(x)).mean(axis=0)
+    mean = float(predictor.on_rows(table).mean())
+    return Surface(x, y, one.texts, two.texts, joint - first[None, :] - second[:, None] + mean)
+
+
+def _corners(across: Table, up: Table, position: int) -> Table:
+    """Rows that carry every pair of values, the first column fastest."""
+    base = np.tile(np.arange(across.n_rows), up.n_rows)
+    donors = np.repeat(np.arange(up.n_rows), across.n_rows)
+    native = recombine(across, base, up, donors, [position])
+    return read_table(native, kinds=dict(zip(across.names, across.kinds, strict=True)), missing="allow")
+
+
+def draw_surface(ax: Axes, shown: Surface, across: Axis, up: Axis, top: float) -> object:
+    """Colored cells around each pair of values; the same colors in every panel."""
+    mesh = ax.pcolormesh(
+        cell_edges(shown.x, across.labelled),
+        cell_edges(shown.y, up.labelled),
+        shown.values,
+        cmap="PuOr",
+        vmin=-top,
+        vmax=top,
+        rasterized=True,
+    )
+    across.dress(ax)
+    up.dress_upright(ax)
+    ax.set_facecolor("#F4F4F4")
+    ax.tick_params(labelsize=SMALL)
+    for spine in ax.spines.values():
+        spine.set_color(GREY)
+    return mesh
+
+
+def cell_edges(places: FloatArray, labelled: bool) -> FloatArray:
+    """Edges of the cells around some places: half way to the neighbours.
+
+    >>> cell_edges(np.array([0.0, 1.0, 3.0]), False)
+    array([-0.5,  0.5,  2. ,  4. ])
+    """
+    if labelled or len(places) == 1:
+        # Levels that a scope lacks leave a gap; a cell never reaches over it.
+        return np.append(places - 0.5, places[-1] + 0.5)
+    middles = (places[:-1] + places[1:]) / 2
+    return np.concatenate([[2 * places[0] - middles[0]], middles, [2 * places[-1] - middles[-1]]])

@@ -11,30 +11,26 @@ import numpy as np
 from granite_xai.base.errors import InputError
 from granite_xai.base.options import choose, whole_number
 from granite_xai.base.typing import FloatArray
-from granite_xai.catalog import explanations as named_explanations
-from granite_xai.display.bars import draw_layers, draw_pairs, layer_handles, pair_handles, set_labels
-from granite_xai.display.figures import Sheet, grid_of, sheet
-from granite_xai.display.panel import panel_title
-from granite_xai.display.rows import Area, Reader, Reading, chosen_comparison, chosen_explainers, fitted_of, see
-from granite_xai.display.words import familiar
+from granite_xai.base.wording import count, drawable, told_apart, wrapped
+from granite_xai.catalog import explanations as named_explanations, title
+from granite_xai.display.figures import MEASURES, Drawn, Sheet, frame_of, grid_of, panel_title, sheet, tidy
+from granite_xai.display.style import BLACK, GREY, PALE, SIDES, SMALL, region_style
 from granite_xai.explainer import Explainer
-from granite_xai.explanation import Part
 from granite_xai.influence import Individual
-from granite_xai.tables import frame
+from granite_xai.scopes import EFFECTS, RowsToShow, Scope, chosen_explainers, chosen_question
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from granite_xai.tables import Table
 
 KINDS = {"paired": "paired", "layered": "layered"}
-MEASURES = {
-    "local": "mean size of the effect",
-    "sensitivity": "variance of the prediction",
-    "risk": "loss saved by knowing the column",
-}
+THICK = 0.76
+"""Share of a line that its bars fill."""
 
 
 @dataclass(eq=False)
-class ImportanceDisplay:
+class ImportanceDisplay(Drawn):
     """Importance of columns, groups or pairs, by each explanation of a question, on all rows and in each region.
 
     For sensitivity and risk the value itself; for local effects the mean of its size over the rows. Where the two bars
@@ -61,16 +57,13 @@ class ImportanceDisplay:
     ['sobol-total', 'sobol-closed']
     """
 
-    areas: tuple[Area, ...] = field(repr=False)
+    scopes: tuple[Scope, ...] = field(repr=False)
     sets: tuple[tuple[str, ...], ...]
     names: tuple[str, ...]
     values: FloatArray = field(repr=False)
     errors: FloatArray = field(repr=False)
     measure: str
     table: Table = field(repr=False)
-    figure_: Any = field(default=None, init=False, repr=False)
-    axes_: Any = field(default=None, init=False, repr=False)
-    ax_: Any = field(default=None, init=False, repr=False)
 
     @classmethod
     def from_estimator(
@@ -106,25 +99,25 @@ class ImportanceDisplay:
         max_samples : int, optional
             Rows used, at most. None: as many as the fit used.
         """
-        own = chosen_comparison(fitted_of(g), question).question
+        own = chosen_question(g, question).question
         whole_number("max_features", max_features, at_least=1)
         sides = _sides(own.first, own.second, explanations)
         if features is not None:
             sides = tuple(side.with_influence(Individual(list(features))) for side in sides)
-        seen = see(g, X, y, sides, max_samples)
-        reader = Reader(seen, sides)
-        readings = [reader.read(area) for area in seen.areas]
-        values, errors = (np.stack([_all(r, pick) for r in readings]) for pick in (_importance, _error))
+        shown = RowsToShow.of(g, X, y, sides, max_samples)
+        found = shown.values(sides)
+        values = np.stack([region.sizes for region in found.regions])
+        errors = np.stack([region.errors for region in found.regions])
         order = np.argsort(-np.abs(values[0]).max(axis=0), kind="stable")[:max_features]
-        labels = reader.effects[0].layout.labels
+        key = sides[0].behavior.key
         return cls(
-            seen.areas,
-            tuple(labels[i] for i in order),
-            tuple(reader.names),
+            shown.scopes,
+            tuple(found.sets[i] for i in order),
+            found.names,
             values[:, :, order],
             errors[:, :, order],
-            MEASURES[sides[0].behavior.key],
-            seen.table,
+            MEASURES[key] + (" by knowing the column" if key == "risk" else ""),
+            shown.table,
         )
 
     def plot(self, ax: Any = None, *, kind: str = "paired") -> ImportanceDisplay:
@@ -138,32 +131,30 @@ class ImportanceDisplay:
             A panel for each region, or the paper's layered ranking: one panel in which the bars of all regions start at
             zero and shorter ones lie before longer ones.
         """
-        layered = choose("kind", kind, KINDS) == "layered" and len(self.areas) > 1
-        count = 2 if layered else len(self.areas)
-        grid = grid_of(count)
+        layered = choose("kind", kind, KINDS) == "layered" and len(self.scopes) > 1
+        panels = 2 if layered else len(self.scopes)
+        grid = grid_of(panels)
         lines = max(label.count("\n") for label in set_labels(self.sets))
         height = max(2.2, (0.36 + 0.08 * lines) * len(self.sets) + 1.3)
         size = (max(6.0, (4.2 if layered else 2.5) * grid[1] + 1.6), height * grid[0] + 0.8)
-        drawn = sheet(ax, count, grid, size, range(count))
+        drawn = sheet(ax, panels, grid, size, range(panels))
         for i, each in enumerate(drawn.axes):
             if layered and i:
                 draw_layers(each, self.sets, self.values[1:], self._regions)
-                each.set_title(f"{count_of(len(self.areas) - 1)}, one color each", fontsize=8.5, loc="left")
+                each.set_title(f"{count(len(self.scopes) - 1, 'region')}, one color each", fontsize=8.5, loc="left")
             else:
                 draw_pairs(each, self.sets, self.values[i], self.errors[i])
-                each.set_title(panel_title(self.areas[i], 34), fontsize=8.5, loc="left")
+                each.set_title(panel_title(self.scopes[i], 34), fontsize=8.5, loc="left")
         self._limits(drawn)
         drawn.headline(self._headline())
-        regions = layer_handles(self._regions, [a.rule for a in self.areas[1:]]) if layered else []
-        drawn.legend([*pair_handles(self.names, layered), *regions])
-        drawn.settle()
-        self.figure_, self.axes_ = drawn.figure, np.array(drawn.axes, dtype=object)
-        self.ax_ = drawn.axes[0] if ax is None or not hasattr(ax, "figure") else ax
+        regions = layer_handles(self._regions, [scope.rule for scope in self.scopes[1:]]) if layered else []
+        drawn.legend([*pair_handles(self.names), *regions])
+        self._keep(drawn, ax)
         return self
 
     @property
     def _regions(self) -> list[int]:
-        return [area.region for area in self.areas if area.region is not None]
+        return [scope.region for scope in self.scopes if scope.region is not None]
 
     def _limits(self, drawn: Sheet) -> None:
         """One scale for all panels; names only on the left."""
@@ -177,8 +168,8 @@ class ImportanceDisplay:
                 ax.set_xlabel(self.measure, fontsize=8.5)
 
     def _headline(self) -> str:
-        names = " and ".join(familiar(name) for name in self.names)
-        where = f"on all rows and in {count_of(len(self.areas) - 1)}" if len(self.areas) > 1 else "on all rows"
+        names = " and ".join(drawable(title(name)) for name in self.names)
+        where = f"on all rows and in {count(len(self.scopes) - 1, 'region')}" if len(self.scopes) > 1 else "on all rows"
         moral = ": bars of equal length mean agreement" if len(self.names) > 1 else ""
         return f"Importance by {names}, {where}{moral}"
 
@@ -188,39 +179,25 @@ class ImportanceDisplay:
         Columns: region (null: all rows), rule, set, explanation, value, standard_error (null where it is not known).
         """
         keys = ("region", "rule", "set", "explanation", "value", "standard_error")
-        data: dict[str, list[Any]] = {key: [] for key in keys}
-        for (k, s, i), value in np.ndenumerate(self.values):
-            error = float(self.errors[k, s, i])
-            area = self.areas[k]
-            cells = (area.region, area.rule, ":".join(self.sets[i]), self.names[s], float(value))
-            for key, cell in zip(keys, (*cells, None if np.isnan(error) else error), strict=True):
-                data[key].append(cell)
-        return frame(data, like=self.table)
-
-
-def count_of(regions: int) -> str:
-    """Number of regions in words.
-
-    Examples
-    --------
-    >>> count_of(1), count_of(3)
-    ('1 region', '3 regions')
-    """
-    return f"{regions} region{'' if regions == 1 else 's'}"
+        scopes = [(scope.region, scope.rule) for scope in self.scopes]
+        lines = (
+            (*scopes[k], ":".join(self.sets[i]), self.names[s], float(value), _known(float(self.errors[k, s, i])))
+            for (k, s, i), value in np.ndenumerate(self.values)
+        )
+        return frame_of(keys, lines, self.table)
 
 
 def _sides(first: Explainer, second: Explainer, asked: Any) -> tuple[Explainer, ...]:
     if asked is not None:
         return _comparable(chosen_explainers(asked))
-    if first.interaction.key in ("full", "partial", "pure"):
+    if first.interaction.key in EFFECTS:
         return first, second
-    named = named_explanations()
-    return named["ice"], named["pdp"]
+    return named_explanations()["ice"], named_explanations()["pdp"]
 
 
 def _comparable(sides: tuple[Explainer, ...]) -> tuple[Explainer, ...]:
     behaviors = sorted({side.behavior.key for side in sides})
-    if len(behaviors) == 1 and all(side.interaction.key in ("full", "partial", "pure") for side in sides):
+    if len(behaviors) == 1 and all(side.interaction.key in EFFECTS for side in sides):
         return sides
     raise InputError(
         f"these explanations have no common scale: they measure {' and '.join(behaviors)}, or whole predictions.",
@@ -230,16 +207,92 @@ def _comparable(sides: tuple[Explainer, ...]) -> tuple[Explainer, ...]:
     )
 
 
-def _all(reading: Reading, pick: Any) -> FloatArray:
-    return np.stack([pick(part) for part in reading.parts])
+def _known(error: float) -> float | None:
+    return error if error == error else None
 
 
-def _importance(part: Part) -> FloatArray:
-    return part.values if part.rows is None else np.abs(part.values).mean(axis=0)
+def _positions(sides: int, count: int) -> tuple[FloatArray, float]:
+    """Middle of each explanation's bar in each line, the first explanation on top, and a bar's height."""
+    height = THICK / sides
+    offsets = (np.arange(sides, dtype=np.float64) - (sides - 1) / 2) * height
+    middles: FloatArray = offsets[:, None] + np.arange(count)
+    return middles, height
 
 
-def _error(part: Part) -> FloatArray:
-    """Standard errors; those of a mean size are not known unless every effect is exact."""
-    if part.rows is None:
-        return part.errors
-    return np.where(part.errors.any(axis=0), np.nan, 0.0)
+def set_labels(sets: Sequence[tuple[str, ...]], width: int = 26) -> list[str]:
+    """Names of sets as labels of a vertical axis.
+
+    >>> set_labels([("hr",), ("hr", "temp")])
+    ['hr', 'hr × temp']
+    """
+    names = told_apart([" × ".join(names) for names in sets])
+    return [wrapped(name, width, 3) for name in names]
+
+
+def _dress(ax: Axes, sets: Sequence[tuple[str, ...]]) -> None:
+    tidy(ax)
+    ax.axvline(0.0, color=BLACK, linewidth=0.8, zorder=5)
+    ax.spines["left"].set_visible(False)
+    ax.locator_params(axis="x", nbins=4)
+    ax.set_yticks(range(len(sets)), set_labels(sets), fontsize=SMALL)
+    ax.set_ylim(len(sets) - 0.5, -0.5)
+    ax.tick_params(axis="y", length=0)
+    for line in range(1, len(sets)):
+        ax.axhline(line - 0.5, color=PALE, linewidth=0.5, zorder=0)
+
+
+def draw_pairs(ax: Axes, sets: Sequence[tuple[str, ...]], values: FloatArray, errors: FloatArray) -> None:
+    """One bar for each explanation and set; ``values`` has shape (explanations, sets)."""
+    _dress(ax, sets)
+    middles, height = _positions(*values.shape)
+    for side, (places, lengths, error) in enumerate(zip(middles, values, errors, strict=True)):
+        known = np.nan_to_num(error)
+        ax.barh(
+            places,
+            lengths,
+            height=height,
+            color=SIDES[side % len(SIDES)],
+            xerr=known if known.any() else None,
+            error_kw={"elinewidth": 0.8, "capsize": 2},
+            zorder=3,
+        )
+
+
+def draw_layers(ax: Axes, sets: Sequence[tuple[str, ...]], values: FloatArray, regions: Sequence[int]) -> None:
+    """Bars of all regions from zero, shorter ones before longer ones; ``values``: (regions, explanations, sets)."""
+    _dress(ax, sets)
+    middles, height = _positions(*values.shape[1:])
+    for side, i in np.ndindex(*values.shape[1:]):
+        lengths = values[:, side, i]
+        for rank, k in enumerate(np.argsort(-np.abs(lengths), kind="stable").tolist()):
+            ax.barh(
+                middles[side, i],
+                lengths[k],
+                height=height * 0.92,
+                edgecolor="white",
+                linewidth=0.6,
+                zorder=3 + rank / (len(regions) + 1),
+                **region_style(regions[k]),
+            )
+
+
+def pair_handles(names: Sequence[str]) -> list[Any]:
+    """What the legend says about the explanations."""
+    from matplotlib.patches import Patch
+
+    where = {0: " (upper bar)", len(names) - 1: " (lower bar)"} if len(names) == 2 else {}
+    return [
+        Patch(facecolor=SIDES[i % len(SIDES)], label=drawable(title(name)) + where.get(i, ""))
+        for i, name in enumerate(names)
+    ]
+
+
+def layer_handles(regions: Sequence[int], rules: Sequence[str]) -> list[Any]:
+    """What the legend says about the regions."""
+    from matplotlib.patches import Patch
+
+    texts = [wrapped(drawable(rule), 40, 2) for rule in rules]
+    return [
+        Patch(edgecolor=GREY, linewidth=0.4, label=f"region {k}: {text}", **region_style(k))
+        for k, text in zip(regions, texts, strict=True)
+    ]

@@ -1,22 +1,29 @@
-"""What is drawn of an explanation along one column: a line a row, one line, or points."""
+"""What is drawn of explanations along one column, panel by panel: a line a row, one line, or points."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.base.errors import InputError
+from granite_xai.base.typing import Elementwise, FloatArray, IntArray
+from granite_xai.base.wording import MISSING
+from granite_xai.catalog import explanations as named_explanations
 from granite_xai.curves import dependence_bins, ice_curves
-from granite_xai.display.places import MISSING, Places, grid_in
-from granite_xai.display.rows import Reading, Seen
+from granite_xai.display.axis import Axis, shown_levels
+from granite_xai.explainer import Explainer
 from granite_xai.explanation import Part
+from granite_xai.scopes import EFFECTS, RegionValues, RowsToShow, Scope, ShownValues, chosen_explainers
 
 if TYPE_CHECKING:
     from granite_xai.masking.fitted import AleIntervals
     from granite_xai.tables import Column, Table
+
+MOST_CURVES = 50
+"""Curves of single rows in a panel (S15)."""
 
 Shape = Literal["curve", "line", "points", "bars"]
 
@@ -46,68 +53,62 @@ class Line:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Strip:
-    """One column in one area: what its lines are made of."""
+    """One column in one scope: what its lines are made of."""
 
-    seen: Seen
-    reading: Reading
+    shown: RowsToShow
+    values: RegionValues
     table: Table
-    places: Places
+    axis: Axis
     points: int
     max_curves: int
-    max_points: int
 
     @property
     def column(self) -> Column:
-        """The column on the rows of the area."""
-        return self.table.columns[self.places.column.position]
+        """The column on the rows of the scope."""
+        return self.table.columns[self.axis.column.position]
 
     def drawn(self, most: int) -> IntArray:
-        """Some rows, drawn once for all panels of the area: they carry no label."""
+        """Some rows, drawn once for all panels of the scope: they carry no label."""
         count = self.table.n_rows
         if count <= most:
             return np.arange(count)
-        return np.sort(np.random.default_rng(self.seen.seed).choice(count, size=most, replace=False))
+        return np.sort(np.random.default_rng(self.shown.seed).choice(count, size=most, replace=False))
 
 
 def rows_bars(strip: Strip) -> Line:
     """Where the rows lie."""
-    left, right, shares = strip.places.bars(strip.column)
+    left, right, shares = strip.axis.bars(strip.column)
     return Line("bars", "rows", left, shares, [None] * len(left), end=right)
 
 
 def pure_line(strip: Strip, part: Part, place: int) -> list[Line]:
     """An effect that depends on the column alone: its value at some of the observed values."""
-    column = strip.column
-    grid, x, levels = grid_in(strip.places, strip.table, strip.points)
-    shown = grid.rows.columns[column.position]
+    column, shown = strip.column, shown_levels(strip.axis, strip.table, strip.points)
     by_code = np.zeros(len(column.levels) + 1)
     by_code[column.codes] = part.values[:, place]
-    known = {level: code for code, level in enumerate(column.levels.tolist())}
-    codes = [-1 if gone else known[level] for level, gone in zip(shown.values.tolist(), shown.missing, strict=True)]
-    return [Line("line", part.name, x, by_code[codes], levels, joined=strip.places.ordered)]
+    return [Line("line", part.name, shown.x, by_code[shown.codes], shown.texts, joined=strip.axis.ordered)]
 
 
 def full_curves(strip: Strip, part: Part, place: int) -> list[Line]:
     """The prediction of single rows along the column, each counted from where its own effect is."""
     rows = strip.drawn(strip.max_curves)
-    grid, x, levels = grid_in(strip.places, strip.table, strip.points)
-    if not len(rows) or not len(x):
+    at = shown_levels(strip.axis, strip.table, strip.points)
+    if not len(rows) or not len(at.x):
         return []
-    chosen = strip.table.take(rows)
-    curves = ice_curves(strip.seen.fitted.predictor, chosen, grid, strip.seen.resources)
-    own = strip.reading.evaluations.predictions[rows] + strip.reading.evaluations.pivot
-    shifted = curves - (own - part.values[rows, place])[:, None]
-    return [Line("curve", part.name, x, curve, levels, joined=strip.places.ordered) for curve in shifted]
+    predictor, resources = strip.shown.fitted.predictor, strip.shown.rows.resources
+    curves = ice_curves(predictor, strip.table.take(rows), at.grid, resources)
+    shifted = curves - (strip.values.predictions[rows] - part.values[rows, place])[:, None]
+    return [Line("curve", part.name, at.x, curve, at.texts, joined=strip.axis.ordered) for curve in shifted]
 
 
 def partial_points(strip: Strip, part: Part, place: int) -> list[Line]:
     """Effects of single rows against the column's value, and their mean at each value (tenth, where there are many)."""
-    rows = strip.drawn(strip.max_points)
+    rows = strip.drawn(4 * MOST_CURVES)
     column, effects = strip.column, part.values[:, place]
-    x = strip.places.of_rows(column)
-    seen = rows[np.isfinite(x[rows])]
-    levels = strip.places.texts(column.values[seen])
-    levels = [MISSING if column.missing[row] else level for row, level in zip(seen, levels, strict=True)]
+    x = strip.axis.of_rows(column)
+    placed = rows[np.isfinite(x[rows])]
+    levels = strip.axis.texts(column.values[placed])
+    levels = [MISSING if column.missing[row] else level for row, level in zip(placed, levels, strict=True)]
     # Tenths would flatten peaks that a line through few values shows, and look like disagreement.
     fine = len(column.levels) <= strip.points
     bins = np.unique(column.codes if fine else dependence_bins(column), return_inverse=True)[1].reshape(-1)
@@ -117,12 +118,12 @@ def partial_points(strip: Strip, part: Part, place: int) -> list[Line]:
     kept = kept[np.argsort(middles[kept], kind="stable")]
     gone = set(bins[column.missing].tolist())
     names = [MISSING if k in gone else None for k in kept.tolist()]
-    if strip.places.labelled:
+    if strip.axis.labelled:
         by_bin = {int(b): str(value) for b, value in zip(bins, column.values, strict=True)}
         names = [name or by_bin[k] for name, k in zip(names, kept.tolist(), strict=True)]
     return [
-        Line("points", part.name, x[seen], effects[seen], levels, joined=False),
-        Line("line", part.name, middles[kept], means[kept], names, joined=strip.places.ordered),
+        Line("points", part.name, x[placed], effects[placed], levels, joined=False),
+        Line("line", part.name, middles[kept], means[kept], names, joined=strip.axis.ordered),
     ]
 
 
@@ -132,12 +133,12 @@ def accumulated_lines(strip: Strip, part: Part, place: int, steps: AleIntervals 
         return []
     intervals = steps.intervals(strip.column)
     changes = part.values[:, place]
-    ends = strip.places.numbers(steps.fitted.levels[steps.edges])
+    ends = strip.axis.numbers(steps.fitted.levels[steps.edges])
     counts = np.bincount(intervals, minlength=len(ends))[1:]
     means = np.bincount(intervals, weights=changes, minlength=len(ends))[1:] / np.maximum(counts, 1)
     curve = np.append(0.0, np.cumsum(means))
     curve -= float((curve[:-1] + curve[1:]) / 2 @ counts) / max(counts.sum(), 1)
-    texts = strip.places.texts(steps.fitted.levels[steps.edges])
+    texts = strip.axis.texts(steps.fitted.levels[steps.edges])
     if averaged:
         walked = np.flatnonzero(counts)
         span = slice(walked[0], walked[-1] + 2) if len(walked) else slice(0, 0)
@@ -153,3 +154,99 @@ def accumulated_lines(strip: Strip, part: Part, place: int, steps: AleIntervals 
         )
         for row in rows
     ]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Panel:
+    """One column in one scope, ready to be drawn.
+
+    Parameters
+    ----------
+    scope : all rows, or a region
+    axis : the horizontal axis
+    lines : what is drawn
+    disagreement : mean loss between both explanations here, as a share of that on all rows; NaN if there is none
+    """
+
+    scope: Scope
+    axis: Axis
+    lines: tuple[Line, ...]
+    disagreement: float
+
+
+def sides_shown(
+    own: tuple[Explainer, Explainer], asked: Sequence[str | Explainer] | str | None
+) -> tuple[Explainer, ...]:
+    """The explanations shown: those asked for, the question's where it is about effects of columns, or ICE and PDP."""
+    if asked is not None:
+        return tuple(_drawable(side) for side in chosen_explainers(asked))
+    columns = all(side.influence.key == "individual" and _is_drawable(side) for side in own)
+    return own if columns else (named_explanations()["ice"], named_explanations()["pdp"])
+
+
+def _is_drawable(side: Explainer) -> bool:
+    return side.behavior.key == "local" and side.interaction.key in EFFECTS
+
+
+def _drawable(side: Explainer) -> Explainer:
+    if _is_drawable(side):
+        return side
+    raise InputError(
+        f"{side.name or 'an explanation'!r} is no effect of single columns on single predictions.",
+        code="P03",
+        argument="explanations",
+        hint="Choose local ones such as 'ice', 'pdp', 'mplot', 'ale' or 'shap'.",
+    )
+
+
+def strongest(values: RegionValues, loss: Elementwise, most: int) -> list[int]:
+    """Sets on which the explanations disagree most; with one explanation those of the largest effects."""
+    first = values.parts[0].values
+    gaps = loss(first - values.parts[1].values) if len(values.parts) > 1 else np.square(first)
+    return np.argsort(-gaps.mean(axis=0), kind="stable")[:most].tolist()  # type: ignore[no-any-return]
+
+
+def panels_of(
+    found: ShownValues, sides: Sequence[Explainer], strips: Sequence[Strip], place: int, loss: Elementwise
+) -> tuple[Panel, ...]:
+    """All panels of one column."""
+    gaps = [_gap(strip.values, place, loss) for strip in strips]
+    panels = []
+    for strip, gap in zip(strips, gaps, strict=True):
+        lines = [rows_bars(strip)]
+        for side, part in zip(sides, strip.values.parts, strict=True):
+            lines += _lines(found, side, strip, part, place)
+        drawn = any(line.shape != "bars" for line in lines)
+        share = gap / gaps[0] if gaps[0] > 0 else (0.0 if len(sides) == 2 and drawn else np.nan)
+        panels.append(Panel(strip.values.scope, strip.axis, tuple(lines), float(share)))
+    return tuple(panels)
+
+
+def _gap(values: RegionValues, place: int, loss: Elementwise) -> float:
+    if len(values.parts) != 2:
+        return float("nan")
+    one, two = (part.values[:, place] for part in values.parts)
+    return float(loss(one - two).mean())
+
+
+def _lines(found: ShownValues, side: Explainer, strip: Strip, part: Part, place: int) -> list[Line]:
+    if side.masking.key == "accumulated":
+        steps = found.intervals.get(strip.axis.column.position)
+        return accumulated_lines(strip, part, place, steps, side.interaction.key == "pure")
+    makers = {"pure": pure_line, "full": full_curves, "partial": partial_points}
+    return makers[side.interaction.key](strip, part, place)
+
+
+def cells_of(panel: Panel) -> list[tuple[Any, ...]]:
+    """Cells of the frame: explanation, shape, curve, x, x_end, level, value."""
+    cells: list[tuple[Any, ...]] = []
+    number = 0
+    for line in panel.lines:
+        ends = [None] * len(line.x) if line.end is None else line.end.tolist()
+        curve = number if line.shape == "curve" else None
+        number += line.shape == "curve"
+        for x, end, level, value in zip(line.x.tolist(), ends, line.levels, line.y.tolist(), strict=True):
+            cells.append((line.explanation, line.shape, curve, x, end, level, value))
+    if panel.disagreement == panel.disagreement:
+        cells.append(("disagreement", "text", None, None, None, None, panel.disagreement))
+    return cells

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -12,29 +12,34 @@ import numpy as np
 from granite_xai.base.errors import InputError
 from granite_xai.base.options import choose, whole_number
 from granite_xai.base.typing import FloatArray
-from granite_xai.behavior.behavior import Local
-from granite_xai.display.figures import Sheet, grid_of, sheet
-from granite_xai.display.graphs import HEAT_LABEL, draw_heatmap, draw_network, network_handles
-from granite_xai.display.pairs import Influences, game_of, influences, strongest
-from granite_xai.display.panel import panel_title
-from granite_xai.display.places import Places
-from granite_xai.display.rows import chosen_comparison, fitted_of, see
+from granite_xai.base.wording import drawable, shortened
+from granite_xai.behavior.behavior import Behavior, Local, Sensitivity
+from granite_xai.display.axis import Axis
+from granite_xai.display.figures import MEASURES, Drawn, Sheet, frame_of, grid_of, panel_title, sheet
+from granite_xai.display.graphs import (
+    HEAT_LABEL,
+    Surface,
+    draw_heatmap,
+    draw_network,
+    draw_surface,
+    network_handles,
+    surface,
+)
 from granite_xai.display.style import SMALL
-from granite_xai.display.surfaces import Surface, draw_surface, surface
-from granite_xai.display.words import shown
 from granite_xai.explainer import Explainer
-from granite_xai.interaction import INTERACTIONS
-from granite_xai.tables import frame
+from granite_xai.influence import Individual, Interactions
+from granite_xai.interaction import INTERACTIONS, Interaction
+from granite_xai.masking.masking import Accumulated, Marginal, Masking
+from granite_xai.scopes import RegionValues, RowsToShow, Scope, chosen_question
 
 if TYPE_CHECKING:
     from granite_xai.tables import Table
 
 KINDS = {"network": "network", "heatmap": "heatmap"}
-MEASURES = {"local": "mean size of the effect", "sensitivity": "variance of the prediction", "risk": "loss saved"}
 
 
 @dataclass(eq=False)
-class InteractionDisplay:
+class InteractionDisplay(Drawn):
     """First- and second-order influences of columns, on all rows and in each region; or the surface of one pair.
 
     The diagonal (discs) is what a column does alone, ``Delta(i)``; off the diagonal (edges) what two columns do only
@@ -60,14 +65,12 @@ class InteractionDisplay:
     """
 
     names: tuple[str, ...]
-    found: tuple[Influences, ...] = field(repr=False)
+    scopes: tuple[Scope, ...] = field(repr=False)
+    matrices: FloatArray = field(repr=False)
     surfaces: tuple[Surface, ...] = field(repr=False)
-    axes_of_pair: tuple[Places, ...] = field(repr=False)
+    axes_of_pair: tuple[Axis, ...] = field(repr=False)
     behavior: str
     table: Table = field(repr=False)
-    figure_: Any = field(default=None, init=False, repr=False)
-    axes_: Any = field(default=None, init=False, repr=False)
-    ax_: Any = field(default=None, init=False, repr=False)
 
     @classmethod
     def from_estimator(
@@ -107,22 +110,23 @@ class InteractionDisplay:
         max_samples : int, optional
             Rows used, at most. None: as many as the fit used.
         """
-        side = chosen_comparison(fitted_of(g), question).question.second
-        masking, behavior = game_of(side)
+        side = chosen_question(g, question).question.second
+        masking, behavior = _game_of(side)
         whole_number("max_features", max_features, at_least=1)
         operator = choose("interaction", interaction, INTERACTIONS)
-        seen = see(g, X, y, [] if pair is not None else [Explainer(masking, behavior)], max_samples)
-        table = seen.table
+        shown = RowsToShow.of(g, X, y, [] if pair is not None else [Explainer(masking, behavior)], max_samples)
+        table = shown.table
         if pair is not None:
-            places = tuple(Places.of(table, i) for i in _positions(table, pair))
-            surfaces = tuple(surface(seen, area, places[0], places[1], points) for area in seen.areas)
-            return cls(tuple(p.column.name for p in places), (), surfaces, places, Local.key, table)
+            axes = tuple(Axis.of(table, i) for i in _positions(table, pair))
+            surfaces = tuple(surface(shown, scope, axes[0], axes[1], points) for scope in shown.scopes)
+            names = [axis.column.name for axis in axes]
+            return cls(tuple(names), shown.scopes, np.zeros((0, 2, 2)), surfaces, axes, Local.key, table)
         if features is None:
-            names = strongest(seen, masking, behavior, max_features)
+            names = _strongest(shown, masking, behavior, max_features)
         else:
             names = [table.names[table.resolve(label, "features")] for label in features]
-        found = influences(seen, masking, behavior, operator, names)
-        return cls(tuple(names), tuple(found), (), (), behavior.key, table)
+        matrices = _influences(shown, masking, behavior, operator, names)
+        return cls(tuple(names), shown.scopes, matrices, (), (), behavior.key, table)
 
     def plot(self, ax: Any = None, *, kind: str = "network") -> InteractionDisplay:
         """Draw the panels.
@@ -135,47 +139,40 @@ class InteractionDisplay:
             For influences; a pair is always a surface.
         """
         kind = "surface" if self.surfaces else choose("kind", kind, KINDS)
-        areas = [each.area for each in (self.surfaces or self.found)]
-        grid = grid_of(len(areas), 5 if kind == "surface" else 4)
+        grid = grid_of(len(self.scopes), 5 if kind == "surface" else 4)
         size = {"network": (3.3, 3.2), "heatmap": (3.0, 3.3), "surface": (2.7, 2.9)}[kind]
         label = 0.08 * min(HEAT_LABEL, max(map(len, self.names))) if kind == "heatmap" else 0.0
         inches = (max(5.2, size[0] * grid[1]) + 0.8 + label, size[1] * grid[0] + 0.9 + label)
-        drawn = sheet(ax, len(areas), grid, inches, range(len(areas)))
-        for each, area in zip(drawn.axes, areas, strict=True):
-            each.set_title(panel_title(area), fontsize=8.5, loc="left")
+        drawn = sheet(ax, len(self.scopes), grid, inches, range(len(self.scopes)))
+        for each, scope in zip(drawn.axes, self.scopes, strict=True):
+            each.set_title(panel_title(scope), fontsize=8.5, loc="left")
         getattr(self, f"_{kind}")(drawn)
-        drawn.settle()
-        self.figure_, self.axes_ = drawn.figure, np.array(drawn.axes, dtype=object)
-        self.ax_ = drawn.axes[0] if ax is None or not hasattr(ax, "figure") else ax
+        self._keep(drawn, ax)
         return self
 
     @property
     def _signed(self) -> bool:
         return self.behavior != Local.key
 
-    @property
-    def _matrices(self) -> FloatArray:
-        return np.stack([each.matrix for each in self.found])
-
     def _network(self, drawn: Sheet) -> None:
         tops = self._tops
-        for ax, each in zip(drawn.axes, self.found, strict=True):
-            draw_network(ax, self.names, each.matrix, tops)
+        for ax, matrix in zip(drawn.axes, self.matrices, strict=True):
+            draw_network(ax, self.names, matrix, tops)
         drawn.headline(f"What columns do alone (discs) and only together (lines): {MEASURES[self.behavior]}")
-        drawn.legend(network_handles(self._matrices, tops, self._signed))
+        drawn.legend(network_handles(self.matrices, tops, self._signed))
 
     @property
     def _tops(self) -> tuple[float, float]:
-        """The largest first- and second-order influence of any area."""
-        sizes = np.abs(self._matrices)
+        """The largest first- and second-order influence of any scope."""
+        sizes = np.abs(self.matrices)
         alone = np.eye(len(self.names), dtype=bool)
         return float(sizes[:, alone].max()) or 1.0, float(sizes[:, ~alone].max(initial=0.0)) or 1.0
 
     def _heatmap(self, drawn: Sheet) -> None:
         top = max(self._tops)
         images = [
-            draw_heatmap(ax, self.names, each.matrix, top, self._signed)
-            for ax, each in zip(drawn.axes, self.found, strict=True)
+            draw_heatmap(ax, self.names, matrix, top, self._signed)
+            for ax, matrix in zip(drawn.axes, self.matrices, strict=True)
         ]
         for i, ax in enumerate(drawn.axes):
             ax.tick_params(labelleft=drawn.first_of_line(i), labelbottom=drawn.last_of_column(i))
@@ -192,7 +189,7 @@ class InteractionDisplay:
             ax.tick_params(labelleft=drawn.first_of_line(i))
             if not drawn.first_of_line(i):
                 ax.set_ylabel("")
-        names = " and ".join(shown(name, 40) for name in self.names)
+        names = " and ".join(drawable(shortened(name, 40)) for name in self.names)
         drawn.headline(f"What {names} do to the prediction only together")
         self._colors(drawn, meshes[0], "interaction effect")
 
@@ -207,27 +204,22 @@ class InteractionDisplay:
         For influences one line a column (first equals second) and pair: region (null: all rows), rule, first, second,
         value. For a surface one line a cell: region, rule, x, x_level, y, y_level, value.
         """
-        return frame(self._cells() if self.surfaces else self._lines(), like=self.table)
+        if self.surfaces:
+            keys = ("region", "rule", "x", "x_level", "y", "y_level", "value")
+            return frame_of(keys, self._cells(), self.table)
+        return frame_of(("region", "rule", "first", "second", "value"), self._lines(), self.table)
 
-    def _lines(self) -> dict[str, list[Any]]:
-        data: dict[str, list[Any]] = {key: [] for key in ("region", "rule", "first", "second", "value")}
+    def _lines(self) -> Iterator[tuple[Any, ...]]:
         count = range(len(self.names))
-        for each in self.found:
+        for scope, matrix in zip(self.scopes, self.matrices, strict=True):
             for i, j in [*((i, i) for i in count), *combinations(count, 2)]:
-                cells = (each.area.region, each.area.rule, self.names[i], self.names[j], float(each.matrix[i, j]))
-                for key, cell in zip(data, cells, strict=True):
-                    data[key].append(cell)
-        return data
+                yield scope.region, scope.rule, self.names[i], self.names[j], float(matrix[i, j])
 
-    def _cells(self) -> dict[str, list[Any]]:
-        keys = ("region", "rule", "x", "x_level", "y", "y_level", "value")
-        data: dict[str, list[Any]] = {key: [] for key in keys}
-        for each in self.surfaces:
+    def _cells(self) -> Iterator[tuple[Any, ...]]:
+        for scope, each in zip(self.scopes, self.surfaces, strict=True):
             for (j, i), value in np.ndenumerate(each.values):
                 place = (float(each.x[i]), each.x_levels[i], float(each.y[j]), each.y_levels[j])
-                for key, cell in zip(keys, (each.area.region, each.area.rule, *place, float(value)), strict=True):
-                    data[key].append(cell)
-        return data
+                yield scope.region, scope.rule, *place, float(value)
 
 
 def _positions(table: Table, pair: Any) -> tuple[int, int]:
@@ -237,3 +229,40 @@ def _positions(table: Table, pair: Any) -> tuple[int, int]:
             f"pair={pair!r} is not two columns.", code="P02", argument="pair", hint='Pass pair=("hr", "temp").'
         )
     return found[0], found[1]
+
+
+def _game_of(side: Explainer) -> tuple[Masking, Behavior]:
+    """The masking and behavior whose interactions are shown: the question's, as far as pairs are defined for them."""
+    masking = Marginal() if isinstance(side.masking, Accumulated) else side.masking
+    behavior = Sensitivity("difference") if isinstance(side.behavior, Sensitivity) else side.behavior
+    return masking, behavior
+
+
+def _strongest(shown: RowsToShow, masking: Masking, behavior: Behavior, most: int) -> list[str]:
+    """Columns with the largest full influence on all rows, which contains their interactions."""
+    names = shown.table.names
+    if len(names) <= most:
+        return list(names)
+    everywhere = shown.values([Explainer(masking, behavior, "full")], most=1).regions[0]
+    order = np.argsort(-np.abs(everywhere.size_of(0)), kind="stable")[:most]
+    return [names[i] for i in sorted(order.tolist())]
+
+
+def _influences(
+    shown: RowsToShow, masking: Masking, behavior: Behavior, interaction: Interaction, columns: Sequence[str]
+) -> FloatArray:
+    """First-order (pure, on the diagonal) and second-order influences of some columns: a matrix for each scope."""
+    pairs = list(combinations(range(len(columns)), 2))
+    sides = [Explainer(masking, behavior, "pure", Individual(list(columns)))]
+    if pairs:
+        sets = Interactions(2, [(columns[i], columns[j]) for i, j in pairs])
+        sides.append(Explainer(masking, behavior, interaction, sets))
+    return np.stack([_matrix(values, pairs) for values in shown.values(sides).regions])
+
+
+def _matrix(values: RegionValues, pairs: Sequence[tuple[int, int]]) -> FloatArray:
+    matrix: FloatArray = np.diag(values.size_of(0))
+    if pairs:
+        for (i, j), value in zip(pairs, values.size_of(1), strict=True):
+            matrix[i, j] = matrix[j, i] = value
+    return matrix

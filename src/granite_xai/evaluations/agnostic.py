@@ -12,8 +12,7 @@ from granite_xai.base.errors import InputError
 from granite_xai.base.typing import Coalition, FloatArray
 from granite_xai.compute import Resources, Workspace, progress
 from granite_xai.evaluations.evaluations import Matrix
-from granite_xai.evaluations.plan import Plan
-from granite_xai.evaluations.values import Distinct
+from granite_xai.evaluations.plan import Distinct, Plan
 
 if TYPE_CHECKING:
     from granite_xai.models import Predictor
@@ -28,13 +27,7 @@ LARGEST = 1e150
 
 
 def too_large(scale: float) -> InputError:
-    """The refusal of predictions whose squares, or the squares of their variances, are no numbers (N06).
-
-    Examples
-    --------
-    >>> too_large(1e200).code
-    'N06'
-    """
+    """The refusal of predictions whose squares, or the squares of their variances, are no numbers (N06)."""
     return InputError(
         f"predictions reach {scale:.3g} and the disagreement overflows: their squares are no numbers.",
         code="N06",
@@ -45,11 +38,19 @@ def too_large(scale: float) -> InputError:
 
 @dataclass(slots=True)
 class EvaluationRange:
-    """What the noise floor needs to know of all evaluations: the largest size, and whether they are float32 numbers."""
+    """What the noise floor needs to know of all evaluations.
+
+    Their largest size, whether they are float32 numbers, and how much the answers for the same row differ.
+    """
 
     scale: float = 0.0
     float32: bool = True
     integers: bool = True
+    changed: float = 0.0
+
+    def compare(self, again: FloatArray, first: FloatArray) -> None:
+        """Take note of how far answers for the table's own rows are from the first ones."""
+        self.changed = max(self.changed, float(np.max(np.abs(again - first))))
 
     def see(self, values: FloatArray) -> FloatArray:
         """Take note of some evaluations and pass them on, unless they are too large (N06)."""
@@ -112,11 +113,16 @@ class Source(Protocol):
 
 
 def evaluate_plan(
-    matrix: Source, plan: Plan, resources: Resources, extent: EvaluationRange, pivot: float
+    matrix: Source, plan: Plan, resources: Resources, extent: EvaluationRange, predictions: FloatArray, pivot: float
 ) -> Iterator[tuple[Coalition, Matrix]]:
-    """Each planned matrix in turn, centred by the pivot."""
+    """Each planned matrix in turn, centred by the pivot.
+
+    A row with its own values is the row itself: the diagonal is compared with the predictions, which are centred.
+    """
     for columns, distinct in progress(plan.stores.items(), resources, "evaluations", len(plan.stores)):
         values = extent.see(matrix(columns, distinct))
         values -= pivot
+        carriers = np.arange(plan.n_rows) if distinct.levels is None else distinct.representatives
+        extent.compare(values[distinct.codes[carriers], carriers], predictions[carriers])
         yield columns, Matrix(values, distinct.codes, distinct.levels)
         del values  # nobody may hold the last one while the next is made

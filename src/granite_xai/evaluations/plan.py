@@ -1,16 +1,144 @@
-"""The plan: which recombined rows a set of coalitions needs, before any model call."""
+"""The plan: which values of which columns are evaluated, at which rows, and what that takes; before any model call."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Set as AbstractSet
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Set as AbstractSet
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from granite_xai.base.typing import Coalition
-from granite_xai.evaluations.values import EVERY_VALUE, Distinct, Grid
+import numpy as np
+
+from granite_xai.base.errors import ResourceError
+from granite_xai.base.typing import Coalition, IntArray
+from granite_xai.compute import Resources, require_budget
 
 if TYPE_CHECKING:
-    from granite_xai.tables import Table
+    from granite_xai.tables import Column, Table
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Distinct:
+    """The values of the columns S that are evaluated: the code of each row, and a row that carries each value.
+
+    Parameters
+    ----------
+    codes : (n,) int
+    representatives : (U,) int
+    levels : (U,) int, optional
+        Where the values are a grid of one column, the level of each (-1: missing); None: every value is there.
+    """
+
+    codes: IntArray
+    representatives: IntArray
+    levels: IntArray | None = None
+
+    def __len__(self) -> int:
+        return len(self.representatives)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Grid:
+    """The columns of a table that are snapped to a few of their values.
+
+    Parameters
+    ----------
+    columns : mapping from a column's position to the level that stands for each of its levels
+    """
+
+    columns: Mapping[int, IntArray] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, table: Table, size: int | None) -> Grid:
+        """The ordered columns with more than ``size`` values; none without a size, or in a table of one column."""
+        if size is None or table.n_columns == 1:
+            return cls()
+        many = (column for column in table.columns if len(column.levels) > size)
+        return cls({c.position: nearest(_counts(c), size) for c in many if c.kind not in ("nominal", "boolean")})
+
+    def distinct(self, table: Table, position: int) -> Distinct:
+        """The grid of one column, and the value of it that stands for each row's own; missing stays missing."""
+        own = table.columns[position].codes
+        stand_in = np.where(own < 0, -1, self.columns[position][own])
+        levels, codes = np.unique(stand_in, return_inverse=True)
+        carried, first = np.unique(own, return_index=True)
+        return Distinct(codes.reshape(-1), first[np.searchsorted(carried, levels)], levels)
+
+
+def ends(table: Table, position: int) -> Distinct:
+    """The smallest and the largest value of a column, which stand for no row."""
+    own = table.columns[position].codes
+    rows = [int(np.flatnonzero(own == level)[0]) for level in (0, len(table.columns[position].levels) - 1)]
+    return Distinct(np.zeros(0, dtype=np.intp), np.array(rows))
+
+
+EVERY_VALUE = Grid()
+"""No column is snapped."""
+
+
+def nearest(counts: IntArray, size: int) -> IntArray:
+    """The grid level nearest to each level, from the rows at each: by rank among the levels, ties to the lower.
+
+    The grid holds the values at the places ``ceil(N (g - 1/2) / size)`` of the sorted rows, g = 1 … size.
+
+    >>> nearest(np.ones(6, dtype=int), 2)
+    array([1, 1, 1, 4, 4, 4])
+    """
+    n = int(counts.sum())
+    places = -(-n * (2 * np.arange(1, size + 1) - 1) // (2 * size))
+    grid = np.unique(np.searchsorted(np.cumsum(counts), places))
+    middles = (grid[:-1] + grid[1:]) // 2  # the last level that the lower of two neighbours stands for
+    found: IntArray = grid[np.searchsorted(middles, np.arange(len(counts)))]
+    return found
+
+
+def _counts(column: Column) -> IntArray:
+    return np.bincount(column.codes[column.codes >= 0], minlength=len(column.levels))
+
+
+CELL = 36
+"""Bytes of a cell of the table: the user's container, its values, their codes, and how a model's trees see them."""
+MEMBER = 80
+"""Bytes of a column in a set of columns."""
+CHEAP = 2**24
+"""Bytes of sets of columns that any plan may make before it is refused."""
+
+
+def footprint(table: Table, members: int = 0, vectors: int = 0) -> int:
+    """Bytes that grow with the rows or the columns of a table.
+
+    Parameters
+    ----------
+    table : Table
+    members : int
+        Columns of all sets of columns that the plan names.
+    vectors : int
+        Numbers of each row that are kept: codes, bins, predictions.
+    """
+    return CELL * table.n_rows * table.n_columns + 8 * vectors * table.n_rows + MEMBER * members
+
+
+def require_room(table: Table, resources: Resources) -> None:
+    """Refuse a wide table that no plan could fit at once, before every set of columns is named (D33).
+
+    Every fit evaluates every column at each of its values, or the others at theirs, of which there are at least as many
+    as the richest of them has; and every plan names what is left without each column.
+
+    Parameters
+    ----------
+    table : Table
+    resources : Resources
+    """
+    members = table.n_columns * (table.n_columns - 1)
+    if MEMBER * members < CHEAP:
+        return
+    levels = sorted(min(len(column.levels), resources.max_grid or table.n_rows) for column in table.columns)
+    evaluations = 8 * table.n_rows * (sum(levels[:-1]) + levels[-2])
+    try:
+        require_budget(resources, footprint(table, members), evaluations)
+    except ResourceError:
+        # Refused, but the limit that the error names shall be enough for the whole plan as well.
+        require_budget(resources, footprint(table, 3 * members, 6 * table.n_columns), evaluations)
+        raise
 
 
 @dataclass(frozen=True, slots=True, eq=False)

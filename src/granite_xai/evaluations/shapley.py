@@ -17,7 +17,7 @@ from granite_xai.compute import Workspace
 from granite_xai.evaluations.evaluations import Matrix
 
 
-class Attributions:
+class PairwiseShapleySums:
     """Sums matrices ``E_S`` up as they are evaluated, so that none has to be kept.
 
     Parameters
@@ -37,11 +37,6 @@ class Attributions:
         self._everything = everything
         self._space = space
         self.values = {term: self._ends(terms, predictions) for term, terms in wanted.items()}
-
-    @property
-    def coalitions(self) -> set[Coalition]:
-        """The coalitions that have to be evaluated."""
-        return {c for terms in self._wanted.values() for c in terms if isinstance(c, frozenset)}
 
     def _ends(self, terms: Terms, predictions: FloatArray) -> FloatArray:
         """The full coalition reads the row's own prediction, the empty one the reference's."""

@@ -11,15 +11,17 @@ Each function returns an unfitted `Granite`; further options are those of `Grani
 
 from __future__ import annotations
 
-from granite_xai.frameworks.cohex import cohex
 from granite_xai.frameworks.compare import compare
-from granite_xai.frameworks.fd_trees import fd_trees
-from granite_xai.frameworks.gadget import gadget
-from granite_xai.frameworks.importance import subgroup_importance
-from granite_xai.frameworks.repid import repid
+from granite_xai.frameworks.published import (
+    cohex,
+    fd_trees,
+    gadget,
+    repid,
+    subgroup_importance,
+    transformation_trees,
+    vine,
+)
 from granite_xai.frameworks.table import overview
-from granite_xai.frameworks.transformation_trees import transformation_trees
-from granite_xai.frameworks.vine import vine
 
 __all__ = [
     "cohex",

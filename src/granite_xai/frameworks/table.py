@@ -9,12 +9,17 @@ from typing import Any
 from granite_xai.disagreement import Disagreement
 from granite_xai.estimator import Granite
 from granite_xai.explainer import Explainer
-from granite_xai.frameworks.cohex import cohex
-from granite_xai.frameworks.fd_trees import OBJECTIVES, fd_trees
-from granite_xai.frameworks.gadget import EFFECTS, gadget
-from granite_xai.frameworks.repid import repid
-from granite_xai.frameworks.transformation_trees import QUESTIONS, transformation_trees
-from granite_xai.frameworks.vine import vine
+from granite_xai.frameworks.published import (
+    EFFECTS,
+    OBJECTIVES,
+    SUBGROUP_QUESTIONS,
+    cohex,
+    fd_trees,
+    gadget,
+    repid,
+    transformation_trees,
+    vine,
+)
 from granite_xai.objective import Objective
 from granite_xai.tables import frame
 
@@ -38,7 +43,7 @@ def configurations() -> dict[str, list[Granite]]:
         "REPID": [repid(None, 0)],
         "GADGET": [gadget(None, effect=effect) for effect in EFFECTS],
         "FD-Trees": [fd_trees(None, objective) for objective in OBJECTIVES],
-        "Transf. Trees": [transformation_trees(None, 0, question) for question in QUESTIONS],
+        "Transf. Trees": [transformation_trees(None, 0, question) for question in SUBGROUP_QUESTIONS],
         "GRANITE": [Granite(None, anything)],
     }
 

@@ -125,6 +125,14 @@ class IntervalBins:
     fitted: Column
     edges: IntArray
 
+    def __post_init__(self) -> None:
+        if self.fitted.kind in ("nominal", "boolean"):
+            raise ValueError(f"a {self.fitted.kind} column has no intervals")
+        if np.any(np.diff(self.edges) <= 0) or np.any(
+            (self.edges < 0) | (self.edges >= max(1, len(self.fitted.levels)))
+        ):
+            raise ValueError("the edges do not ascend among the levels")
+
     def __call__(self, table: Table) -> IntArray:
         """Bin number of each row."""
         column = table.columns[self.fitted.position]
@@ -134,11 +142,81 @@ class IntervalBins:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class BinTree:
+    """A regression tree as four arrays; a leaf has no children (-1).
+
+    Parameters
+    ----------
+    feature : (k,) int
+        Number that each node reads.
+    threshold : (k,) float
+        Rows at or below it go left.
+    left, right : (k,) int
+        Children, always later nodes.
+
+    Examples
+    --------
+    >>> tree = BinTree(np.array([0, 0, 0]), np.array([0.5, 0, 0]), np.array([1, -1, -1]), np.array([2, -1, -1]))
+    >>> tree.apply(np.array([[0.0], [1.0]]))
+    array([1, 2])
+    """
+
+    feature: IntArray
+    threshold: FloatArray
+    left: IntArray
+    right: IntArray
+
+    def __post_init__(self) -> None:
+        count = len(self.threshold)
+        whole = (self.feature, self.left, self.right)
+        if not count or any(part.shape != (count,) for part in (self.threshold, *whole)) or np.any(self.feature < 0):
+            raise ValueError("nodes lack a feature, a threshold or children")
+        inner = np.flatnonzero((self.left >= 0) | (self.right >= 0))
+        children = np.concatenate([self.left[inner], self.right[inner]])
+        # Each later than its parent and nobody's child twice: no way through the tree can be endless.
+        later = np.all(children > np.tile(inner, 2)) and np.all(children < count)
+        if not later or len(np.unique(children)) != count - 1 or len(children) != count - 1:
+            raise ValueError("children are no later nodes, have two parents, or nodes have none")
+        if not np.all(np.isfinite(self.threshold)):
+            raise ValueError("a threshold is not a number")
+
+    @classmethod
+    def of(cls, tree: Any) -> BinTree:
+        """The nodes of a fitted tree of scikit-learn."""
+        nodes = tree.tree_
+        threshold = np.where(nodes.children_left >= 0, nodes.threshold, 0.0)
+        whole = (np.maximum(nodes.feature, 0), nodes.children_left, nodes.children_right)
+        feature, left, right = (part.astype(np.intp) for part in whole)
+        return cls(feature, threshold, left, right)
+
+    def apply(self, X: FloatArray) -> IntArray:
+        """Leaf that each row reaches."""
+        cells = X.astype(np.float32)  # as scikit-learn's trees read them
+        nodes = np.zeros(len(X), dtype=np.intp)
+        while np.any(inner := self.left[nodes] >= 0):
+            rows = np.flatnonzero(inner)
+            at = nodes[rows]
+            below = cells[rows, self.feature[at]] <= self.threshold[at]
+            nodes[rows] = np.where(below, self.left[at], self.right[at])
+        return nodes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class TreeBins:
     """Leaves of one tree that predicts the hidden columns from the visible ones (C9)."""
 
     fitted: tuple[Column, ...]
-    tree: Any
+    tree: BinTree
+
+    def __post_init__(self) -> None:
+        positions = [column.position for column in self.fitted]
+        if not positions or sorted(set(positions)) != positions or np.any(self.tree.feature >= self.width):
+            raise ValueError("the columns do not ascend, or the tree reads more of them")
+
+    @property
+    def width(self) -> int:
+        """Numbers that the tree reads of a row."""
+        return sum(_width(column) for column in self.fitted)
 
     def __call__(self, table: Table) -> IntArray:
         """Bin number of each row."""
@@ -187,7 +265,7 @@ def _tree_bins(
     fitted = tuple(table.columns[i] for i in columns)
     minimum = {"min_samples_leaf" if weights is None else "min_weight_fraction_leaf": least}
     tree = DecisionTreeRegressor(max_leaf_nodes=COUNT, **minimum, random_state=random_state)
-    return TreeBins(fitted, tree.fit(_predictors(table, fitted), np.hstack(targets), weights))
+    return TreeBins(fitted, BinTree.of(tree.fit(_predictors(table, fitted), np.hstack(targets), weights)))
 
 
 def interval_edges(column: Column, weights: FloatArray | None = None) -> IntArray:
@@ -237,14 +315,20 @@ def _level_codes(column: Column, fitted: Column) -> IntArray:
     return np.array([*codes, missing], dtype=np.intp)[column.codes]
 
 
+def _width(column: Column) -> int:
+    """Numbers that the tree reads of a column: its rank, or one indicator a level."""
+    if column.kind not in ("nominal", "boolean"):
+        return 1
+    return len(column.levels) + int((column.codes < 0).any())
+
+
 def _predictors(table: Table, fitted: tuple[Column, ...]) -> FloatArray:
     """Ordered columns as ranks among the fitting values, nominal ones as indicators."""
     blocks = []
     for column in fitted:
         rows = table.columns[column.position]
         if column.kind in ("nominal", "boolean"):
-            width = len(column.levels) + int((column.codes < 0).any())
-            blocks.append(_indicators(_level_codes(rows, column), width))
+            blocks.append(_indicators(_level_codes(rows, column), _width(column)))
         else:
             ranks = ranks_among(rows, column, side="right")
             # Below all fitting values: the lowest rank, since -1 is for missing values.

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from granite_xai.base.diagnostics import warn
 from granite_xai.base.errors import ModelWarning
 from granite_xai.base.options import choose, whole_number
-from granite_xai.models.answers import outside_unit_interval
 from granite_xai.models.faults import Rows
 from granite_xai.models.kinds import accepts_missing, read_model
+from granite_xai.models.output import outside_unit_interval
 from granite_xai.models.predictor import DEFAULT_BATCH, Predictor, Usage
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def as_predictor(
         return model
     if batch_size is not None:
         whole_number("batch_size", batch_size, at_least=1)
-    reading = read_model(model, output, choose("response", response, _RESPONSES))
-    if reading.warning is not None:
-        (warn if diagnostics is None else diagnostics.warn)(reading.warning, ModelWarning)
-    return Predictor(reading, batch_size)
+    found = read_model(model, output, choose("response", response, _RESPONSES))
+    if found.warning is not None:
+        (warn if diagnostics is None else diagnostics.warn)(found.warning, ModelWarning)
+    return Predictor(found, batch_size)

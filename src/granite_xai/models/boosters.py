@@ -1,4 +1,4 @@
-"""The native models of xgboost and lightgbm."""
+"""The native models of xgboost and lightgbm, and all models of catboost."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import json
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from granite_xai.base.errors import InputError
+from granite_xai.base.errors import InputError, ModelError
 from granite_xai.models.estimators import has
-from granite_xai.models.outputs import Reading, labels_as_numbers, reading_of_classes, reading_of_numbers
+from granite_xai.models.output import ModelOutput, class_names, labels_as_numbers, output_of_classes, output_of_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
 
 _XGBOOST_PROBABILITIES = {"binary:logistic", "multi:softprob", "reg:logistic"}
 _XGBOOST_LABELS = {"multi:softmax", "binary:hinge"}
@@ -19,28 +20,16 @@ _LIGHTGBM_PROBABILITIES = {"binary", "multiclass", "multiclassova", "cross_entro
 
 
 def is_xgboost(model: Any) -> bool:
-    """Whether this is xgboost's own booster, which wants its own matrix.
-
-    Examples
-    --------
-    >>> is_xgboost(abs)
-    False
-    """
+    """Whether this is xgboost's own booster, which wants its own matrix."""
     return has(model, "inplace_predict") and has(model, "save_config")
 
 
 def is_lightgbm(model: Any) -> bool:
-    """Whether this is lightgbm's own booster.
-
-    Examples
-    --------
-    >>> is_lightgbm(abs)
-    False
-    """
+    """Whether this is lightgbm's own booster."""
     return has(model, "dump_model") and has(model, "num_model_per_iteration")
 
 
-def read_xgboost(model: Any, output: Any, response: str) -> Reading:
+def read_xgboost(model: Any, output: Any, response: str) -> ModelOutput:
     """Ask an xgboost booster; its objective tells whether it gives probabilities."""
     learner = json.loads(model.save_config())["learner"]
     objective = learner["objective"]["name"]
@@ -48,13 +37,13 @@ def read_xgboost(model: Any, output: Any, response: str) -> Reading:
     binary = objective.startswith("binary:")
     classes = (0, 1) if binary else tuple(range(count)) if count > 1 else None
     probability = objective in _XGBOOST_PROBABILITIES
-    reading = _read(partial(_ask_xgboost, model), "output_margin", probability, classes, output, response)
+    found = _read(partial(_ask_xgboost, model), "output_margin", probability, classes, output, response)
     if objective in _XGBOOST_LABELS and response == "auto":
-        return reading._replace(warning=labels_as_numbers(f"a booster with objective {objective!r}"))
-    return reading
+        return found._replace(warning=labels_as_numbers(f"a booster with objective {objective!r}"))
+    return found
 
 
-def read_lightgbm(model: Any, output: Any, response: str) -> Reading:
+def read_lightgbm(model: Any, output: Any, response: str) -> ModelOutput:
     """Ask a lightgbm booster; its objective tells whether it gives probabilities."""
     objective = str(model.dump_model(num_iteration=1).get("objective", "")).partition(" ")[0]
     count = int(model.num_model_per_iteration())
@@ -75,12 +64,34 @@ def _read(
     classes: tuple[int, ...] | None,
     output: Any,
     response: str,
-) -> Reading:
+) -> ModelOutput:
     if response == "raw":
-        return reading_of_classes(partial(send, **{raw_argument: True}), "raw", classes, output)
+        return output_of_classes(partial(send, **{raw_argument: True}), "raw", classes, output)
     if probability and response != "predict":
-        return reading_of_classes(send, "probability", classes, output)
+        return output_of_classes(send, "probability", classes, output)
     if response == "probability":
         message = "response='probability': the booster's objective gives no probabilities."
         raise InputError(message, code="P03", argument="response", hint="Pass response='predict' or 'raw'.")
-    return reading_of_numbers(send, output, "predict")
+    return output_of_numbers(send, output, "predict")
+
+
+def is_catboost(model: Any) -> bool:
+    """Whether this is a model of catboost."""
+    return all(has(model, name) for name in ("predict", "is_fitted", "get_cat_feature_indices"))
+
+
+def read_catboost(model: Any, output: Any, response: str) -> ModelOutput:
+    """Ask for probabilities where the loss has classes; catboost's own models give them on request only."""
+    if not model.is_fitted():
+        message = f"the model is not fitted (this {type(model).__name__} has no trees)."
+        raise ModelError(message, code="M20", argument="model", hint="Fit it first.")
+    classes = class_names(model)
+    if response == "raw":
+        return output_of_classes(partial(model.predict, prediction_type="RawFormulaVal"), "raw", classes, output)
+    if response != "predict" and (classes is not None or has(model, "predict_proba")):
+        send = partial(model.predict, prediction_type="Probability")
+        return output_of_classes(send, "probability", classes, output)
+    if response == "probability":
+        message = f"response='probability': the loss of this {type(model).__name__} gives no probabilities."
+        raise InputError(message, code="P03", argument="response", hint="Pass response='predict' or 'raw'.")
+    return output_of_numbers(model.predict, output, "predict")

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from granite_xai.base.errors import InputError, ModelError
-from granite_xai.models.outputs import Reading, class_names, labels_as_numbers, reading_of_classes, reading_of_numbers
+from granite_xai.models.output import ModelOutput, class_names, labels_as_numbers, output_of_classes, output_of_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,28 +19,16 @@ _RAW_ARGUMENTS: dict[str, Any] = {"output_margin": True, "raw_score": True, "pre
 
 
 def has(model: Any, method: str) -> bool:
-    """Whether the model offers a method; scikit-learn hides those that its settings exclude.
-
-    Examples
-    --------
-    >>> has("text", "upper")
-    True
-    """
+    """Whether the model offers a method; scikit-learn hides those that its settings exclude."""
     return callable(getattr(model, method, None))
 
 
 def is_estimator(model: Any) -> bool:
-    """Whether any of the three methods is there.
-
-    Examples
-    --------
-    >>> is_estimator(abs)
-    False
-    """
+    """Whether any of the three methods is there."""
     return any(has(model, method) for method in _METHODS.values())
 
 
-def read_estimator(model: Any, output: Any, response: str) -> Reading:
+def read_estimator(model: Any, output: Any, response: str) -> ModelOutput:
     """Ask for a probability where there is one, otherwise for the prediction, or for what ``response`` says.
 
     Examples
@@ -53,11 +41,11 @@ def read_estimator(model: Any, output: Any, response: str) -> Reading:
     if response == "raw":
         return _read_score(model, classes, output)
     if response == "probability" or (response == "auto" and has(model, "predict_proba")):
-        return reading_of_classes(_method(model, "probability"), "probability", classes, output)
-    reading = reading_of_numbers(_method(model, "predict"), output, "predict")
+        return output_of_classes(_method(model, "probability"), "probability", classes, output)
+    found = output_of_numbers(_method(model, "predict"), output, "predict")
     if classes is None or response == "predict":
-        return reading
-    return reading._replace(warning=labels_as_numbers(type(model).__name__))
+        return found
+    return found._replace(warning=labels_as_numbers(type(model).__name__))
 
 
 def takes_missing(model: Any) -> bool:
@@ -92,13 +80,13 @@ def _tag_allows_missing(model: Any) -> bool:
         return False
 
 
-def _read_score(model: Any, classes: tuple[Any, ...] | None, output: Any) -> Reading:
+def _read_score(model: Any, classes: tuple[Any, ...] | None, output: Any) -> ModelOutput:
     if classes and len(classes) > 2 and getattr(model, "decision_function_shape", None) == "ovo":
         # With three classes there are as many scores of pairs as classes: nothing later would notice.
         message = f"{type(model).__name__} scores pairs of classes (decision_function_shape='ovo'), not classes."
         raise ModelError(message, code="M02", argument="model", hint="Use decision_function_shape='ovr'.")
     send = model.decision_function if has(model, "decision_function") else _raw_predict(model)
-    return reading_of_classes(send, "raw", classes, output)
+    return output_of_classes(send, "raw", classes, output)
 
 
 def _raw_predict(model: Any) -> Callable[[Any], Any]:

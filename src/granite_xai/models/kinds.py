@@ -6,11 +6,10 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from granite_xai.base.errors import ModelError
-from granite_xai.models.boosters import is_lightgbm, is_xgboost, read_lightgbm, read_xgboost
-from granite_xai.models.catboosts import is_catboost, read_catboost
+from granite_xai.models.boosters import is_catboost, is_lightgbm, is_xgboost, read_catboost, read_lightgbm, read_xgboost
 from granite_xai.models.estimators import is_estimator, read_estimator, takes_missing
 from granite_xai.models.modules import is_module, read_module
-from granite_xai.models.outputs import SCALES, Reading, reading_of_numbers
+from granite_xai.models.output import SCALES, ModelOutput, output_of_numbers
 from granite_xai.models.sessions import is_session, read_session
 
 if TYPE_CHECKING:
@@ -23,29 +22,17 @@ class Kind(NamedTuple):
     """A row: who belongs to it, how it is asked for an output and a response, whether it takes missing values."""
 
     accepts: Callable[[Any], bool]
-    read: Callable[[Any, Any, str], Reading]
+    read: Callable[[Any, Any, str], ModelOutput]
     takes_missing: Callable[[Any], bool]
 
 
-def read_model(model: Any, output: Any, response: str) -> Reading:
-    """Find out how to ask this model for the output that is to be explained.
-
-    Examples
-    --------
-    >>> read_model(lambda X: X[:, 0], None, "auto").label
-    'function'
-    """
+def read_model(model: Any, output: Any, response: str) -> ModelOutput:
+    """Find out how to ask this model for the output that is to be explained."""
     return _kind_of(model).read(model, output, response)
 
 
 def accepts_missing(model: Any) -> bool:
-    """Whether the model's own tags or type say that it takes missing values.
-
-    Examples
-    --------
-    >>> accepts_missing(lambda X: X[:, 0])
-    False
-    """
+    """Whether the model's own tags or type say that it takes missing values."""
     return _kind_of(model).takes_missing(model)
 
 
@@ -70,10 +57,10 @@ def _refuse_non_models(model: Any) -> None:
     raise ModelError(f"model is {what}, not a model.", code="M21", argument="model", hint=hint)
 
 
-def _read_function(model: Any, output: Any, response: str) -> Reading:
+def _read_function(model: Any, output: Any, response: str) -> ModelOutput:
     name = getattr(model, "__name__", "<lambda>")
     label = "function" if name == "<lambda>" else f"function {name}"
-    return reading_of_numbers(model, output, label, SCALES.get(response, "predict"))
+    return output_of_numbers(model, output, label, SCALES.get(response, "predict"))._replace(is_function=True)
 
 
 def _yes(model: Any) -> bool:

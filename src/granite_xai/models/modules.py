@@ -10,29 +10,23 @@ import numpy as np
 
 from granite_xai.base.errors import ModelError
 from granite_xai.models.estimators import has, is_estimator
-from granite_xai.models.outputs import SCALES, Reading, reading_of_numbers
+from granite_xai.models.output import SCALES, ModelOutput, output_of_numbers
 from granite_xai.tables.plain import number_matrix
 
 if TYPE_CHECKING:
-    from granite_xai.models.answers import Choice
+    from granite_xai.models.output import Choice
 
 
 def is_module(model: Any) -> bool:
-    """Whether this is a torch module; one that offers predict is asked by that instead.
-
-    Examples
-    --------
-    >>> is_module(abs)
-    False
-    """
+    """Whether this is a torch module; one that offers predict is asked by that instead."""
     return all(has(model, name) for name in ("forward", "parameters", "state_dict")) and not is_estimator(model)
 
 
-def read_module(model: Any, output: Any, response: str) -> Reading:
+def read_module(model: Any, output: Any, response: str) -> ModelOutput:
     """Send the table as one tensor of numbers; what the answer means is known to the module's author alone."""
     label = f"module {type(model).__name__}"
-    reading = reading_of_numbers(partial(_ask, model), output, label, SCALES.get(response, "predict"))
-    return reading._replace(prepare=partial(_tensor, model, label), unpack=_one_tensor)
+    found = output_of_numbers(partial(_ask, model), output, label, SCALES.get(response, "predict"))
+    return found._replace(prepare=partial(_tensor, model, label), unpack=_one_tensor)
 
 
 def _tensor(model: Any, label: str, frame: Any) -> Any:

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from granite_xai.models.answers import outside_unit_interval, read_answer
 from granite_xai.models.faults import Raised, Rows, failure, refused, smallest_failing
+from granite_xai.models.output import outside_unit_interval, read_answer
 from granite_xai.tables import recombine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from granite_xai.base.typing import FloatArray, IntArray
-    from granite_xai.models.outputs import Reading
+    from granite_xai.models.output import ModelOutput
     from granite_xai.tables import Table
 
 DEFAULT_BATCH = 2**16
@@ -41,6 +41,8 @@ class Predictor:
 
     Attributes
     ----------
+    model_output : ModelOutput
+        How the model is asked: what is sent to whom, and which output is taken.
     label : str
         What is explained, e.g. ``"probability of class 'yes'"``.
     classes : tuple or None
@@ -60,26 +62,20 @@ class Predictor:
     (1, 2)
     """
 
-    def __init__(self, reading: Reading, batch_size: int | None = None) -> None:
-        self._reading = reading
-        self.label = reading.label
-        self.classes = reading.choice.classes
-        self.is_probability = reading.choice.scale == "probability"
+    def __init__(self, model_output: ModelOutput, batch_size: int | None = None) -> None:
+        self.model_output = model_output
+        self.label = model_output.label
+        self.classes = model_output.choice.classes
+        self.is_probability = model_output.choice.scale == "probability"
         self.batch_size = DEFAULT_BATCH if batch_size is None else batch_size
         self._usage = Usage()
         self._float32 = False
         self._lock = threading.Lock()
-        self.known: dict[str, Any] = {}  # what other rooms found out about the model, so that they look once
-
-    @property
-    def reading(self) -> Reading:
-        """How the model is asked: what is sent to whom, and which output is taken."""
-        return self._reading
 
     @property
     def explained_class(self) -> Any:
         """The class whose probability or score is explained; None where there are no classes."""
-        column = self._reading.choice.column
+        column = self.model_output.choice.column
         return None if self.classes is None or column is None else self.classes[column]
 
     @property
@@ -143,17 +139,17 @@ class Predictor:
 
     def _ask(self, frame: Any, count: int) -> FloatArray:
         """Call the model once; whatever it raises comes out as `Raised`, so that our own errors stay apart."""
-        sent = self._reading.prepare(frame)
+        sent = self.model_output.prepare(frame)
         with self._lock:
             begin = time.perf_counter()
             try:
-                returned = self._reading.send(sent)
+                returned = self.model_output.send(sent)
             except Exception as error:
                 raise Raised(error) from error
             finally:
                 self._count(count, time.perf_counter() - begin)
             # Read while the lock is held: the answer may be a buffer that the next call overwrites.
-            values, choice = self._reading.unpack(returned, self._reading.choice)
+            values, choice = self.model_output.unpack(returned, self.model_output.choice)
             answer = read_answer(values, count, choice)
         self._float32 = self._float32 or answer.float32
         return answer.values
@@ -173,13 +169,12 @@ class Predictor:
         return values
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but the lock, which belongs to this process, and what can be found out again."""
-        return {key: value for key, value in self.__dict__.items() if key not in ("_lock", "known")}
+        """Everything but the lock, which belongs to this process."""
+        return {key: value for key, value in self.__dict__.items() if key != "_lock"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._lock = threading.Lock()
-        self.known = {}
 
 
 def _copied(frame: Any) -> Any:

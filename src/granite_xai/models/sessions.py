@@ -8,9 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from granite_xai.base.errors import InputError, listing
-from granite_xai.models.answers import Choice, refuse_outputs
 from granite_xai.models.estimators import has
-from granite_xai.models.outputs import SCALES, Reading, position_of_class, reading_of_classes, reading_of_numbers
+from granite_xai.models.output import (
+    SCALES,
+    Choice,
+    ModelOutput,
+    output_of_classes,
+    output_of_numbers,
+    position_of_class,
+    refuse_outputs,
+)
 from granite_xai.tables.plain import column_names, number_column, number_matrix, text_column
 
 if TYPE_CHECKING:
@@ -25,51 +32,45 @@ _READER = "the session"
 
 
 def is_session(model: Any) -> bool:
-    """Whether this is an inference session, which names its inputs and outputs.
-
-    Examples
-    --------
-    >>> is_session(abs)
-    False
-    """
+    """Whether this is an inference session, which names its inputs and outputs."""
     return all(has(model, name) for name in ("run", "get_inputs", "get_outputs"))
 
 
-def read_session(model: Any, output: Any, response: str) -> Reading:
+def read_session(model: Any, output: Any, response: str) -> ModelOutput:
     """Take the probabilities that stand behind a classifier's labels, otherwise the only output or the named one."""
     outputs = model.get_outputs()
     labelled = len(outputs) > 1 and outputs[0].type in _LABELS
     if labelled and response != "predict":
-        reading = _read_scores(model, outputs[1:], output, response)
+        found = _read_scores(model, outputs[1:], output, response)
     else:
-        reading = _read_output(model, outputs[:1] if labelled else outputs, output, response)
-    return reading._replace(prepare=partial(_feed, model))
+        found = _read_output(model, outputs[:1] if labelled else outputs, output, response)
+    return found._replace(prepare=partial(_feed, model))
 
 
-def _read_scores(model: Any, outputs: Sequence[Any], output: Any, response: str) -> Reading:
+def _read_scores(model: Any, outputs: Sequence[Any], output: Any, response: str) -> ModelOutput:
     """Read scores by class; they are probabilities unless the user says otherwise (they are checked to be)."""
     scale = SCALES.get(response, "probability")
     send = partial(model.run, [part.name for part in outputs])
     if len(outputs) > 1:
-        return reading_of_classes(send, scale, tuple(part.name for part in outputs), output)._replace(unpack=_stacked)
+        return output_of_classes(send, scale, tuple(part.name for part in outputs), output)._replace(unpack=_stacked)
     if not outputs[0].type.startswith("seq(map("):
-        return reading_of_classes(send, scale, None, output)._replace(unpack=_only)
+        return output_of_classes(send, scale, None, output)._replace(unpack=_only)
     name = "" if output is None else f" of class {output!r}"
     label = f"{'raw score' if scale == 'raw' else 'probability'}{name}"
-    return Reading(send, Choice(scale), label, unpack=partial(_by_class, output))
+    return ModelOutput(send, Choice(scale), label, unpack=partial(_by_class, output))
 
 
-def _read_output(model: Any, outputs: Sequence[Any], output: Any, response: str) -> Reading:
+def _read_output(model: Any, outputs: Sequence[Any], output: Any, response: str) -> ModelOutput:
     """Read an output as it is: what it means is known to the author of the session alone."""
     names = tuple(part.name for part in outputs)
     scale = SCALES.get(response, "predict")
     if len(names) == 1:
         send = partial(model.run, list(names))
-        return reading_of_numbers(send, output, f"output {names[0]!r}", scale)._replace(unpack=_only)
+        return output_of_numbers(send, output, f"output {names[0]!r}", scale)._replace(unpack=_only)
     if output is None:
         refuse_outputs(names, len(names))
     name = names[position_of_class(names, output) or 0]
-    return Reading(partial(model.run, [name]), Choice(scale), f"output {name!r}", unpack=_only)
+    return ModelOutput(partial(model.run, [name]), Choice(scale), f"output {name!r}", unpack=_only)
 
 
 def _only(returned: Any, choice: Choice) -> tuple[Any, Choice]:

@@ -1,4 +1,4 @@
-"""A model in a file: what it was, and how to recognise it."""
+"""A model in a file: what it was, and how to recognise it without storing a row of the data."""
 
 from __future__ import annotations
 
@@ -9,17 +9,15 @@ import numpy as np
 
 from granite_xai.base.diagnostics import warn
 from granite_xai.base.errors import InputError, ModelError, ModelWarning
-from granite_xai.base.files import broken, entry, members, numbers
-from granite_xai.base.typing import FloatArray
+from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.models import Usage
-from granite_xai.persistence.rows import COUNT, synthetic_rows
-from granite_xai.persistence.values import value_from_json, value_to_json
-from granite_xai.tables import Outline, rows_from_dict, rows_to_dict
+from granite_xai.tables import Outline, read_alike, recombine, rows_to_dict
 
 if TYPE_CHECKING:
     from granite_xai.models import Predictor
-    from granite_xai.tables import Table
+    from granite_xai.tables import Column, Table
 
+COUNT = 8
 TOLERANCE = 1e-5
 """Largest difference of predictions, in shares of their size: machines round differently, models differ by more."""
 
@@ -51,6 +49,11 @@ class Fingerprint:
     rows: Table | None
     predictions: FloatArray
 
+    def __post_init__(self) -> None:
+        count = 0 if self.rows is None else self.rows.n_rows
+        if self.predictions.shape != (count,) or not np.all(np.isfinite(self.predictions)):
+            raise ValueError(f"its predictions are not {count} numbers")
+
     @classmethod
     def of(cls, predictor: Predictor, table: Table, with_data: bool) -> Fingerprint:
         """Ask the model about rows of the data if the file may hold them, otherwise about rows made of levels."""
@@ -77,29 +80,6 @@ class Fingerprint:
         wrong = int(np.count_nonzero(gaps > TOLERANCE * size))
         if wrong:
             raise _another_model(f"{wrong} of {len(gaps)} predictions differ, by up to {gaps.max():.3g}")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Write the fingerprint."""
-        return {
-            "label": self.label,
-            "probability": self.probability,
-            "classes": None if self.classes is None else value_to_json(list(self.classes), "classes"),
-            "explained": value_to_json(self.explained, "output"),
-            "rows": None if self.rows is None else rows_to_dict(self.rows),
-            "predictions": self.predictions.tolist(),
-        }
-
-    @classmethod
-    def from_dict(cls, data: object, table: Table, place: str) -> Fingerprint:
-        """Read what `to_dict` wrote."""
-        classes, explained, stored = (entry(data, key, object, place) for key in ("classes", "explained", "rows"))
-        names = None if classes is None else tuple(members(data, "classes", place))
-        if not all(isinstance(name, str | int | float) for name in names or ()):
-            raise broken(f"{place}.classes", "is not a list of labels")
-        rows = None if stored is None else rows_from_dict(stored, table, f"{place}.rows")
-        predictions = numbers(data, "predictions", place, count=0 if rows is None else rows.n_rows)
-        label, probability = entry(data, "label", str, place), entry(data, "probability", bool, place)
-        return cls(label, probability, names, value_from_json(explained, f"{place}.explained"), rows, predictions)
 
 
 class Detached:
@@ -146,3 +126,38 @@ def _another_model(why: str) -> ModelError:
         argument="model",
         hint="Load with the model that the object was fitted with, or fit again.",
     )
+
+
+def synthetic_rows(table: Table) -> Table:
+    """Combine levels that are spread over each column, every column in another order.
+
+    Examples
+    --------
+    >>> from granite_xai.tables import read_table
+    >>> rows = synthetic_rows(read_table([[1.0, 5.0], [2.0, 6.0]], missing="error"))
+    >>> rows.n_rows, sorted(set(rows.columns[0].values.tolist()))
+    (8, [1.0, 2.0])
+    """
+    rows = np.arange(COUNT)
+    made = table.take(np.zeros(COUNT, dtype=np.intp))
+    for column in table.columns:
+        native = recombine(made, rows, table, _carriers(column), [column.position])
+        made = read_alike(native, table)
+    return made
+
+
+def without_rows(part: Table, position: int, like: Table) -> Table:
+    """Keep one column of some rows and put synthetic cells into the others."""
+    base = synthetic_rows(like)
+    first = np.zeros(part.n_rows, dtype=np.intp)
+    return read_alike(recombine(base, first, part, np.arange(part.n_rows), [position]), like)
+
+
+def _carriers(column: Column) -> IntArray:
+    """Rows that carry the chosen levels."""
+    count = len(column.levels)
+    if not count:
+        return np.zeros(COUNT, dtype=np.intp)
+    steps = (np.arange(COUNT) * (2 * column.position + 1) + column.position) % COUNT
+    codes = (2 * steps + 1) * count // (2 * COUNT)
+    return np.array([int(np.flatnonzero(column.codes == code)[0]) for code in codes], dtype=np.intp)

@@ -1,27 +1,22 @@
-"""Conditions on one column: intervals and sets of levels, with their algebra."""
+"""Conditions on one column, their algebra, and the pairs of them that split a column in two.
+
+A condition is an `Interval` or a set of `Levels`, and says of itself all that a rule needs in any language: whether
+present values belong (``has_values``), which (``low, high, order`` or ``levels, others``), and whether missing ones do.
+``text`` is the first such language.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from granite_xai.base.errors import InputError
 from granite_xai.base.typing import BoolArray
-from granite_xai.regions.ends import (
-    at_or_above,
-    between,
-    between_dates,
-    between_numbers,
-    end,
-    is_missing,
-    rank,
-    ranks,
-    tighter,
-)
+from granite_xai.regions.ends import at_or_above, between, end, is_missing, tighter
 from granite_xai.regions.words import Bound, Label, as_label, label_order, name_text, value_text
 
 
@@ -44,7 +39,6 @@ class Interval:
 
     Examples
     --------
-    >>> import numpy as np
     >>> Interval(6.5, 20).text("hr")
     '6.5 < hr ≤ 20'
     >>> Interval(high=1, missing=True).contains(np.array([0.0, 2.0, np.nan]))
@@ -70,13 +64,7 @@ class Interval:
 
     @classmethod
     def only_missing(cls) -> Interval:
-        """Rows whose value is missing.
-
-        Examples
-        --------
-        >>> Interval.only_missing().text("temp")
-        'temp is missing'
-        """
+        """Rows whose value is missing."""
         return cls(0.0, 0.0, missing=True)
 
     @property
@@ -97,29 +85,13 @@ class Interval:
         elif self.low is None and self.high is None:
             inside = ~missing
         else:
-            inside = self._between(values, order) & ~missing
+            order = self.order if self.order is not None else order
+            inside = between(values, self.low, self.high, order, self.others) & ~missing
         return inside | missing if self.missing else inside
-
-    def _between(self, values: NDArray[Any], order: Sequence[Label] | None) -> BoolArray:
-        order = self.order if self.order is not None else order
-        if order is not None:
-            places = ranks(values, order)
-            inside = between(places, rank(self.low, order), rank(self.high, order))
-            return np.where(places < 0, self.others, inside)
-        known = self.high if self.low is None else self.low
-        if isinstance(known, np.datetime64 | np.timedelta64):
-            return between_dates(values, self.low, self.high)
-        if isinstance(known, str):
-            words = f"the order of the labels is not known for an interval that ends at {value_text(known)}."
-            hint = "Give the column an ordered categorical type."
-            raise InputError(words, code="P03", argument="order", hint=hint)
-        return between_numbers(values, self.low, self.high)
 
     def intersect(self, other: Condition) -> Condition:
         """Return the values that belong to both.
 
-        Examples
-        --------
         >>> Interval(high=20).intersect(Interval(6.5)).text("hr")
         '6.5 < hr ≤ 20'
         """
@@ -140,7 +112,7 @@ class Interval:
         """Write the condition as a person would."""
         word = name_text(name)
         if not self.has_values:
-            return f"{word} is missing" if self.missing else f"{word} is impossible"
+            return f"{word} is {'missing' if self.missing else 'impossible'}"
         low, high = (None if v is None else value_text(v) for v in (self.low, self.high))
         if high is None:
             text = f"{word} is present" if low is None else f"{word} > {low}"
@@ -181,9 +153,14 @@ class Levels:
         object.__setattr__(self, "levels", frozenset(as_label(v) for v in self.levels))
 
     @property
+    def has_values(self) -> bool:
+        """Whether any present value can belong."""
+        return bool(self.levels) or self.others
+
+    @property
     def is_empty(self) -> bool:
         """Whether no value can belong, missing included."""
-        return not (self.levels or self.others or self.missing)
+        return not (self.has_values or self.missing)
 
     def contains(self, values: NDArray[Any], order: Sequence[Label] | None = None) -> BoolArray:
         """Tell which values belong; levels are matched by label."""
@@ -196,8 +173,6 @@ class Levels:
     def intersect(self, other: Condition) -> Condition:
         """Return the levels that belong to both.
 
-        Examples
-        --------
         >>> Levels({"a", "b"}).intersect(Levels({"b"}, others=True)).text("x")
         'x is a'
         """
@@ -232,3 +207,71 @@ class Levels:
 
 
 Condition = Interval | Levels
+Side = Literal["left", "right"]
+
+
+def cut(
+    at: Bound, *, order: Sequence[Label] | None = None, missing: Side | None = None, larger: Side = "right"
+) -> tuple[Interval, Interval]:
+    """Split a column at a threshold: ``x <= at`` and ``x > at``.
+
+    Labels come with their `order`; those outside it go with the `larger` child, the one with more rows. `missing` says
+    where missing values go; None in a fit without missing values.
+
+    >>> [side.text("temp") for side in cut(14.8, missing="left")]
+    ['temp ≤ 14.8 or missing', 'temp > 14.8']
+    """
+    labelled = order is not None
+    left = Interval(None, at, order, missing == "left", labelled and larger == "left")
+    return left, Interval(at, None, order, missing == "right", labelled and larger == "right")
+
+
+def grouping(
+    left: Iterable[Label], right: Iterable[Label], *, larger: Side, missing: Side | None = None
+) -> tuple[Levels, Levels]:
+    """Split a nominal or boolean column into two groups of levels.
+
+    The child with more rows gets every level that the other one does not list: those absent from the node
+    and those never seen. Truth values are listed on both sides.
+
+    >>> [side.text("w") for side in grouping({"a"}, {"b", "c"}, larger="right")]
+    ['w is a', 'w is not a']
+    >>> [side.text("w") for side in grouping([False], [True], larger="right")]
+    ['w is False', 'w is True']
+    """
+    first, second = Levels(set(left), missing=missing == "left"), Levels(set(right), missing=missing == "right")
+    if all(isinstance(v, bool) for v in first.levels | second.levels):
+        return first, second
+    if larger == "right":
+        return first, Levels(first.levels, others=True, missing=second.missing)
+    return Levels(second.levels, others=True, missing=first.missing), second
+
+
+def missing_or_present() -> tuple[Interval, Interval]:
+    """Split a column of any kind into missing and present values.
+
+    >>> [side.text("temp") for side in missing_or_present()]
+    ['temp is missing', 'temp is present']
+    """
+    return Interval.only_missing(), Interval()
+
+
+def complementary(left: Condition, right: Condition) -> bool:
+    """Tell whether every present value satisfies exactly one of two conditions, and a missing one at most one.
+
+    >>> complementary(*cut(3.0)), complementary(Interval(high=3.0), Interval(4.0))
+    (True, False)
+    """
+    if left.missing and right.missing:
+        return False
+    if isinstance(left, Levels) and isinstance(right, Levels):
+        truths = all(isinstance(v, bool) for v in left.levels | right.levels)
+        if truths and not (left.others or right.others):
+            return {left.levels, right.levels} == {frozenset({False}), frozenset({True})}
+        return left.levels == right.levels and left.others != right.others
+    if not (isinstance(left, Interval) and isinstance(right, Interval)):
+        return False
+    if {left, right} == {Interval.only_missing(), Interval()}:
+        return True
+    ends = left.low is None and right.high is None and left.high is not None and left.has_values
+    return ends and left.high == right.low and left.order == right.order and not (left.others and right.others)

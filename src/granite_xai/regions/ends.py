@@ -10,16 +10,12 @@ from numpy.typing import NDArray
 
 from granite_xai.base.errors import InputError
 from granite_xai.base.typing import BoolArray
-from granite_xai.regions.dates import floor_ticks
-from granite_xai.regions.words import Bound, Label, as_bound, as_label, value_text
+from granite_xai.regions.words import SIZES, Bound, Label, as_bound, as_label, attoseconds, value_text
 
 
 def is_missing(values: NDArray[Any]) -> BoolArray:
     """Tell which values are missing: NaN, NaT or None.
 
-    Examples
-    --------
-    >>> import numpy as np
     >>> is_missing(np.array(["a", None], dtype=object))
     array([False,  True])
     """
@@ -33,13 +29,7 @@ def is_missing(values: NDArray[Any]) -> BoolArray:
 
 
 def end(value: Bound | None, order: tuple[Label, ...] | None) -> Bound | None:
-    """Return the stored form of an end: a number, date or duration, or one of the ordered labels.
-
-    Examples
-    --------
-    >>> end(3, None), end("low", ("low", "high"))
-    (3.0, 'low')
-    """
+    """Return the stored form of an end: a number, date or duration, or one of the ordered labels."""
     if value is None or order is None:
         return None if value is None else as_bound(value)
     label = as_label(value)
@@ -51,8 +41,6 @@ def end(value: Bound | None, order: tuple[Label, ...] | None) -> Bound | None:
 def at_or_above(low: Bound, high: Bound, order: Sequence[Label] | None) -> bool:
     """Tell whether ``low >= high``; text of unknown order is only compared for equality.
 
-    Examples
-    --------
     >>> at_or_above("high", "low", ("low", "high"))
     True
     """
@@ -72,8 +60,6 @@ def _kind(value: Bound) -> str:
 def tighter(one: Bound | None, two: Bound | None, order: Sequence[Label] | None, *, upper: bool) -> Bound | None:
     """Return the tighter of two upper, or two lower, ends.
 
-    Examples
-    --------
     >>> tighter(3.0, 5.0, None, upper=True), tighter(3.0, None, None, upper=False)
     (3.0, 3.0)
     """
@@ -84,80 +70,72 @@ def tighter(one: Bound | None, two: Bound | None, order: Sequence[Label] | None,
     return two if at_or_above(one, two, order) == upper else one
 
 
-def between(values: NDArray[Any], low: Any, high: Any) -> BoolArray:
-    """Tell which numbers satisfy ``low < x <= high``; None is open.
+def between(
+    values: NDArray[Any], low: Bound | None, high: Bound | None, order: Sequence[Label] | None, others: bool
+) -> BoolArray:
+    """Tell which values satisfy ``low < x <= high`` (None is open); labels outside the order do where `others` says so.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> between(np.array([1.0, 2.0, 3.0]), 1.0, 2.0)
+    >>> between(np.array([1.0, 2.0, 3.0]), 1.0, 2.0, None, False)
     array([False,  True, False])
     """
-    above = np.ones(len(values), dtype=np.bool_) if low is None else values > low
-    return above if high is None else above & (values <= high)
-
-
-def between_numbers(values: NDArray[Any], low: Bound | None, high: Bound | None) -> BoolArray:
-    """Compare numbers; truth values and numbers kept as objects count as numbers.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> between_numbers(np.array([False, True, None], dtype=object), None, 0.0)
-    array([ True, False, False])
-    """
+    if order is not None:
+        places = _ranks(values, order)
+        return np.where(places < 0, others, _within(places, _rank(low, order), _rank(high, order)))
+    known = high if low is None else low
+    if isinstance(known, np.datetime64 | np.timedelta64):
+        return _between_dates(values, low, high)
+    if isinstance(known, str):
+        words = f"the order of the labels is not known for an interval that ends at {value_text(known)}."
+        hint = "Give the column an ordered categorical type."
+        raise InputError(words, code="P03", argument="order", hint=hint)
+    # Truth values and numbers kept as objects count as numbers.
     objects = values if values.dtype.kind == "O" else ()
     numeric = (int, float, np.number, np.bool_, type(None))
     if values.dtype.kind not in "fiubO" or not all(isinstance(v, numeric) for v in objects):
         raise InputError("the rule compares with numbers, but the column has others.", code="P03", argument="X")
-    return between(values.astype(np.float64), low, high)
+    return _within(values.astype(np.float64), low, high)
 
 
-def between_dates(values: NDArray[Any], low: Bound | None, high: Bound | None) -> BoolArray:
-    """Compare dates or durations exactly, whatever their units.
+def _within(values: NDArray[Any], low: Any, high: Any) -> BoolArray:
+    above = np.ones(len(values), dtype=np.bool_) if low is None else values > low
+    return above if high is None else above & (values <= high)
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> days = np.array(["2012-02-29", "2012-03-01"], dtype="datetime64[s]")
-    >>> between_dates(days, None, np.datetime64("2012-02-29"))
-    array([ True, False])
-    """
+
+def _between_dates(values: NDArray[Any], low: Bound | None, high: Bound | None) -> BoolArray:
+    """Compare dates or durations exactly, whatever their units."""
     ends = [v for v in (low, high) if v is not None]
     if any(values.dtype.kind != _kind(v) for v in ends):
         words = f"{value_text(ends[0])} cannot be compared with {values.dtype}."
         raise InputError(words, code="P03", argument="X")
     if np.datetime_data(values.dtype)[0] in "YMW":
         values = values.astype(f"{values.dtype.kind}8[D]")
-    ticks = [
-        floor_ticks(v, values.dtype) if isinstance(v, np.datetime64 | np.timedelta64) else None for v in (low, high)
-    ]
-    return between(values.astype(np.int64), *ticks)
+    return _within(values.astype(np.int64), *(_floor_ticks(v, values.dtype) for v in (low, high)))
 
 
-def ranks(values: NDArray[Any], order: Sequence[Label]) -> NDArray[np.int64]:
-    """Return the place of every label in the order; -1 for a label outside it and for a missing one.
+def _floor_ticks(value: Any, dtype: Any) -> int | None:
+    """Return the last tick of an array's unit at or before a date, kept within 64 bits.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> ranks(np.array(["high", "huge", None], dtype=object), ("low", "high"))
-    array([ 1, -1, -1])
+    ``x <= value`` and ``x > value`` hold for a tick ``x`` exactly when they hold against this integer.
+
+    >>> _floor_ticks(np.datetime64("1970-01-02T12:00"), np.dtype("datetime64[D]"))
+    1
     """
+    if value is None:
+        return None
+    unit, count = np.datetime_data(dtype)
+    limits = np.iinfo(np.int64)
+    return min(max(attoseconds(value) // (SIZES[unit] * count), int(limits.min)), int(limits.max))
+
+
+def _ranks(values: NDArray[Any], order: Sequence[Label]) -> NDArray[np.int64]:
+    """Return the place of every label in the order; -1 for a label outside it and for a missing one."""
     place = {as_label(v): i for i, v in enumerate(order)}
     missing = is_missing(values)
     found = [-1 if gone else place.get(as_label(v), -1) for v, gone in zip(values, missing, strict=True)]
     return np.array(found, dtype=np.int64)
 
 
-def rank(value: Bound | None, order: Sequence[Label]) -> int | None:
-    """Return the place of an end in the order.
-
-    Examples
-    --------
-    >>> rank("high", ("low", "high"))
-    1
-    """
+def _rank(value: Bound | None, order: Sequence[Label]) -> int | None:
     labels: list[object] = list(order)
     if value is not None and value not in labels:
         raise InputError(f"{value_text(value)} is not one of the ordered labels.", code="P03", argument="order")

@@ -9,8 +9,7 @@ import numpy as np
 
 from granite_xai.base.errors import InputError
 from granite_xai.regions.conditions import Condition, Interval, Levels
-from granite_xai.regions.dates import SIZES, duration_of
-from granite_xai.regions.words import KEYWORDS, UNITS, Bound, Label, as_number, unquoted
+from granite_xai.regions.words import KEYWORDS, SIZES, UNITS, Bound, Label, as_number, duration_of, unquoted
 
 _NUMBER = r"-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _TOKENS = re.compile(
@@ -30,17 +29,8 @@ Orders = Mapping[str, Sequence[Label]]
 
 
 def parse_conditions(text: str, orders: Orders | None = None) -> list[tuple[str, Condition]]:
-    """Read the conditions that a rule's text joins by "and".
+    """Read the conditions that a rule's text joins by "and"; `orders` are the labels of ordered columns, lowest first.
 
-    Parameters
-    ----------
-    text : str
-        The text of a rule.
-    orders : mapping from column name to labels, optional
-        The labels of ordered columns, lowest first.
-
-    Examples
-    --------
     >>> [(name, condition.text(name)) for name, condition in parse_conditions("6.5 < hr <= 20 and a is b")]
     [('hr', '6.5 < hr ≤ 20'), ('a', 'a is b')]
     """
@@ -57,8 +47,6 @@ def parse_conditions(text: str, orders: Orders | None = None) -> list[tuple[str,
 def read_bound(text: str) -> np.datetime64 | np.timedelta64:
     """Read a date or a duration as a rule writes it.
 
-    Examples
-    --------
     >>> str(read_bound("2012-03-01 06:00")), str(read_bound("2 hours"))
     ('2012-03-01T06:00', '2 hours')
     """
@@ -89,12 +77,8 @@ class _Reader:
         return tokens
 
     def error(self) -> InputError:
-        return InputError(
-            f"{self.text!r} is not a rule.",
-            code="P02",
-            argument="rule",
-            hint="Rules read like 'x ≤ 3 and 6.5 < hr ≤ 20 and w in {a, b}', with `names` and \"labels\" in marks.",
-        )
+        hint = "Rules read like 'x ≤ 3 and 6.5 < hr ≤ 20 and w in {a, b}', with `names` and \"labels\" in marks."
+        return InputError(f"{self.text!r} is not a rule.", code="P02", argument="rule", hint=hint)
 
     def at_end(self) -> bool:
         return self.place >= len(self.tokens)
@@ -150,28 +134,22 @@ class _Reader:
             return self.interval(name, None, self.bound(self.take()))
         if self.skip(">"):
             return self.interval(name, self.bound(self.take()), None)
-        if self.skip("is"):
-            return self.after_is()
-        others = self.skip("not")
-        self.expect("in", "{")
-        levels = self.levels()
-        return Levels(levels, others, self.or_missing())
-
-    def after_is(self) -> Condition:
-        if self.skip("missing"):
+        single = self.skip("is")
+        if single and self.skip("missing"):
             return Interval.only_missing()
-        if self.skip("impossible"):
+        if single and self.skip("impossible"):
             return Interval(0.0, 0.0)
-        if self.skip("present"):
+        if single and self.skip("present"):
             return Interval(missing=self.or_missing())
         others = self.skip("not")
-        label = self.label(self.take())
-        return Levels({label}, others, self.or_missing())
+        levels = {self.label(self.take())} if single else self.levels()
+        return Levels(levels, others, self.or_missing())
 
     def or_missing(self) -> bool:
         return self.skip("or", "missing")
 
     def levels(self) -> set[Label]:
+        self.expect("in", "{")
         found: set[Label] = set()
         while not self.skip("}"):
             if found:

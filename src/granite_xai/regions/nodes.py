@@ -1,7 +1,9 @@
-"""The nodes of a tree of regions, and how rows find their leaf."""
+"""The nodes of a tree of regions: how rows find their leaf, and how the tree is printed."""
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -9,33 +11,19 @@ import numpy as np
 
 from granite_xai.base.errors import InputError, column_text, count_text
 from granite_xai.base.typing import BoolArray, IntArray
-from granite_xai.regions.conditions import Condition
+from granite_xai.base.wording import ALL_ROWS, aligned, percent, quoted, shortened
+from granite_xai.regions.conditions import Condition, complementary
 from granite_xai.regions.ends import is_missing
-from granite_xai.regions.pairs import complementary
 from granite_xai.regions.rule import Rule, find_column, satisfied
 from granite_xai.tables import Table
+
+Line = tuple[str, ...]
+HEADINGS = ("", "region", "rows", "of all rows", "disagreement", "left after splits", "not split because")
 
 
 @dataclass(frozen=True)
 class Leaf:
-    """A region: its rows, their share of all rows, the disagreement left, and why it was not split.
-
-    Parameters
-    ----------
-    n_samples : int
-        Fitting rows in the region.
-    fraction : float
-        Their share of all fitting rows.
-    disagreement : float
-        The region's share of the disagreement over all rows.
-    stop_reason : str
-        Why the tree ends here.
-
-    Examples
-    --------
-    >>> Leaf(40, 0.4, 0.1, "below alpha").n_samples
-    40
-    """
+    """A leaf: fitting rows, their share of all, its share of the disagreement over all, why the tree ends here."""
 
     n_samples: int
     fraction: float
@@ -47,19 +35,9 @@ class Leaf:
 class Split:
     """A node that divides its rows by a condition on one column and its complement.
 
-    Parameters
-    ----------
-    column : str
-        Name of the column.
-    left, right : condition
-        Rows of the two children; every present value satisfies exactly one of them.
-    children : pair of nodes
-    n_samples, fraction, disagreement
-        As for a `Leaf`, before the split.
+    Every present value satisfies exactly one of the two; rows and shares are as for a `Leaf`, before the split.
 
-    Examples
-    --------
-    >>> from granite_xai.regions.pairs import cut
+    >>> from granite_xai.regions.conditions import cut
     >>> node = Split("hr", *cut(6.0), (Leaf(60, 0.6, 0.0), Leaf(40, 0.4, 0.1)), 100, 1.0, 1.0)
     >>> node.right.text(node.column)
     'hr > 6'
@@ -120,8 +98,6 @@ class Region:
 def leaves(node: Node, rule: Rule = Rule()) -> Iterator[tuple[Rule, Leaf]]:  # noqa: B008
     """List the leaves from left to right, each with its rule.
 
-    Examples
-    --------
     >>> [str(rule) for rule, leaf in leaves(Leaf(10, 1.0, 1.0))]
     ['all rows']
     """
@@ -135,8 +111,6 @@ def leaves(node: Node, rule: Rule = Rule()) -> Iterator[tuple[Rule, Leaf]]:  # n
 def find_leaves(root: Node, table: Table, names: Sequence[str] = ()) -> IntArray:
     """Number the leaf that each row reaches, from left to right.
 
-    Examples
-    --------
     >>> from granite_xai.regions.rule import as_table
     >>> find_leaves(Leaf(10, 1.0, 1.0), as_table([[1.0], [2.0]]))
     array([0, 0])
@@ -166,12 +140,72 @@ def _goes_left(node: Split, table: Table, rows: IntArray, names: Sequence[str]) 
         where = column_text(column.name, column.position)
         words = f"X {where} has {count_text(len(homeless), what, table.row_labels(homeless))}."
         hint = "No fitting row had one, so no region holds it: impute or drop these rows."
-        raise InputError(
-            words,
-            code="D01" if gone else "D15",
-            argument="X",
-            columns=[column.name],
-            rows=table.row_labels(homeless[:5]),
-            hint=hint,
-        )
+        code, labels = "D01" if gone else "D15", table.row_labels(homeless[:5])
+        raise InputError(words, code=code, argument="X", columns=[column.name], rows=labels, hint=hint)
     return left
+
+
+def tree_text(root: Node) -> str:
+    """Print a tree, one line a node.
+
+    >>> print(tree_text(Leaf(100, 1.0, 0.0, "nothing to explain")))
+              region  rows  of all rows  disagreement  left after splits  not split because
+    all rows       0   100      100.0 %         0.0 %                     nothing to explain
+    <BLANKLINE>
+    1 region. The explanations agree: there is nothing to split.
+    """
+    return _table([HEADINGS, *_walk(root, ALL_ROWS, "", itertools.count())]) + "\n\n" + _summary(root)
+
+
+def list_text(regions: Sequence[Region]) -> str:
+    """Print regions that have no tree, one line a region.
+
+    >>> print(list_text([Region(0, Rule.parse("x ≤ 1"), 0, float("nan"), float("nan"), "given")]))
+    region  rule
+         0  x ≤ 1
+    """
+    if all(math.isnan(region.fraction) for region in regions):
+        return _table([("region", "rule"), *((str(r.index), shortened(str(r.rule))) for r in regions)])
+    headings = ("region", "rows", "of all rows", "disagreement", "rule")
+    body = [
+        (str(r.index), str(r.n_samples), _percent(r.fraction), _percent(r.disagreement), shortened(str(r.rule)))
+        for r in regions
+    ]
+    return _table([headings, *body])
+
+
+def _walk(node: Node, label: str, below: str, numbers: Iterator[int]) -> Iterator[Line]:
+    """List a node and those below it, parents first; leaves take the next number."""
+    figures = (f"{node.n_samples}", _percent(node.fraction), _percent(node.disagreement))
+    if isinstance(node, Leaf):
+        yield (label, str(next(numbers)), *figures, "", quoted(node.stop_reason, ""))
+        return
+    yield (label, "", *figures, _percent(_left(node)), "")
+    sides = zip(node.children, (node.left, node.right), ("├─ ", "└─ "), ("│  ", "   "), strict=True)
+    for child, condition, branch, rest in sides:
+        yield from _walk(child, below + branch + shortened(condition.text(node.column)), below + rest, numbers)
+
+
+def _left(node: Node) -> float:
+    return math.fsum(leaf.disagreement for _, leaf in leaves(node))
+
+
+def _summary(root: Node) -> str:
+    count = sum(1 for _ in leaves(root))
+    if count == 1:
+        agreed = root.disagreement == 0
+        return "1 region. " + ("The explanations agree: there is nothing to split." if agreed else "No split was kept.")
+    return (
+        f"{count} regions keep {_percent(_left(root))} of the disagreement between the explanations.\n"
+        "Disagreement is given as a share of that over all rows."
+    )
+
+
+def _percent(share: float) -> str:
+    """A share of the tree, in which nothing but zero is zero."""
+    return percent(share, rounding=0.0)
+
+
+def _table(lines: Sequence[Line]) -> str:
+    """Align columns: text to the left, numbers to the right."""
+    return aligned(lines, {i for i, heading in enumerate(lines[0]) if heading in ("", "rule", "not split because")})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,10 +12,9 @@ import numpy as np
 from granite_xai.base.errors import InputError, count_text
 from granite_xai.base.files import broken
 from granite_xai.base.typing import IntArray
-from granite_xai.regions.nodes import Leaf, Node, Region, Split, find_leaves, leaves
+from granite_xai.regions.json import partition_parts, partition_to_dict
+from granite_xai.regions.nodes import Leaf, Node, Region, Split, find_leaves, leaves, list_text, tree_text
 from granite_xai.regions.rule import Rule, as_table
-from granite_xai.regions.text import list_text, tree_text
-from granite_xai.regions.tree_file import partition_parts, partition_to_dict
 from granite_xai.tables import Table
 
 __all__ = ["Leaf", "Node", "Partition", "Region", "Split"]
@@ -41,7 +40,7 @@ class Partition:
 
     Examples
     --------
-    >>> from granite_xai.regions.pairs import cut
+    >>> from granite_xai.regions.conditions import cut
     >>> halves = (Leaf(60, 0.6, 0.0, "below alpha"), Leaf(40, 0.4, 0.1, "below alpha"))
     >>> partition = Partition(Split("x1", *cut(0.0), halves, 100, 1.0, 1.0))
     >>> [str(rule) for rule in partition.rules]
@@ -162,9 +161,8 @@ def _unplaced(table: Table, rows: IntArray, what: str) -> InputError:
     return InputError(words, code="P03", argument="rules", rows=labels, hint=hint)
 
 
-def _regions(found: Any) -> tuple[Region, ...]:
-    pairs: list[tuple[Rule, Leaf]] = list(found)
+def _regions(found: Iterable[tuple[Rule, Leaf]]) -> tuple[Region, ...]:
     return tuple(
         Region(i, rule, leaf.n_samples, leaf.fraction, leaf.disagreement, leaf.stop_reason)
-        for i, (rule, leaf) in enumerate(pairs)
+        for i, (rule, leaf) in enumerate(found)
     )

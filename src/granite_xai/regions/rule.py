@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 
 from granite_xai.base.errors import InputError, listing
-from granite_xai.base.files import broken, entry, members
+from granite_xai.base.files import Structure, broken, entry
 from granite_xai.base.typing import BoolArray
 from granite_xai.regions.conditions import Condition, Interval, Levels
 from granite_xai.regions.grammar import Orders, parse_conditions
-from granite_xai.regions.stored import condition_from_dict, condition_to_dict
 from granite_xai.tables import Column, Table, read_table
 
 __all__ = ["Condition", "Interval", "Levels", "Rule", "as_table", "find_column", "satisfied"]
+CONDITIONS = Structure({"interval": Interval, "levels": Levels})
+"""How conditions are written in files."""
 
 
 @dataclass(frozen=True)
@@ -98,13 +99,8 @@ class Rule:
     def parse(cls, text: str, orders: Orders | None = None) -> Rule:
         """Read a rule from its text; ``<=`` may stand for ``≤``.
 
-        Parameters
-        ----------
-        text : str
-            What ``str(rule)`` gives.
-        orders : mapping from column name to labels, optional
-            The labels of ordered columns, lowest first; the text does not hold them. Without it the order is that
-            of the table, and labels that are numbers must ascend.
+        `orders` gives the labels of ordered columns, lowest first; the text does not hold them. Without it the order is
+        that of the table, and labels that are numbers must ascend.
 
         Examples
         --------
@@ -117,14 +113,9 @@ class Rule:
         return rule
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the rule in the types of JSON.
-
-        Examples
-        --------
-        >>> Rule().to_dict()
-        {'conditions': []}
-        """
-        return {"conditions": [{"column": n, "condition": condition_to_dict(c)} for n, c in self.conditions]}
+        """Return the rule in the types of JSON."""
+        pairs = ((name, CONDITIONS.write(condition, Condition, name)) for name, condition in self.conditions)
+        return {"conditions": [{"column": name, "condition": written} for name, written in pairs]}
 
     @classmethod
     def from_dict(cls, data: object, place: str = "rule") -> Rule:
@@ -137,20 +128,18 @@ class Rule:
         True
         """
         known: dict[str, Condition] = {}
-        for i, item in enumerate(members(data, "conditions", place)):
+        for i, item in enumerate(entry(data, "conditions", list, place)):
             here = f"{place}.conditions[{i}]"
             name = entry(item, "column", str, here)
             if name in known:
                 raise broken(f"{here}.column", f"is {name[:60]!r}, which has a condition already")
-            known[name] = condition_from_dict(entry(item, "condition", dict, here), f"{here}.condition")
+            known[name] = CONDITIONS.read(entry(item, "condition", dict, here), Condition, f"{here}.condition")
         return cls(tuple(known.items()))
 
 
 def as_table(X: Any) -> Table:
     """Return X as a table in which values may be missing.
 
-    Examples
-    --------
     >>> as_table([[1.0, 2.0]]).names
     ('x0', 'x1')
     """
@@ -160,8 +149,6 @@ def as_table(X: Any) -> Table:
 def satisfied(condition: Condition, column: Column) -> BoolArray:
     """Tell which rows of a column satisfy a condition.
 
-    Examples
-    --------
     >>> satisfied(Interval(high=1.0), as_table([[0.0], [2.0]]).columns[0])
     array([ True, False])
     """
@@ -175,8 +162,6 @@ def satisfied(condition: Condition, column: Column) -> BoolArray:
 def find_column(table: Table, name: str, names: Sequence[str] = ()) -> Column:
     """Return a column by its name, or by its place among the names of the fit if the table has none of its own.
 
-    Examples
-    --------
     >>> table = as_table([[1.0, 2.0]])
     >>> find_column(table, "x1").position, find_column(table, "temp", ["hr", "temp"]).position
     (1, 1)

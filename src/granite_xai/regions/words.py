@@ -1,18 +1,24 @@
-"""How names, labels and numbers are written in a rule, and how that text is read back."""
+"""Values in a rule: labels, numbers, dates and durations; how they are stored, written and read back.
+
+Dates and durations are compared as exact counts, so that no unit rounds or overflows another.
+"""
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from datetime import date, datetime, timedelta
+from typing import Any, TypeVar
 
 import numpy as np
 
 from granite_xai.base.errors import InputError
-from granite_xai.regions.dates import settled
+from granite_xai.base.wording import quoted
 
 Label = str | int | float | bool
 Bound = Label | np.datetime64 | np.timedelta64
+Instant = TypeVar("Instant", np.datetime64, np.timedelta64)
 
 KEYWORDS = frozenset({"and", "or", "in", "is", "not", "missing", "present", "impossible", "True", "False"})
 UNITS = {
@@ -27,38 +33,27 @@ UNITS = {
     "femtoseconds": "fs",
     "attoseconds": "as",
 }
-_SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\"}
+# Python integers of attoseconds hold every NumPy date exactly.
+SIZES = {"D": 86_400 * 10**18, "h": 3_600 * 10**18, "m": 60 * 10**18}
+SIZES |= {unit: 10 ** (18 - 3 * i) for i, unit in enumerate(["s", "ms", "us", "ns", "ps", "fs", "as"])}
 _LONG = {"n": "\n", "r": "\r", "t": "\t"}
 
 
 def as_label(value: object) -> Label:
     """Return a level as the label that rules store: text, number or truth value; anything else by its text.
 
-    Examples
-    --------
-    >>> import numpy as np
     >>> as_label(np.int64(3)), as_label("mist"), as_label(np.True_)
     (3, 'mist', True)
     """
-    if isinstance(value, str):
-        return str(value)
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
     if isinstance(value, (int, np.integer)):
         return int(value)
-    if isinstance(value, (float, np.floating)):
-        return as_number(value)
-    return str(value)
+    return as_number(value) if isinstance(value, (float, np.floating)) else str(value)
 
 
 def as_number(value: object) -> float:
-    """Return a finite float, ``-0.0`` as ``0.0``; anything else is an error.
-
-    Examples
-    --------
-    >>> as_number(-0.0)
-    0.0
-    """
+    """Return a finite float, ``-0.0`` as ``0.0``; anything else is an error."""
     try:
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
@@ -71,61 +66,24 @@ def as_number(value: object) -> float:
 def as_bound(value: object) -> Bound:
     """Return the end of an interval in its stored form.
 
-    Examples
-    --------
-    >>> import numpy as np
     >>> as_bound(3), str(as_bound(np.datetime64("2012-03")))
     (3.0, '2012-03-01')
     """
-    if isinstance(value, timedelta):
-        value = np.timedelta64(value)
-    elif isinstance(value, (datetime, date)):
-        value = np.datetime64(value)
-    if isinstance(value, np.datetime64):
-        return settled(value)
-    if isinstance(value, np.timedelta64):
-        return settled(value)
+    if isinstance(value, timedelta | np.timedelta64):
+        return settled(np.timedelta64(value))
+    if isinstance(value, datetime | date | np.datetime64):
+        return settled(np.datetime64(value))
     return str(value) if isinstance(value, str) else as_number(value)
 
 
 def label_order(label: Label) -> tuple[bool, float, str]:
-    """Sort numbers by size, then text by letters.
-
-    Examples
-    --------
-    >>> sorted(["b", 10, 9, "a"], key=label_order)
-    [9, 10, 'a', 'b']
-    """
+    """Sort numbers by size, then text by letters."""
     return (True, 0.0, label) if isinstance(label, str) else (False, label, "")
-
-
-def quoted(text: str, mark: str) -> str:
-    r"""Put text between marks; whatever could act on a terminal or hide there becomes a visible escape.
-
-    Examples
-    --------
-    >>> print(quoted("a`b" + chr(27), "`"))
-    `a\`b\x1b`
-    """
-    return mark + "".join(_escaped(c, mark) for c in text) + mark
-
-
-def _escaped(char: str, mark: str) -> str:
-    if char == mark:
-        return "\\" + mark
-    if char in _SHORT:
-        return _SHORT[char]
-    if char.isprintable():
-        return char
-    code = ord(char)
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def unquoted(text: str) -> str:
     """Undo `quoted`.
 
-    Examples
-    --------
     >>> unquoted(quoted("b<=c", "`"))
     'b<=c'
     """
@@ -143,8 +101,6 @@ def _unescaped(match: re.Match[str]) -> str:
 def is_plain(text: str) -> bool:
     """Tell whether text can stand in a rule without quotes.
 
-    Examples
-    --------
     >>> is_plain("hr"), is_plain("b<=c"), is_plain("missing")
     (True, False, False)
     """
@@ -154,8 +110,6 @@ def is_plain(text: str) -> bool:
 def name_text(name: str) -> str:
     """Write a column's name, in backticks unless it is a plain word.
 
-    Examples
-    --------
     >>> name_text("hr"), name_text("hours per week")
     ('hr', '`hours per week`')
     """
@@ -165,9 +119,6 @@ def name_text(name: str) -> str:
 def value_text(value: Bound) -> str:
     """Write a label, number, date or duration so that reading it gives the same value.
 
-    Examples
-    --------
-    >>> import numpy as np
     >>> value_text(6.0), value_text("light rain"), value_text(np.timedelta64(2, "h"))
     ('6', '"light rain"', '2 hours')
     """
@@ -180,3 +131,51 @@ def value_text(value: Bound) -> str:
         return f"{int(value.astype(np.int64))} " + next(word for word, u in UNITS.items() if u == unit)
     # Shortest text that reads back as the same float.
     return repr(value).removesuffix(".0")
+
+
+def attoseconds(value: np.datetime64 | np.timedelta64) -> int:
+    """Count the attoseconds since 1970, or of a duration, exactly.
+
+    >>> attoseconds(np.timedelta64(3, "ns"))
+    3000000000
+    """
+    unit = np.datetime_data(value.dtype)[0]
+    kind = "datetime64" if isinstance(value, np.datetime64) else "timedelta64"
+    if np.isnat(value) or unit == "generic" or (kind == "timedelta64" and unit in "YM"):
+        raise InputError(f"{value!r} is not a date or duration of known length.", code="P02", argument="value")
+    unit = unit if unit in SIZES else "D"
+    return int(value.astype(f"{kind}[{unit}]").astype(np.int64)) * SIZES[unit]
+
+
+def settled(value: Instant) -> Instant:
+    """Return the same date or duration in the unit its text has: whole days, minutes, or finer.
+
+    >>> str(settled(np.timedelta64(7200, "s"))), str(settled(np.datetime64("2012")))
+    ('2 hours', '2012-01-01')
+    """
+    count = attoseconds(value)
+    if isinstance(value, np.timedelta64):
+        return duration_of(count)
+    return date_of(count, "D" if np.datetime_data(value.dtype)[0] in "YMWD" else "m")
+
+
+def date_of(count: int, coarsest: str) -> np.datetime64:
+    """Return the date that many attoseconds after 1970, in a unit no coarser than the one named.
+
+    >>> str(date_of(0, "m"))
+    '1970-01-01T00:00'
+    """
+    units = list(SIZES)
+    made: np.datetime64 = _made("datetime64", count, units[units.index(coarsest) :])
+    return made
+
+
+def duration_of(count: int) -> np.timedelta64:
+    """Return a duration of that many attoseconds in the coarsest unit that holds it."""
+    made: np.timedelta64 = _made("timedelta64", count, list(SIZES))
+    return made
+
+
+def _made(kind: str, count: int, units: Sequence[str]) -> Any:
+    unit = next(u for u in units if count % SIZES[u] == 0)
+    return np.array(count // SIZES[unit], dtype=np.int64).astype(f"{kind}[{unit}]")[()]

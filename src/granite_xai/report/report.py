@@ -1,4 +1,4 @@
-"""Report: one story in four forms."""
+"""Report: one story about a fit, told as text, page, JSON and frame."""
 
 from __future__ import annotations
 
@@ -7,16 +7,30 @@ import json
 import math
 import os
 import re
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+import time
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
 
 from granite_xai.base.files import write_text
+from granite_xai.base.typing import FloatArray
+from granite_xai.base.wording import ALL_ROWS, plain
+from granite_xai.behavior.behavior import Risk
+from granite_xai.compute import one_blas_thread
+from granite_xai.display.figures import frame_of
+from granite_xai.estimator import Granite, fit_with_evaluations, fitted_view
+from granite_xai.fit_values import FitValues
+from granite_xai.frameworks.compare import held_out_fidelity
+from granite_xai.report.ledger import disagreement_map, ledger
+from granite_xai.report.panels import effects, importances, regions, stored_effects, tree
+from granite_xai.report.sentences import GLOSSARY, further, opening, question_facts, sides_of, verdict
+from granite_xai.report.source import ReportSource, provenance
 from granite_xai.report.text import story_text
-from granite_xai.tables import frame
+from granite_xai.tables import read_table
 
-if TYPE_CHECKING:
-    from granite_xai.estimator import Granite
-
+VERSION = 1
+"""Version of the dict."""
 _NOT_IN_JSON = re.compile("[\u2028\u2029\ud800-\udfff]")
 
 
@@ -51,13 +65,11 @@ class Report:
 
     def __repr__(self) -> str:
         """The first sentence."""
-        from granite_xai.report.words import plain
-
         return f"<Report: {plain(self.story['opening'])}>"
 
     def html(self, path: str | os.PathLike[str] | None = None) -> str:
         """One self-contained page; also written to ``path``, replacing what is there in one step."""
-        from granite_xai.report.render import render
+        from granite_xai.report.page import render
 
         return _written(render(self.story), path)
 
@@ -72,13 +84,12 @@ class Report:
         Region -1 stands for all rows. first and second are importances: root mean squares of local effects, the
         number itself for sensitivity and risk.
         """
-        lines = [line for importance in self.story["importances"] for line in self._lines(importance)]
+        lines = (line for importance in self.story["importances"] for line in self._lines(importance))
         keys = ("region", "rule", "n_samples", "set", "question", "first", "second", "disagreement")
-        data = {key: [line[i] for line in lines] for i, key in enumerate(keys)}
-        return frame(data, like=self.granite._fitted.table)
+        return frame_of(keys, lines, fitted_view(self.granite).result.table)
 
     def _lines(self, importance: dict[str, Any]) -> list[tuple[Any, ...]]:
-        regions = {None: (-1, "all rows", self.story["provenance"]["rows"])}
+        regions = {None: (-1, ALL_ROWS, self.story["provenance"]["rows"])}
         regions |= {r["region"]: (r["region"], r["rule"], r["n_samples"]) for r in self.story["regions"]}
         return [
             (*regions[scope["region"]], name, importance["question"], first, second, gap)
@@ -112,3 +123,138 @@ def _finite(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
+
+
+def explain(
+    model: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    question: Any = "ice-pdp",
+    test: Any = None,
+    title: str | None = None,
+    **options: Any,
+) -> Report:
+    """Find the regions of a model and tell the story: in a terminal, a notebook or one HTML file.
+
+    Parameters
+    ----------
+    model, X, y, question
+        As in `Granite`. With y the report also maps questions about risk.
+    test : tuple (X, y) or table, optional
+        Rows that the fit does not see; adds figures on them.
+    title : str, optional
+        Headline of the report.
+    **options
+        Of `Granite`.
+
+    Returns
+    -------
+    Report
+        ``print(report)``, ``report.html("report.html")``, ``report.json()``, ``report.frame()``, ``report.granite``.
+
+    Examples
+    --------
+    >>> from granite_xai.datasets import make_toy
+    >>> toy = make_toy()
+    >>> report = explain(toy.model, toy.X)
+    >>> print(str(report).splitlines()[3])
+    On these 1,000 rows ICE and PDP disagree by ...
+    >>> len(report.granite.partition_)
+    2
+    """
+    begin = time.perf_counter()
+    granite = Granite(model, question, **options)
+    found, view = fit_with_evaluations(granite, X, y), fitted_view(granite)
+    by_trees = view.diagnostics["evaluations"]["path"] != "model"
+    values = FitValues(*found, view.resources, view.seed, by_trees)
+    source = ReportSource(granite, values.with_target(_target(granite, X, y)))
+    return Report(story(source, test=test, title=title, began=begin), granite)
+
+
+def retold(granite: Granite, title: str | None = None) -> Report:
+    """The report of an object that is fitted already, from its stored curves: nobody is asked anything (F09)."""
+    return Report(story(ReportSource(granite), title=title), granite)
+
+
+def _target(granite: Granite, X: Any, y: Any) -> FloatArray | None:
+    """The target of the fitting rows, for questions about risk that nobody asked but that cost nothing."""
+    if y is None:
+        return None
+    view = fitted_view(granite)
+    everyone = read_table(X, kinds=granite.kinds, missing="allow" if view.result.missing else "error")
+    target = view.target(y, everyone, Risk().resolved(view.result.predictor.is_probability))
+    rows = view.drawn(everyone.n_rows)
+    return None if target is None else target[rows]
+
+
+def story(
+    source: ReportSource, *, test: Any = None, title: str | None = None, began: float | None = None
+) -> dict[str, Any]:
+    """Build the dict; without evaluations (a loaded object) it holds what the stored curves tell."""
+    begin = time.perf_counter() if began is None else began
+    fitted, granite = source.fitted, source.granite
+    with one_blas_thread():
+        told = _measured(source)
+    evaluation = None if test is None else _evaluation(granite, test)
+    parts = regions(source, told["importances"][0] if told["importances"] else None)
+    for part in parts:
+        part["verdict"] = verdict(part)
+    return {
+        "version": VERSION,
+        "title": title or f"Where {sides_of(fitted.comparisons[0].question)} agree",
+        "opening": opening(source),
+        "further": further(source, parts, evaluation),
+        "unit": source.unit,
+        "questions": [question_facts(resolved.question) for resolved in fitted.comparisons],
+        "figures": {
+            "disagreement": granite.disagreement_,
+            "remaining": granite.remaining_,
+            "fidelity": granite.fidelity_,
+            "global_fidelity": granite.global_fidelity_,
+            "nothing_to_explain": fitted.silent,
+        },
+        **told,
+        "regions": parts,
+        "tree": tree(fitted.partition),
+        "evaluation": evaluation,
+        "glossary": [{"word": word, "meaning": meaning} for word, meaning in GLOSSARY.items()],
+        "warnings": list(granite.diagnostics_.get("warnings", [])),
+        "provenance": provenance(source, time.perf_counter() - begin),
+    }
+
+
+def _measured(source: ReportSource) -> dict[str, Any]:
+    """What is read off the evaluations of the fit."""
+    values, steps = source.values, ledger(source)
+    if values is None:
+        empty: dict[str, Any] = {"sets": [], "questions": []}
+        return {"ledger": steps, "map": empty, "importances": [], "effects": stored_effects(source)}
+    return {
+        "ledger": steps,
+        "map": disagreement_map(values),
+        "importances": importances(values),
+        "effects": effects(values),
+    }
+
+
+def _evaluation(granite: Granite, test: Any) -> dict[str, Any]:
+    """The regions on rows that the fit did not see."""
+    X, y = test if isinstance(test, tuple) and len(test) == 2 else (test, None)
+    found = granite.evaluate(X, y)
+    floors = fitted_view(granite).result.floors
+    if len(floors) == 1 and found.disagreement <= float(floors[0]):  # rounding, as on the fitting rows
+        before = found.global_disagreement if found.global_disagreement > float(floors[0]) else 0.0
+        found = replace(found, disagreement=0.0, global_disagreement=before, regional=np.zeros_like(found.regional))
+    lines = [
+        {"region": k, "rule": rule, "n_samples": count, "disagreement": float(left)}
+        for k, (rule, count, left) in enumerate(zip(found.rules, found.counts, found.regional, strict=True))
+    ]
+    return {
+        "n_rows": int(sum(found.counts)),
+        "global_disagreement": found.global_disagreement,
+        "disagreement": found.disagreement,
+        "remaining": found.remaining,
+        "explained": held_out_fidelity(granite, X),
+        "regions": lines,
+    }

@@ -1,52 +1,96 @@
-"""The sentences a reader needs first."""
+"""The sentences a reader needs first, and a glossary."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from granite_xai.disagreement import ResolvedQuestion
+from granite_xai.base.wording import FEW_ROWS, count, number, percent
+from granite_xai.catalog import meaning, title
+from granite_xai.disagreement import Disagreement, ResolvedQuestion
 from granite_xai.regions.nodes import Split
 from granite_xai.regions.words import name_text
-from granite_xai.report.basis import Basis
-from granite_xai.report.words import count, number, percent, side_words
+from granite_xai.report.source import ReportSource
+
+GLOSSARY: dict[str, str] = {
+    "Explanation": "A number or curve that says how a column matters, such as PDP, SHAP or permutation importance.",
+    "Disagreement": "The squared gap between two explanations of the same model on the same rows, averaged over rows "
+    "and added up over columns. 0: both tell the same story.",
+    "Region": "Rows that satisfy a simple rule, such as “hr ≤ 6”. Inside a region both explanations are computed from "
+    "the region's own rows.",
+    "Left in the regions": "The disagreement inside the regions, as a share of that over all rows. The smaller, the "
+    "better one simple explanation per region tells the whole story.",
+    "ICE": "One curve a row: the prediction when only one column of this row is changed. Here each curve is shown "
+    "around its own mean.",
+    "PDP": "The mean of all ICE curves: what changing the column does on average. Where the band of ICE curves is "
+    "wide, the average hides that rows react differently.",
+    "Band": "Eight of ten ICE curves run inside it at each value (10 % to 90 %).",
+    "Interaction": "The effect of one column depends on the value of another. It makes ICE and PDP, or PFI and pure "
+    "importance, disagree.",
+    "Dependence": "Columns that move together. It makes conditional and marginal explanations disagree.",
+    "Explained variance": "How much of the variation of the model's predictions a simpler description reproduces; "
+    "100 % is all of it.",
+    "Marginal, conditional": "Hidden columns are filled in from all rows (marginal) or only from similar rows "
+    "(conditional).",
+    "Held-out rows": "Rows that were not used to find the regions; they tell whether the regions hold in general.",
+}
 
 
-def opening(basis: Basis) -> str:
+def cause(question: Disagreement) -> str:
+    """Why two explanations can differ at all.
+
+    >>> from granite_xai.questions import questions
+    >>> cause(questions()["mplot-pdp"]), cause(questions()["ice-pdp"])
+    ('columns depend on each other', 'columns interact')
+    """
+    masking = question.first.masking != question.second.masking
+    interaction = question.first.interaction != question.second.interaction
+    reasons = ["columns depend on each other"] * masking + ["columns interact"] * interaction
+    return " or ".join(reasons)
+
+
+def question_facts(question: Disagreement) -> dict[str, Any]:
+    """Both explanations of a question by name and meaning, and why they can differ."""
+    sides = ((question.first, "first"), (question.second, "second"))
+    told = {place: {"name": title(side.name, place), "meaning": meaning(side.name)} for side, place in sides}
+    return {"name": question.label, **told, "cause": cause(question)}
+
+
+def sides_of(question: Disagreement) -> str:
+    """Both explanations of a question by name."""
+    return f"{title(question.first.name, 'first')} and {title(question.second.name, 'second')}"
+
+
+def opening(source: ReportSource) -> str:
     """How much, between which explanations, why, and where it goes away."""
-    fitted, granite = basis.fitted, basis.granite
-    rows = f"these {basis.n_rows:,} rows" if basis.n_rows != 1 else "this one row"
-    begin = f"On {rows} {_sides(basis)}"
+    fitted, granite = source.fitted, source.granite
+    rows = f"these {source.n_rows:,} rows" if source.n_rows != 1 else "this one row"
+    sides = ", and ".join(sides_of(resolved.question) for resolved in fitted.comparisons)
+    begin = f"On {rows} {sides}"
     if fitted.silent:
         return f"{begin} agree: there is nothing to explain, and either can be read."
-    amount = f" by {number(granite.disagreement_)}{_relative(basis)}" if len(fitted.comparisons) == 1 else ""
-    return f"{begin} disagree{amount}; {_where(basis)}"
+    amount = f" by {number(granite.disagreement_)}{_relative(source)}" if len(fitted.comparisons) == 1 else ""
+    return f"{begin} disagree{amount}; {_where(source)}"
 
 
-def _sides(basis: Basis) -> str:
-    questions = [comparison.question for comparison in basis.fitted.comparisons]
-    pairs = [(side_words(q.first.name, "first")[0], side_words(q.second.name, "second")[0]) for q in questions]
-    return ", and ".join(f"{one} and {two}" for one, two in pairs)
-
-
-def _relative(basis: Basis) -> str:
+def _relative(source: ReportSource) -> str:
     """The size in units a reader knows: the variance of the predictions, for local explanations."""
-    comparison = basis.fitted.comparisons[0]
-    if basis.evaluations is None or comparison.first.behavior.key != "local" or comparison.question.loss != "squared":
+    resolved, values = source.fitted.comparisons[0], source.values
+    if values is None or resolved.first.behavior.key != "local" or resolved.question.loss != "squared":
         return ""
-    share = basis.granite.disagreement_ / basis.variance if basis.variance else 0.0
-    return f" (mean squared gap{_over(comparison)}: {percent(share)} of the variance of the predictions)"
+    share = source.granite.disagreement_ / values.variance if values.variance else 0.0
+    return f" (mean squared gap{_over(resolved)}: {percent(share)} of the variance of the predictions)"
 
 
-def _over(comparison: ResolvedQuestion) -> str:
-    sets = len(comparison.first.layout.sets)
-    word = {"individual": "column", "joint": "group"}.get(comparison.question.first.influence.key, "set of columns")
+def _over(resolved: ResolvedQuestion) -> str:
+    sets = len(resolved.first.layout.sets)
+    word = {"individual": "column", "joint": "group"}.get(resolved.question.first.influence.key, "set of columns")
     if sets == 1:
         return ""
     return f", summed over {count(sets, word) if word != 'set of columns' else f'{sets} sets of columns'}"
 
 
-def _where(basis: Basis) -> str:
-    partition, remaining = basis.fitted.partition, basis.granite.remaining_
+def _where(source: ReportSource) -> str:
+    partition, remaining = source.fitted.partition, source.granite.remaining_
     if len(partition) == 1:
         return "no division of the rows into simple regions saves enough of it to be worth its price."
     ending = f"in {count(len(partition), 'region')} {percent(remaining)} of it is left."
@@ -58,14 +102,14 @@ def _where(basis: Basis) -> str:
     return f"{name_text(root.column)} alone explains {amount} of it; {ending}"
 
 
-def further(basis: Basis, regions: list[dict[str, Any]], evaluation: dict[str, Any] | None) -> list[str]:
+def further(source: ReportSource, regions: list[dict[str, Any]], evaluation: dict[str, Any] | None) -> list[str]:
     """What follows from it: what curves explain, what holds on other rows, where care is due."""
-    granite, several = basis.granite, len(basis.fitted.partition) > 1
-    unit = basis.unit[0].upper() + basis.unit[1:]
+    granite, several = source.granite, len(source.fitted.partition) > 1
+    unit = source.unit[0].upper() + source.unit[1:]
     explained = percent(granite.global_fidelity_) if granite.global_fidelity_ >= 0 else "nothing"
     lines = [f"{unit} explains {explained} of the variance of the predictions"]
     lines[0] += f"; with one set of them for each region it is {percent(granite.fidelity_)}." if several else "."
-    if evaluation is not None and not basis.fitted.silent:
+    if evaluation is not None and not source.fitted.silent:
         text = (
             f"On {evaluation['n_rows']:,} held-out rows {percent(evaluation['remaining'])} of the disagreement is left"
         )
@@ -79,15 +123,13 @@ def further(basis: Basis, regions: list[dict[str, Any]], evaluation: dict[str, A
         )
     small = [region["region"] for region in regions if region["small"]]
     if small:
-        lines.append(f"Fewer than 20 rows: region {', '.join(map(str, small))}; read its figures with caution.")
+        lines.append(f"Fewer than {FEW_ROWS} rows: region {', '.join(map(str, small))}; read its figures with caution.")
     return lines
 
 
 def verdict(region: dict[str, Any]) -> str:
     """What to believe in a region.
 
-    Examples
-    --------
     >>> verdict({"explained": 0.97, "small": False})
     'Its curves tell nearly everything.'
     """

@@ -6,8 +6,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any
 
-from granite_xai.regions.text import shortened
-from granite_xai.report.words import number, percent, plain
+from granite_xai.base.wording import aligned, number, percent, plain, shortened
 
 WIDTH = 100
 _NAME = 30
@@ -97,20 +96,3 @@ def _provenance(facts: dict[str, Any]) -> str:
         f"{facts['model_rows']:,} rows sent to the model, seed {facts['seed']}, "
         f"granite-xai {facts['versions'].get('granite-xai', '')}."
     )
-
-
-def aligned(rows: Sequence[Sequence[str]], left: Sequence[int] = (0,)) -> str:
-    """Columns of equal width; those in ``left`` to the left, others to the right.
-
-    Examples
-    --------
-    >>> print(aligned([["a", "1"], ["bb", "10"]]))
-    a    1
-    bb  10
-    """
-    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
-    lines = (
-        "  ".join(c.ljust(w) if i in left else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True)))
-        for row in rows
-    )
-    return "\n".join(line.rstrip() for line in lines)

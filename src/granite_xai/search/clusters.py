@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from granite_xai.base.errors import InputError
 from granite_xai.base.options import choose, real_number, whole_number
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.catalog import explanations
 from granite_xai.curves import Ice
 from granite_xai.engine.membership import Splits
 from granite_xai.explainer import Explainer
-from granite_xai.search.describe import describe
-from granite_xai.search.problem import PartitionResult, Problem
+from granite_xai.search.describe import describe, local_explainer
+from granite_xai.search.problem import Partitioner, PartitionResult, Problem
 from granite_xai.search.values import local_values
 
 if TYPE_CHECKING:
     from granite_xai.compute import Resources
     from granite_xai.effects import ResolvedExplainer
-    from granite_xai.models import Predictor
-    from granite_xai.tables import Table
+    from granite_xai.trees.routes import Route
 
 METHODS = ("ward", "k-means", "birch")
 
 
 @dataclass(frozen=True, slots=True)
-class Clusters:
+class Clusters(Partitioner):
     """Cluster the rows by their explanations, then describe the clusters by a tree.
 
     The regions are the leaves of the tree, so that they are disjoint rules; ``clusters_`` are the labels of the
@@ -54,7 +51,7 @@ class Clusters:
     method: str = "ward"
     n_clusters: int = 5
     threshold: float = 0.1
-    always: ClassVar[bool] = True
+    ignores_noise_floor: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         choose("method", self.method, {name: name for name in METHODS})
@@ -63,18 +60,16 @@ class Clusters:
         if not isinstance(self.on, Ice):
             local_explainer(self.on, "on")
 
-    def effects(
-        self, table: Table, predictor: Predictor, resources: Resources, seed: int
-    ) -> tuple[ResolvedExplainer, ...]:
+    def extra_effects(self, route: Route, resources: Resources, seed: int) -> tuple[ResolvedExplainer, ...]:
         """The local effects that are read of the model; curves are asked for later."""
         if isinstance(self.on, Ice):
-            table.resolve(self.on.feature, "feature")
+            route.table.resolve(self.on.feature, "feature")
             return ()
-        return (local_explainer(self.on, "on").effect(table, predictor, resources, seed),)
+        return (local_explainer(self.on, "on").effect(route, resources, seed),)
 
     def partition(self, problem: Problem) -> PartitionResult:
         """Cluster, and describe the clusters."""
-        if problem.silent:
+        if problem.below_noise_floor:
             return describe(problem, np.zeros(problem.table.n_rows, dtype=np.intp))
         return describe(problem, self.labels(self.vectors(problem), problem.seed))
 
@@ -82,7 +77,7 @@ class Clusters:
         """What is clustered, one vector a row."""
         if isinstance(self.on, Ice):
             return self.on.vectors(problem.predictor, problem.table, problem.resources)
-        (effect,) = self.effects(problem.table, problem.predictor, problem.resources, problem.seed)
+        (effect,) = self.extra_effects(problem.route, problem.resources, problem.seed)
         return local_values(effect, problem.evaluations, Splits.whole(problem.evaluations.weights))[:, 0].T
 
     def labels(self, vectors: FloatArray, seed: int = 0) -> IntArray:
@@ -101,35 +96,21 @@ class Clusters:
         wanted = min(self.n_clusters, len(np.unique(scaled, axis=0)))
         if wanted < 2:
             return np.zeros(len(vectors), dtype=np.intp)
-        return _by_appearance(np.asarray(self._model(wanted, seed).fit_predict(scaled)))
+        return _by_appearance(self._clustered(scaled, wanted, seed))
 
-    def _model(self, wanted: int, seed: int) -> Any:
+    def _clustered(self, vectors: FloatArray, wanted: int, seed: int) -> IntArray:
         from sklearn.cluster import AgglomerativeClustering, Birch, KMeans
 
+        ward = AgglomerativeClustering(n_clusters=wanted, linkage="ward")
         if self.method == "ward":
-            return AgglomerativeClustering(n_clusters=wanted, linkage="ward")
-        if self.method == "birch":
-            return _Birch(Birch(threshold=self.threshold, n_clusters=None), wanted)
-        return KMeans(n_clusters=wanted, n_init=10, random_state=seed)
-
-
-@dataclass(frozen=True, slots=True)
-class _Birch:
-    """Birch's subclusters, joined by Ward's method when there are more of them than wanted."""
-
-    tree: Any
-    wanted: int
-
-    def fit_predict(self, vectors: FloatArray) -> IntArray:
-        from sklearn.cluster import AgglomerativeClustering
-
-        fitted = self.tree.fit(vectors)
-        centres = fitted.subcluster_centers_
+            return np.asarray(ward.fit_predict(vectors))
+        if self.method == "k-means":
+            return np.asarray(KMeans(n_clusters=wanted, n_init=10, random_state=seed).fit_predict(vectors))
+        # Birch's subclusters, joined by Ward's method when there are more of them than wanted.
+        fitted = Birch(threshold=self.threshold, n_clusters=None).fit(vectors)
         labels: IntArray = np.asarray(fitted.labels_, dtype=np.intp)
-        if len(centres) <= self.wanted:
-            return labels
-        joined = AgglomerativeClustering(n_clusters=self.wanted, linkage="ward").fit_predict(centres)
-        return np.asarray(joined[labels], dtype=np.intp)
+        centres = fitted.subcluster_centers_
+        return labels if len(centres) <= wanted else np.asarray(ward.fit_predict(centres)[labels], dtype=np.intp)
 
 
 def _by_appearance(labels: IntArray) -> IntArray:
@@ -137,16 +118,3 @@ def _by_appearance(labels: IntArray) -> IntArray:
     rank = np.argsort(np.argsort(first))
     found: IntArray = rank[np.unique(labels, return_inverse=True)[1].reshape(-1)].astype(np.intp)
     return found
-
-
-def local_explainer(choice: str | Explainer, argument: str) -> Explainer:
-    """An explanation with one value a row."""
-    explainer = choose(argument, choice, explanations())
-    if not explainer.behavior.per_row:
-        raise InputError(
-            f"{argument} has {explainer.behavior.key} behavior: one value for all rows cannot tell rows apart.",
-            code="P03",
-            argument=argument,
-            hint='Choose an explanation with local behavior, such as "shap".',
-        )
-    return explainer

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
@@ -11,25 +11,32 @@ import numpy as np
 from granite_xai.base.options import choose, real_number, whole_number
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.disagreement import Disagreement, ResolvedQuestion
+from granite_xai.engine.membership import Splits
+from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.explainer import Explainer
 from granite_xai.interaction import Pure
-from granite_xai.search.clusters import local_explainer
-from granite_xai.search.cohort_loss import MeanLoss, PureLoss, Score
-from granite_xai.search.describe import describe
-from granite_xai.search.distances import nearest, row_distances
-from granite_xai.search.problem import PartitionResult, Problem
+from granite_xai.search.describe import describe, local_explainer
+from granite_xai.search.problem import Partitioner, PartitionResult, Problem
+from granite_xai.search.values import local_values
 
 if TYPE_CHECKING:
     from granite_xai.compute import Resources
     from granite_xai.effects import ResolvedExplainer
-    from granite_xai.models import Predictor
     from granite_xai.tables import Table
+    from granite_xai.trees.routes import Route
 
 AGAINST = {name: name for name in ("mean", "pure")}
+Score = Callable[[IntArray], FloatArray]
+"""From (C, n) labels, one line for each way to divide the rows, to C losses."""
+Loss = Callable[[IntArray], Score]
+"""From the cohorts that guide the search, which explanations are computed inside of, to a score."""
+
+BLOCK = 128
+"""Cohorts scored together."""
 
 
 @dataclass(frozen=True, slots=True)
-class Cohorts:
+class Cohorts(Partitioner):
     """Each row joins the nearest of a few representative rows; these are chosen so that explanations agree.
 
     Representatives are added and removed greedily while this lowers
@@ -71,7 +78,7 @@ class Cohorts:
     restarts: int = 10
     rounds: int = 5
     pool: int = 40
-    always: ClassVar[bool] = True
+    ignores_noise_floor: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         choose("against", self.against, AGAINST)
@@ -80,17 +87,15 @@ class Cohorts:
             whole_number(name, getattr(self, name), at_least=1)
         local_explainer(self.on, "on")
 
-    def effects(
-        self, table: Table, predictor: Predictor, resources: Resources, seed: int
-    ) -> tuple[ResolvedExplainer, ...]:
+    def extra_effects(self, route: Route, resources: Resources, seed: int) -> tuple[ResolvedExplainer, ...]:
         """The local effects that are read of the model."""
         explainer = local_explainer(self.on, "on")
         sides = [explainer] if self.against == "mean" else [explainer, replace(explainer, interaction=Pure())]
-        return tuple(side.effect(table, predictor, resources, seed) for side in sides)
+        return tuple(side.effect(route, resources, seed) for side in sides)
 
     def partition(self, problem: Problem) -> PartitionResult:
         """Choose representatives, and describe their cohorts."""
-        if problem.silent:
+        if problem.below_noise_floor:
             return describe(problem, np.zeros(problem.table.n_rows, dtype=np.intp))
         return describe(problem, self._search(problem))
 
@@ -101,11 +106,11 @@ class Cohorts:
         best = np.zeros(problem.table.n_rows, dtype=np.intp)
         lowest, explained = np.inf, best
         for _ in range(self.rounds):
-            score = loss.guided(explained)
+            score = loss(explained)
             found = min((self._climb(generator, distances, score) for _ in range(self.restarts)), key=lambda f: f[0])
             explained = found[1]
             # Judged with the explanations of the cohorts themselves, whatever the search was guided by.
-            cost = float(loss.guided(explained)(explained[None])[0]) + self.penalty(explained.max() + 1, len(best))
+            cost = float(loss(explained)(explained[None])[0]) + self.penalty(explained.max() + 1, len(best))
             if cost < lowest - 1e-12:
                 lowest, best = cost, explained
         return best
@@ -118,13 +123,13 @@ class Cohorts:
         """
         return self.beta * float(np.sqrt(max(int(cohorts) - self.free, 0) / rows))
 
-    def _loss(self, problem: Problem) -> MeanLoss | PureLoss:
-        effect, *pure = self.effects(problem.table, problem.predictor, problem.resources, problem.seed)
+    def _loss(self, problem: Problem) -> Loss:
+        effect, *pure = self.extra_effects(problem.route, problem.resources, problem.seed)
         if not pure:
-            return MeanLoss(problem.evaluations, effect)
+            return mean_loss(problem.evaluations, effect)
         explainer = local_explainer(self.on, "on")
         question = Disagreement(explainer, replace(explainer, interaction=Pure()))
-        return PureLoss(problem.evaluations, ResolvedQuestion(question, effect, pure[0], np.square))
+        return pure_loss(problem.evaluations, ResolvedQuestion(question, effect, pure[0], np.square))
 
     def _climb(self, generator: np.random.Generator, distances: FloatArray, score: Score) -> tuple[float, IntArray]:
         """One greedy search from random representatives."""
@@ -152,3 +157,85 @@ def _neighbours(chosen: list[int], pool: list[int]) -> Iterator[list[int]]:
 
 def _dense(labels: IntArray) -> IntArray:
     return np.unique(labels, return_inverse=True)[1].reshape(-1).astype(np.intp)
+
+
+def nearest(distances: FloatArray, sets: list[list[int]]) -> IntArray:
+    """Number of the nearest representative of every row, for each set of representatives, shape (sets, n).
+
+    >>> nearest(np.array([[0.0, 1.0, 4.0], [1.0, 0.0, 3.0], [4.0, 3.0, 0.0]]), [[0, 2]])
+    array([[0, 0, 1]])
+    """
+    return np.stack([np.argmin(distances[:, chosen], axis=1) for chosen in sets]).astype(np.intp)
+
+
+def row_distances(table: Table) -> FloatArray:
+    """Squared distances of all pairs of rows: standardised gaps of ordered columns, 1 where other labels differ."""
+    total = np.zeros((table.n_rows, table.n_rows))
+    for column in table.columns:
+        if column.kind in ("nominal", "boolean"):
+            total += column.codes[:, None] != column.codes
+            continue
+        values = column.values if column.kind == "numeric" else column.codes.astype(np.float64)
+        values = np.where(column.codes >= 0, values, np.nan)
+        spread = float(np.nanstd(values)) if (column.codes >= 0).any() else 0.0
+        gaps = np.square((values[:, None] - values) / (spread or 1.0))
+        total += np.where(np.isnan(gaps), column.missing[:, None] != column.missing, gaps)
+    return total
+
+
+def explained_inside(effect: ResolvedExplainer, evaluations: Evaluations, labels: IntArray) -> FloatArray:
+    """Local effects of each row with its own cohort as reference, shape (n, sets)."""
+    members = labels == np.arange(labels.max() + 1)[:, None]
+    values = local_values(effect, evaluations, Splits.of(members, evaluations.weights))
+    return np.asarray(values[:, labels, np.arange(len(labels))].T)
+
+
+def scatter_within(vectors: FloatArray, labels: IntArray, weights: FloatArray) -> FloatArray:
+    """Weighted mean squared distance of vectors to the mean of their cohort, for each line of labels.
+
+    >>> scatter_within(np.array([[0.0], [2.0], [5.0]]), np.array([[0, 0, 1], [0, 0, 0]]), np.ones(3)).round(3)
+    array([0.667, 4.222])
+    """
+    lines, cohorts = len(labels), int(labels.max()) + 1
+    places = (labels + cohorts * np.arange(lines)[:, None]).ravel()
+    apart = vectors - np.average(vectors, axis=0, weights=weights)
+
+    def sums(values: FloatArray) -> FloatArray:
+        found = np.bincount(places, weights=np.tile(values, lines), minlength=lines * cohorts)
+        return np.asarray(found, dtype=np.float64).reshape(lines, cohorts)
+
+    mass = sums(weights)
+    squares = np.zeros(lines)
+    for entry in apart.T:
+        squares += (np.square(sums(weights * entry)) / np.where(mass > 0, mass, 1.0)).sum(axis=1)
+    total = float(weights @ np.square(apart).sum(axis=1))
+    return np.maximum(total - squares, 0.0) / float(weights.sum())
+
+
+def mean_loss(evaluations: Evaluations, effect: ResolvedExplainer) -> Loss:
+    """Squared distance of explanations to their mean in the cohort, explained inside the cohorts that guide."""
+    everyone, weights = np.zeros((1, evaluations.n_rows), dtype=np.intp), evaluations.weights
+    root = scatter_within(explained_inside(effect, evaluations, everyone[0]), everyone, weights)[0] or 1.0
+
+    def guided(explained: IntArray) -> Score:
+        vectors = explained_inside(effect, evaluations, explained)
+        return lambda labels: scatter_within(vectors, labels, weights) / root
+
+    return guided
+
+
+def pure_loss(evaluations: Evaluations, question: ResolvedQuestion) -> Loss:
+    """Disagreement of explanations with the pure effect; every cohort is explained anew, so that none need guide."""
+
+    def losses(labels: IntArray) -> FloatArray:
+        cohorts = [(line, k) for line, row in enumerate(labels) for k in np.unique(row)]
+        total = np.zeros(len(labels))
+        for start in range(0, len(cohorts), BLOCK):
+            block = cohorts[start : start + BLOCK]
+            splits = Splits.of(np.stack([labels[line] == k for line, k in block]), evaluations.weights)
+            parts = question.regional(evaluations, splits)[:, 0] * splits.mass[:, 0]
+            np.add.at(total, [line for line, _ in block], parts)
+        return np.asarray(total / evaluations.weights.sum())
+
+    root = float(losses(np.zeros((1, evaluations.n_rows), dtype=np.intp))[0]) or 1.0
+    return lambda explained: lambda labels: losses(labels) / root

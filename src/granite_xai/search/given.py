@@ -12,11 +12,11 @@ from granite_xai.base.errors import InputError, listing
 from granite_xai.regions.nodes import Leaf
 from granite_xai.regions.partition import Partition
 from granite_xai.regions.rule import Rule
-from granite_xai.search.problem import PartitionResult, Problem, measured
+from granite_xai.search.problem import Partitioner, PartitionResult, Problem, measured
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class GivenRules:
+class GivenRules(Partitioner):
     """Regions by rules that were written down, or found elsewhere.
 
     Parameters
@@ -31,7 +31,7 @@ class GivenRules:
     """
 
     regions: Partition
-    always: ClassVar[bool] = True
+    ignores_noise_floor: ClassVar[bool] = True
 
     def __init__(self, regions: Partition | Sequence[Rule | str]) -> None:
         known = regions if isinstance(regions, Partition) else Partition.from_rules(regions)
@@ -47,7 +47,7 @@ class GivenRules:
             raise InputError(words, code="P03", argument="partitioner", hint="Leave the rule out.")
         names = problem.table.names
         if self.regions.root is not None:
-            return PartitionResult(Partition(measured(self.regions.root, problem), names))
+            return PartitionResult(measured(self.regions.root, problem))
         fractions = members @ problem.evaluations.weights / problem.shares.total
         lines = zip(members.sum(axis=1), fractions, problem.measure(members), strict=True)
         leaves = [Leaf(int(count), float(share), float(left), "given") for count, share, left in lines]

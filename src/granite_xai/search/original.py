@@ -1,4 +1,4 @@
-"""RepidTree: the trees of REPID and GADGET as their authors grow them, over curve matrices."""
+"""Trees as their authors grow them, numeric columns only: RepidTree over curve matrices, NumericTree for FD-Trees."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ import numpy as np
 from granite_xai.base.options import choose, real_number, whole_number
 from granite_xai.curves import dependence_bins, ice_curves, make_grid, require_numeric
 from granite_xai.engine.membership import Splits
-from granite_xai.evaluations.noise import floor, local_error
+from granite_xai.evaluations.noise_floor import floor
 from granite_xai.evaluations.vectors import Vectors, centred
 from granite_xai.explainer import Explainer
 from granite_xai.influence import Individual
 from granite_xai.questions import questions
 from granite_xai.regions.partition import Partition
-from granite_xai.search.problem import PartitionResult, Problem, measured
+from granite_xai.search.problem import Partitioner, PartitionResult, Problem, measured
 from granite_xai.search.scatter import rescaled, scattered
 from granite_xai.search.values import AroundDependence, local_values
 
 if TYPE_CHECKING:
     from granite_xai.compute import Resources
     from granite_xai.effects import ResolvedExplainer
-    from granite_xai.models import Predictor
     from granite_xai.tables import Table
+    from granite_xai.trees.routes import Route
 
 EFFECTS = {"pd": None, "ale": "ale", "shap": "shap-pdp"}
 
 
 @dataclass(frozen=True, slots=True)
-class RepidTree:
+class RepidTree(Partitioner):
     """REPID's and GADGET's own tree: curves on a fixed grid, improvement-based stopping, numeric columns only.
 
     The loss is the sum over rows (and grid points) of the squared distance between a local effect and its mean in the
@@ -66,7 +66,7 @@ class RepidTree:
     trim: bool = True
     recalculate: bool = False
     min_improvement: float = 0.1
-    always: ClassVar[bool] = True
+    ignores_noise_floor: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         choose("effect", self.effect, {name: name for name in EFFECTS})
@@ -78,42 +78,41 @@ class RepidTree:
         labels = table.names if self.features is None else self.features
         return sorted({table.resolve(label, "features") for label in labels})
 
-    def effects(
-        self, table: Table, predictor: Predictor, resources: Resources, seed: int
-    ) -> tuple[ResolvedExplainer, ...]:
+    def extra_effects(self, route: Route, resources: Resources, seed: int) -> tuple[ResolvedExplainer, ...]:
         """The local effects that are read of the model; other columns than numeric ones are refused first."""
+        table = route.table
         for column in table.columns:
             require_numeric(column, "the original form (exact=True)")
         compared = Individual([table.names[i] for i in self.columns(table)])
         if self.effect == "shap":
-            return (Explainer("marginal", "local", "partial", compared).effect(table, predictor, resources, seed),)
+            return (Explainer("marginal", "local", "partial", compared).effect(route, resources, seed),)
         if self.effect == "ale":
-            return (Explainer("accumulated", "local", "full", compared).effect(table, predictor, resources, seed),)
+            return (Explainer("accumulated", "local", "full", compared).effect(route, resources, seed),)
         return ()
 
     def partition(self, problem: Problem) -> PartitionResult:
         """Grow the original's tree; its regions carry the disagreement of the question."""
         table = problem.table
-        inner, root = self._posed(problem)
+        posed, root = self._posed(problem)
         tree = replace(problem.tree, alpha=0.0, min_improvement=self.min_improvement, cuts="chunks", max_candidates=100)
-        node = tree.grown(inner)
+        node = tree.grown(posed)
         total = problem.shares.total
         shares = [leaf.disagreement for leaf in Partition(node, table.names)]
-        learned = {"loss_": root * total, "region_losses_": np.array(shares) * root * total}
-        return PartitionResult(Partition(measured(node, problem), table.names), learned)
+        attributes = {"loss_": root * total, "region_losses_": np.array(shares) * root * total}
+        return PartitionResult(measured(node, problem), attributes)
 
     def _posed(self, problem: Problem) -> tuple[Problem, float]:
         """The problem with the original's loss instead of the question, and that loss a row."""
         table, columns = problem.table, self.columns(problem.table)
-        noise = floor(len(columns), np.square, 1, local_error(problem.error))
+        noise = floor(len(columns), np.square, 1, problem.error)
         if self.effect == "pd":
             curves = [self._curves(problem, i) for i in columns]
             return scattered(problem, curves, noise * self.points)
         if self.effect == "ale":
             question = questions()["ale"].with_influence(Individual([table.names[i] for i in columns]))
-            comparison = question.compare(table, problem.predictor, problem.resources, problem.seed)
+            comparison = question.compare(problem.route, problem.resources, problem.seed)
             return rescaled(problem, comparison, problem.evaluations, noise)
-        (effect,) = self.effects(table, problem.predictor, problem.resources, problem.seed)
+        (effect,) = self.extra_effects(problem.route, problem.resources, problem.seed)
         everyone = Splits.whole(problem.evaluations.weights)
         values = local_values(effect, problem.evaluations, everyone)[:, 0]
         bins = {i: dependence_bins(table.columns[i]) for i in columns}
@@ -127,3 +126,24 @@ class RepidTree:
         if not self.trim:
             return Vectors(curves)
         return Vectors(curves, position, grid.values, problem.table.columns[position].values)
+
+
+@dataclass(frozen=True, slots=True)
+class NumericTree(Partitioner):
+    """The tree that the options of the estimator describe, refusing columns that an original cannot split.
+
+    Examples
+    --------
+    >>> NumericTree()
+    NumericTree()
+    """
+
+    def extra_effects(self, route: Route, resources: Resources, seed: int) -> tuple[ResolvedExplainer, ...]:
+        """Nothing further is read of the model; other columns than numeric ones are refused."""
+        for column in route.table.columns:
+            require_numeric(column, "the original form (exact=True)")
+        return ()
+
+    def partition(self, problem: Problem) -> PartitionResult:
+        """The regions of a problem."""
+        return problem.tree.partition(problem)

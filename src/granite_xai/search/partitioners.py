@@ -13,7 +13,8 @@ Subgroups
 RepidTree
     The trees of REPID and GADGET as their authors grow them.
 
-Each is a small frozen value with ``partition(problem)``; anything else with that method serves as well. `AllExcept`
+Each is a small frozen value with ``partition(problem)``; anything else with that method serves as well, and one that
+reads further effects or ignores the noise floor is a `Partitioner`. `AllExcept`
 names the columns that rules may not use.
 
 >>> import granite_xai as gx
@@ -30,7 +31,7 @@ from granite_xai.search.clusters import Clusters
 from granite_xai.search.cohorts import Cohorts
 from granite_xai.search.given import GivenRules
 from granite_xai.search.original import RepidTree
-from granite_xai.search.problem import PartitionResult, Problem
+from granite_xai.search.problem import Partitioner, PartitionResult, Problem
 from granite_xai.search.subgroups import Subgroups
 from granite_xai.search.tree import AllExcept, Tree
 
@@ -44,6 +45,7 @@ __all__ = [
     "GivenRules",
     "Ice",
     "PartitionResult",
+    "Partitioner",
     "Problem",
     "RepidTree",
     "Subgroups",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -19,9 +20,11 @@ from granite_xai.regions.rule import satisfied
 
 if TYPE_CHECKING:
     from granite_xai.base.diagnostics import Diagnostics
+    from granite_xai.effects import ResolvedExplainer
     from granite_xai.models import Predictor
     from granite_xai.search.tree import Tree
     from granite_xai.tables import Table
+    from granite_xai.trees.routes import Route
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,16 +33,14 @@ class Problem:
 
     Parameters
     ----------
-    table : Table
-        The fitting rows.
+    route : Route
+        The fitting rows and the model, and how it is asked about them.
     evaluations : Evaluations
         Of all of them.
     shares : ScaledObjective
         The objective.
     missing : bool
         Whether the fit allowed missing values.
-    predictor : Predictor
-        The model.
     tree : Tree
         The tree that the options of the estimator describe: how deep rules may be, how small regions.
     error : float
@@ -48,20 +49,29 @@ class Problem:
         For whatever is drawn.
     """
 
-    table: Table
+    route: Route
     evaluations: Evaluations
     shares: ScaledObjective
     missing: bool
     resources: Resources
     n_jobs: int | None
     diagnostics: Diagnostics
-    predictor: Predictor
     tree: Tree
     error: float = 0.0
     seed: int = 0
 
     @property
-    def silent(self) -> bool:
+    def table(self) -> Table:
+        """The fitting rows."""
+        return self.route.table
+
+    @property
+    def predictor(self) -> Predictor:
+        """The model."""
+        return self.route.predictor
+
+    @property
+    def below_noise_floor(self) -> bool:
         """Whether the question has nothing to explain."""
         return not np.any(self.shares.factors)
 
@@ -79,18 +89,47 @@ class PartitionResult:
     ----------
     partition : Partition
         The regions.
-    learned : mapping
+    extra_attributes : mapping
         Further fitted attributes of the estimator, such as ``clusters_``.
     """
 
     partition: Partition
-    learned: Mapping[str, Any] = field(default_factory=dict)
+    extra_attributes: Mapping[str, Any] = field(default_factory=dict)
 
 
-def measured(node: Node, problem: Problem) -> Node:
+class Partitioner(ABC):
+    """Divides the rows of a problem by rules; only ``partition`` must be written."""
+
+    __slots__ = ()
+
+    ignores_noise_floor: ClassVar[bool] = False
+    """Whether it has an end of its own and divides also rows on which the question has nothing to explain."""
+
+    def extra_effects(self, route: Route, resources: Resources, seed: int) -> tuple[ResolvedExplainer, ...]:
+        """Effects that it reads besides those of the question; also the place to refuse a table, before any work."""
+        return ()
+
+    @abstractmethod
+    def partition(self, problem: Problem) -> PartitionResult:
+        """The regions, and what else was learned."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnPartitioner(Partitioner):
+    """Any object with a method ``partition``."""
+
+    own: Any
+
+    def partition(self, problem: Problem) -> PartitionResult:
+        """The regions that the object finds."""
+        found: PartitionResult = self.own.partition(problem)
+        return found
+
+
+def measured(node: Node, problem: Problem) -> Partition:
     """A tree that was grown for another end, or elsewhere, with the rows and the disagreement of this problem."""
     rows = np.arange(problem.table.n_rows, dtype=np.intp)
-    return _measured(node, problem, rows)
+    return Partition(_measured(node, problem, rows), problem.table.names)
 
 
 def _measured(node: Node, problem: Problem, rows: IntArray) -> Node:

@@ -14,7 +14,7 @@ from granite_xai.compute import resolve_jobs
 from granite_xai.disagreement import ResolvedQuestion
 from granite_xai.engine.portable import Gaps, Scorer, arithmetic_for, why_not
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.evaluations.noise import risk_error, sensitivity_error
+from granite_xai.evaluations.noise_floor import risk_error, sensitivity_error
 from granite_xai.interaction import union
 from granite_xai.search.candidates import Candidate
 

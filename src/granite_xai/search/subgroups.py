@@ -12,22 +12,21 @@ from granite_xai.base.options import choose
 from granite_xai.base.typing import FloatArray
 from granite_xai.evaluations.vectors import Vectors
 from granite_xai.masking.bins import interval_edges
-from granite_xai.regions.partition import Partition
-from granite_xai.search.problem import PartitionResult, Problem, measured
+from granite_xai.search.problem import Partitioner, PartitionResult, Problem, measured
 from granite_xai.search.scatter import scattered
 
 if TYPE_CHECKING:
     from granite_xai.compute import Resources
     from granite_xai.effects import ResolvedExplainer
-    from granite_xai.models import Predictor
-    from granite_xai.tables import Column, Table
+    from granite_xai.tables import Column
+    from granite_xai.trees.routes import Route
 
 FLOOR = 1e-12
 BY = {name: name for name in ("distribution", "mean")}
 
 
 @dataclass(frozen=True, slots=True)
-class Subgroups:
+class Subgroups(Partitioner):
     """A tree that models one column from the others; inside its leaves the column hardly depends on them.
 
     The model is not asked: only the rows decide. How deep the tree is, how small its leaves and what a leaf costs (as
@@ -49,16 +48,14 @@ class Subgroups:
 
     feature: Hashable
     by: str = "distribution"
-    always: ClassVar[bool] = True
+    ignores_noise_floor: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         choose("by", self.by, BY)
 
-    def effects(
-        self, table: Table, predictor: Predictor, resources: Resources, seed: int
-    ) -> tuple[ResolvedExplainer, ...]:
+    def extra_effects(self, route: Route, resources: Resources, seed: int) -> tuple[ResolvedExplainer, ...]:
         """Nothing is read of the model; an unknown column is refused before any work."""
-        table.resolve(self.feature, "feature")
+        route.table.resolve(self.feature, "feature")
         return ()
 
     def partition(self, problem: Problem) -> PartitionResult:
@@ -68,7 +65,7 @@ class Subgroups:
         dependent, _ = scattered(problem, [Vectors(described(column, self.by))], FLOOR)
         others = [table.names[i] for i in problem.tree.columns(table) if i != column.position]
         node = replace(problem.tree, split_features=others).grown(dependent)
-        return PartitionResult(Partition(measured(node, problem), table.names))
+        return PartitionResult(measured(node, problem))
 
 
 def described(column: Column, by: str) -> FloatArray:

@@ -17,7 +17,7 @@ from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.regions.nodes import Leaf, Node, Split
 from granite_xai.regions.partition import Partition
 from granite_xai.search.candidates import CUTS, Candidate, best_of, candidates, cuts_of
-from granite_xai.search.problem import PartitionResult, Problem
+from granite_xai.search.problem import Partitioner, PartitionResult, Problem
 from granite_xai.search.shortlist import Shortlist
 from granite_xai.search.splitting import conditions
 
@@ -54,7 +54,7 @@ class AllExcept:
 
 
 @dataclass(frozen=True, slots=True)
-class Tree:
+class Tree(Partitioner):
     """The paper's Algorithm 1: greedy splits, then pruning with a price for each region.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Cells as a library stores them, turned into values of one kind.
+"""Cells as an array holds them, turned into values of one kind.
 
 Nothing here knows the column's name: what cannot be read is an `UnreadableError`, and the reader of the
 table adds the name, the index and the row labels.
@@ -6,7 +6,7 @@ table adds the name, the index and the row labels.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Integral, Real
@@ -18,10 +18,19 @@ from numpy.typing import NDArray
 from granite_xai.base.typing import BoolArray, FloatArray
 from granite_xai.tables.columns import Kind
 
-LARGEST_EXACT = 2**53
-DECIMAL_HINT = "Convert the column: astype(float)."
+_LARGEST_EXACT = 2**53
 _MACHINE = (-(2**63), 2**64)
-NOT_A_CELL = "each argument must be a string or a number"
+_NOT_A_CELL = "each argument must be a string or a number"
+_TO_FLOATS = "Convert the column: astype(float)."
+_REFUSED = {
+    "complex": ("D22", "has dtype {}. Complex data not supported", "Pass real and imaginary parts as two columns."),
+    "bytes": ("D12", f"holds bytes; {_NOT_A_CELL}", "Decode it: astype(str)."),
+    "decimal": ("D20", "holds Decimal numbers", _TO_FLOATS),
+    "period": ("D18", "holds periods ({})", "Convert the column: .dt.to_timestamp()."),
+    "time": ("D18", "holds times of day", "Convert the column to seconds, or to timedelta."),
+}
+_NUMBERS = ("integer", "floating", "mixed-integer-float", "mixed-integer", "mixed")
+_MOMENTS = ("date", "datetime", "datetime64", "timedelta", "timedelta64")
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -41,26 +50,33 @@ class UnreadableError(Exception):
 
     def __init__(self, code: str, reason: str, hint: str, rows: Iterable[int] = ()) -> None:
         super().__init__(reason)
-        self.code = code
-        self.reason = reason
-        self.hint = hint
-        self.rows = tuple(rows)
+        self.code, self.reason, self.hint, self.rows = code, reason, hint, tuple(rows)
+
+
+def refused(content: str, dtype: object) -> UnreadableError:
+    """Say why a column of some content, or else of some dtype, cannot be read (D12, D18, D20, D22)."""
+    unknown = ("D12", f"has dtype {{}}; {_NOT_A_CELL}", "Convert the column.")
+    code, reason, hint = _REFUSED.get(content, unknown)
+    return UnreadableError(code, reason.format(dtype), hint)
 
 
 def from_array(values: NDArray[Any]) -> Cells:
-    """Read a one-dimensional array by its dtype.
-
-    Examples
-    --------
-    >>> from_array(np.array([3, 1])).values
-    array([3., 1.])
-    >>> from_array(np.array(["b", "a"])).kind
-    'nominal'
-    """
-    reader = _BY_DTYPE.get(values.dtype.kind)
-    if reader is None:
-        raise UnreadableError("D12", f"has dtype {values.dtype}; {NOT_A_CELL}", "Convert the column.")
-    return reader(values)
+    """Read a one-dimensional array by its dtype."""
+    kind = values.dtype.kind
+    if kind in "iu":
+        return from_integers(values)
+    if kind == "f":
+        with np.errstate(over="ignore"):  # a long double beyond float64 becomes infinity: D03
+            return Cells("numeric", values.astype(np.float64))
+    if kind == "O":
+        return from_objects(values)
+    if kind in "Mm":
+        return Cells("date", values.copy())
+    if kind == "b":
+        return Cells("boolean", values.astype(object))
+    if kind in "UT":
+        return from_labels(values.tolist(), np.zeros(len(values), dtype=bool), text=True)
+    raise refused({"c": "complex", "S": "bytes"}.get(kind, ""), values.dtype)
 
 
 def from_objects(values: NDArray[Any]) -> Cells:
@@ -69,14 +85,19 @@ def from_objects(values: NDArray[Any]) -> Cells:
 
     content = pd.api.types.infer_dtype(values, skipna=True)
     missing = np.asarray(pd.isna(values), dtype=bool)
+    if content in _REFUSED:
+        raise refused(content, values.dtype)
     if content == "empty":
         return Cells("numeric", np.full(len(values), np.nan))
-    if content in ("mixed", "mixed-integer") and not _all_real(values[~missing]):
-        raise _mixture(values, missing)
-    reader = _BY_CONTENT.get(content)
-    if reader is None:
-        raise _mixture(values, missing)
-    return reader(values, missing)
+    if content == "string":
+        return from_labels(values, missing, text=True)
+    if content == "boolean":
+        return from_labels(values, missing, kind="boolean")
+    if content in _MOMENTS:
+        return Cells("date", _moments(with_none(values, missing), content))
+    if content in _NUMBERS and _all_real(values[~missing]):
+        return _numbers(values, missing)
+    raise _mixture(values, missing)
 
 
 def from_labels(labels: Sequence[Any] | NDArray[Any], missing: BoolArray, **facts: Any) -> Cells:
@@ -94,11 +115,18 @@ def from_labels(labels: Sequence[Any] | NDArray[Any], missing: BoolArray, **fact
 def from_integers(values: NDArray[Any], missing: BoolArray | None = None) -> Cells:
     """Read whole numbers; beyond 2^53 neighbours fall together, which is noted (D20)."""
     present = values if missing is None else values[~missing]
-    inexact = present.size > 0 and bool(int(present.max()) > LARGEST_EXACT or int(present.min()) < -LARGEST_EXACT)
+    inexact = present.size > 0 and bool(int(present.max()) > _LARGEST_EXACT or int(present.min()) < -_LARGEST_EXACT)
     floats = values.astype(np.float64)
     if missing is not None:
         floats[missing] = np.nan
     return Cells("numeric", floats, integer=True, inexact=inexact)
+
+
+def with_none(values: NDArray[Any], missing: BoolArray) -> NDArray[Any]:
+    """Objects with None for everything missing."""
+    cells = values.astype(object)
+    cells[missing] = None
+    return cells
 
 
 def plain(label: Any) -> Any:
@@ -118,89 +146,83 @@ def plain(label: Any) -> Any:
     return str(label)
 
 
-def _floats(values: NDArray[Any]) -> Cells:
-    with np.errstate(over="ignore"):  # a long double beyond float64 becomes infinity: D03
-        return Cells("numeric", values.astype(np.float64))
+def as_kind(cells: Cells, kind: Kind) -> Cells:
+    """Read cells as another kind that the user or the fit gives, or refuse what would need a guess.
+
+    Examples
+    --------
+    >>> as_kind(Cells("numeric", np.array([2.0, 1.0]), integer=True), "nominal").values
+    array([2, 1], dtype=object)
+    """
+    if cells.kind == kind:
+        return cells
+    labels = cells.values if cells.kind == "date" else _labels(cells)
+    if np.isnat(labels).all() if cells.kind == "date" else all(label is None for label in labels):
+        return _empty(kind, len(labels))
+    if "date" in (cells.kind, kind):
+        raise UnreadableError("P03", f"is {cells.kind} and cannot be read as {kind}", "Convert the column.")
+    if kind in ("ordinal", "nominal"):
+        return Cells(kind, labels, cells.declared, text=cells.text)
+    return _as_numbers(cells.kind, labels) if kind == "numeric" else _as_booleans(labels)
 
 
-def _booleans(values: NDArray[Any]) -> Cells:
-    return Cells("boolean", values.astype(object))
+def _as_numbers(kind: Kind, labels: NDArray[Any]) -> Cells:
+    present = [label for label in labels if label is not None]
+    if any(isinstance(label, str) for label in present):
+        reason = f"is {kind} with text labels and cannot be read as numeric"
+        raise UnreadableError("P03", reason, "Convert the column.")
+    values = np.array([np.nan if label is None else float(label) for label in labels])
+    return Cells("numeric", values, integer=all(isinstance(label, int) for label in present))
 
 
-def _texts(values: NDArray[Any]) -> Cells:
-    return from_labels(values.tolist(), np.zeros(len(values), dtype=bool), text=True)
+def _as_booleans(labels: NDArray[Any]) -> Cells:
+    odd = [row for row, label in enumerate(labels) if isinstance(label, str) or label not in (0, 1, None)]
+    if odd:
+        reason = f"holds {labels[odd[0]]!r} and cannot be read as boolean"
+        raise UnreadableError("P03", reason, "A boolean column holds True, False, 1 or 0.", odd)
+    missing = np.array([label is None for label in labels])
+    return from_labels([bool(label) for label in labels], missing, kind="boolean")
 
 
-def _complex(values: NDArray[Any], missing: BoolArray | None = None) -> Cells:
-    reason = f"has dtype {values.dtype}. Complex data not supported"
-    raise UnreadableError("D22", reason, "Pass real and imaginary parts as two columns.")
+def _labels(cells: Cells) -> NDArray[Any]:
+    if cells.kind != "numeric":
+        return cells.values
+    missing = np.isnan(cells.values)
+    labels = np.empty(len(missing), dtype=object)
+    # + 0.0: one label for both zeros
+    labels[~missing] = [(int if cells.integer else float)(value + 0.0) for value in cells.values[~missing]]
+    return labels
 
 
-def _bytes(values: NDArray[Any], missing: BoolArray | None = None) -> Cells:
-    raise UnreadableError("D12", f"holds bytes; {NOT_A_CELL}", "Decode it: astype(str).")
+def _empty(kind: Kind, n: int) -> Cells:
+    gap = {"numeric": np.nan, "date": np.datetime64("NaT", "s")}.get(kind)
+    return Cells(kind, np.full(n, gap, dtype=object if gap is None else None))
 
 
 def _numbers(values: NDArray[Any], missing: BoolArray) -> Cells:
-    floats: FloatArray = np.full(len(values), np.nan)
-    present = values[~missing]
-    big = [int(p) for p in np.flatnonzero(~missing) if _beyond_machine(values[p])]
+    big = [row for row in np.flatnonzero(~missing).tolist() if _beyond_machine(values[row])]
     if big:
-        raise UnreadableError("D20", f"holds {values[big[0]]}, beyond 64 bits", DECIMAL_HINT, big)
-    floats[~missing] = present.astype(np.float64)
-    whole = [isinstance(cell, Integral) for cell in present]
-    inexact = bool(np.any(np.abs(floats[~missing][whole]) > LARGEST_EXACT))
+        raise UnreadableError("D20", f"holds {values[big[0]]}, beyond 64 bits", _TO_FLOATS, big)
+    floats: FloatArray = np.full(len(values), np.nan)
+    floats[~missing] = values[~missing].astype(np.float64)
+    whole = [isinstance(cell, Integral) for cell in values[~missing]]
+    inexact = bool(np.any(np.abs(floats[~missing][whole]) > _LARGEST_EXACT))
     return Cells("numeric", floats, integer=all(whole), inexact=inexact)
 
 
-def _dates(values: NDArray[Any], missing: BoolArray) -> Cells:
-    return Cells("date", _filled(values, missing, "datetime64[D]"))
-
-
-def _datetimes(values: NDArray[Any], missing: BoolArray) -> Cells:
+def _moments(cells: NDArray[Any], content: str) -> NDArray[Any]:
+    """Dates, datetimes (in UTC, where their order is the order of time) and durations; None is missing."""
     import pandas as pd
 
-    zones = {str(getattr(cell, "tzinfo", None)) for cell in values[~missing]}
+    if content == "date":
+        return cells.astype("datetime64[D]")
+    if content.startswith("timedelta"):
+        return np.asarray(pd.to_timedelta(pd.Series(cells)).to_numpy())
+    zones = {str(getattr(cell, "tzinfo", None)) for cell in cells if cell is not None}
     if len(zones) > 1:
         hint = "Convert all of them to one zone: pandas.to_datetime(…, utc=True)."
         raise UnreadableError("D18", f"mixes time zones ({', '.join(sorted(zones))})", hint)
-    series = pd.to_datetime(pd.Series(with_none(values, missing)))
-    return Cells("date", series.dt.tz_localize(None).to_numpy() if zones == {"None"} else utc(series))
-
-
-def _durations(values: NDArray[Any], missing: BoolArray) -> Cells:
-    import pandas as pd
-
-    return Cells("date", pd.to_timedelta(pd.Series(with_none(values, missing))).to_numpy())
-
-
-def with_none(values: NDArray[Any], missing: BoolArray) -> NDArray[Any]:
-    """Objects with None for everything missing."""
-    cells = values.astype(object)
-    cells[missing] = None
-    return cells
-
-
-def utc(series: Any) -> NDArray[Any]:
-    """Datetimes with a zone as plain ones in UTC, where their order is the order of time."""
-    return np.asarray(series.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy())
-
-
-def _decimals(values: NDArray[Any], missing: BoolArray) -> Cells:
-    raise UnreadableError("D20", "holds Decimal numbers", DECIMAL_HINT)
-
-
-def _periods(values: NDArray[Any], missing: BoolArray) -> Cells:
-    raise UnreadableError("D18", "holds periods", "Convert the column: .dt.to_timestamp().")
-
-
-def _times(values: NDArray[Any], missing: BoolArray) -> Cells:
-    raise UnreadableError("D18", "holds times of day", "Convert the column to seconds, or to timedelta.")
-
-
-def _filled(values: NDArray[Any], missing: BoolArray, dtype: str) -> NDArray[Any]:
-    result = np.full(len(values), "NaT", dtype=dtype)
-    result[~missing] = values[~missing].astype(dtype)
-    return result
+    return np.asarray(pd.to_datetime(pd.Series(cells), utc=True).dt.tz_localize(None).to_numpy())
 
 
 def _all_real(cells: NDArray[Any]) -> bool:
@@ -213,53 +235,17 @@ def _beyond_machine(cell: Any) -> bool:
 
 def _mixture(values: NDArray[Any], missing: BoolArray) -> UnreadableError:
     """Show two cells that do not belong together (D12)."""
-    rows = np.flatnonzero(~missing)
+    rows = np.flatnonzero(~missing).tolist()
     odd = [row for row in rows if not isinstance(values[row], (Real, str, np.bool_))]
     one = odd[0] if odd else rows[0]
-    sort = isinstance(values[one], str)
-    other = next((row for row in rows if isinstance(values[row], str) != sort), None)
-    if odd:
-        other = next((row for row in rows if type(values[row]) is not type(values[one])), None)
+    sorts = {row: type(values[row]) if odd else isinstance(values[row], str) for row in rows}
+    other = next((row for row in rows if sorts[row] != sorts[one]), None)
     shown = sorted([one] if other is None else [one, other])
     cells = " and ".join(f"{_cut(values[r])} ({type(values[r]).__name__})" for r in shown)
     hint = "Make all cells numbers or all cells text."
-    return UnreadableError("D12", f"mixes cells: it holds {cells}; {NOT_A_CELL}", hint, map(int, shown))
+    return UnreadableError("D12", f"mixes cells: it holds {cells}; {_NOT_A_CELL}", hint, shown)
 
 
 def _cut(cell: Any) -> str:
     text = repr(cell)
     return text if len(text) <= 40 else f"{text[:39]}…"
-
-
-_BY_DTYPE: dict[str, Callable[[NDArray[Any]], Cells]] = {
-    "b": _booleans,
-    "i": from_integers,
-    "u": from_integers,
-    "f": _floats,
-    "c": _complex,
-    "U": _texts,
-    "T": _texts,
-    "S": _bytes,
-    "O": from_objects,
-    "M": lambda values: Cells("date", values.copy()),
-    "m": lambda values: Cells("date", values.copy()),
-}
-_BY_CONTENT: dict[str, Callable[[NDArray[Any], BoolArray], Cells]] = {
-    "string": lambda values, missing: from_labels(values, missing, text=True),
-    "boolean": lambda values, missing: from_labels(values, missing, kind="boolean"),
-    "integer": _numbers,
-    "floating": _numbers,
-    "mixed-integer-float": _numbers,
-    "mixed-integer": _numbers,
-    "mixed": _numbers,
-    "date": _dates,
-    "datetime": _datetimes,
-    "datetime64": _datetimes,
-    "timedelta": _durations,
-    "timedelta64": _durations,
-    "decimal": _decimals,
-    "complex": _complex,
-    "bytes": _bytes,
-    "period": _periods,
-    "time": _times,
-}

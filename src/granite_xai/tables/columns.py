@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from granite_xai.base.typing import BoolArray, IntArray
 
 Kind = Literal["numeric", "ordinal", "nominal", "boolean", "date"]
+KINDS: dict[str, Kind] = {kind: kind for kind in get_args(Kind)}
 LABELLED = ("ordinal", "nominal", "boolean")
 
 

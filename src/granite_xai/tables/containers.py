@@ -1,25 +1,31 @@
-"""What every kind of table can do, whatever library it comes from."""
+"""The library that a table came in: what every container can do, and NumPy arrays of every layout and dtype."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from granite_xai.base.typing import IntArray
-from granite_xai.tables.cells import Cells
+from granite_xai.tables.cells import Cells, from_array
 from granite_xai.tables.columns import Column
 
 
 class Container(ABC):
     """A table in the library it came in; it is read and gathered, never written."""
 
-    library: ClassVar[str]
+    library: str
     native: Any
     origin: IntArray | None = None
+
+    @property
+    def matrix(self) -> NDArray[Any] | None:
+        """All cells as one matrix, where all columns have one NumPy dtype; it is gathered in one pass."""
+        return None
 
     @property
     @abstractmethod
@@ -30,11 +36,6 @@ class Container(ABC):
     @abstractmethod
     def labels(self) -> tuple[Hashable, ...]:
         """The column labels as the library has them; positions where there are none."""
-
-    @property
-    def named(self) -> bool:
-        """Whether all columns have text as names (scikit-learn's feature names)."""
-        return all(isinstance(label, str) for label in self.labels)
 
     @abstractmethod
     def cells(self, position: int) -> Cells:
@@ -60,13 +61,78 @@ class Container(ABC):
     def nudged(self, rows: IntArray, direction: int, columns: Sequence[int]) -> Any:
         """Rows with every floating-point cell of some columns moved to the next number of its dtype."""
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Column labels as text; positions are x0, x1 and so on."""
+        return tuple(f"x{label}" if self.library == "numpy" else str(label) for label in self.labels)
+
+    @property
+    def named(self) -> bool:
+        """Whether all columns have text as names (scikit-learn's feature names)."""
+        return all(isinstance(label, str) for label in self.labels)
+
     def row_labels(self, rows: IntArray) -> list[Any]:
         """Labels of rows, for messages: their positions in the table the user passed."""
-        shown: list[Any] = (rows if self.origin is None else self.origin[rows]).tolist()
-        return shown
+        return list(self._origin(rows).tolist())
 
     def _origin(self, rows: IntArray) -> IntArray:
         return rows if self.origin is None else self.origin[rows]
+
+
+@dataclass(frozen=True, eq=False)
+class ArrayContainer(Container):
+    """A two-dimensional array; its columns are named by position."""
+
+    native: NDArray[Any]
+    origin: IntArray | None = None
+    library: str = "numpy"
+
+    @property
+    def matrix(self) -> NDArray[Any]:
+        """The array without its subclass: a memory map gathers into memory."""
+        return np.asarray(self.native)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.native.shape[0])
+
+    @property
+    def labels(self) -> tuple[Hashable, ...]:
+        """Positions."""
+        return tuple(range(self.native.shape[1]))
+
+    def cells(self, position: int) -> Cells:
+        """Read one column."""
+        return from_array(self.matrix[:, position])
+
+    def take(self, rows: IntArray) -> ArrayContainer:
+        """Some rows, in the order given."""
+        return ArrayContainer(self.matrix[rows], self._origin(rows))
+
+    def select(self, positions: Sequence[int]) -> NDArray[Any]:
+        """A copy of some columns."""
+        return self.matrix[:, list(positions)]
+
+    def adopt(self, columns: Sequence[Column]) -> ArrayContainer:
+        """The columns of another library as an array: of floats, or of objects when some are not."""
+        dtype = np.float64 if all(column.values.dtype == np.float64 for column in columns) else object
+        matrix = np.empty((len(columns[0].values), len(columns)), dtype=dtype)
+        for j, column in enumerate(columns):
+            matrix[:, j] = column.values
+        return ArrayContainer(matrix)
+
+    def recombined(
+        self, rows: IntArray, donor: ArrayContainer, donor_rows: IntArray, columns: Sequence[int]
+    ) -> NDArray[Any]:
+        """Rows of this array with some columns from rows of the donor."""
+        return gathered(self.matrix, rows, donor.matrix, donor_rows, columns)
+
+    def nudged(self, rows: IntArray, direction: int, columns: Sequence[int]) -> NDArray[Any]:
+        """Rows with every floating-point cell of some columns moved to the next number of its dtype."""
+        part = self.matrix[rows]
+        part[:, columns] = next_cells(part[:, columns], direction)
+        return part
 
 
 def gathered(
@@ -83,69 +149,51 @@ def gathered(
     """
     dtype = _common_dtype(base, donor, donor_rows, columns)
     if not base.flags.c_contiguous or dtype != base.dtype:
-        return _gathered_by_column(base, rows, donor, donor_rows, columns, dtype)
-    if 2 * len(columns) > base.shape[1] and donor.dtype == dtype and donor.flags.c_contiguous:
+        # column by column: the layout of the base, and no copy of it on the way
+        result = np.empty((len(rows), base.shape[1]), dtype=dtype, order="F")
+        for j in _others(base, columns):
+            result[:, j] = base[:, j].take(rows)
+    elif 2 * len(columns) > base.shape[1] and donor.dtype == dtype and donor.flags.c_contiguous:
         # fewer cells to overwrite when the donor's rows come first
-        rest = [j for j in range(base.shape[1]) if j not in set(columns)]
-        base, rows, donor, donor_rows, columns = donor, donor_rows, base, rows, rest
-    result = base.take(rows, axis=0)
+        result = donor.take(donor_rows, axis=0)
+        donor, donor_rows, columns = base, rows, _others(base, columns)
+    else:
+        result = base.take(rows, axis=0)
     for j in columns:
         result[:, j] = donor[:, j].take(donor_rows)
     return result
 
 
-def _gathered_by_column(
-    base: NDArray[Any],
-    rows: IntArray,
-    donor: NDArray[Any],
-    donor_rows: IntArray,
-    columns: Sequence[int],
-    dtype: np.dtype[Any],
-) -> NDArray[Any]:
-    """Gather in column-major order: the layout of the base, and no copy of it on the way."""
-    result = np.empty((len(rows), base.shape[1]), dtype=dtype, order="F")
-    replaced = set(columns)
-    for j in range(base.shape[1]):
-        result[:, j] = donor[:, j].take(donor_rows) if j in replaced else base[:, j].take(rows)
-    return result
+def _others(matrix: NDArray[Any], columns: Sequence[int]) -> list[int]:
+    return sorted(set(range(matrix.shape[1])) - set(columns))
 
 
 def _common_dtype(
     base: NDArray[Any], donor: NDArray[Any], donor_rows: IntArray, columns: Sequence[int]
 ) -> np.dtype[Any]:
     """The base's dtype when it holds the donor's cells exactly, otherwise one that holds both."""
-    if base.dtype == donor.dtype or len(columns) == 0:
+    if base.dtype == donor.dtype or len(columns) == 0 or base.dtype.kind == "O":
         return base.dtype
     cells = donor[np.unique(donor_rows)][:, list(columns)]
-    return base.dtype if holds_exactly(base.dtype, cells) else np.result_type(base.dtype, donor.dtype)
-
-
-def holds_exactly(dtype: np.dtype[Any], cells: NDArray[Any]) -> bool:
-    """Whether cells survive a conversion to a dtype unchanged.
-
-    Examples
-    --------
-    >>> holds_exactly(np.dtype("int64"), np.array([1.0, 2.0])), holds_exactly(np.dtype("int64"), np.array([0.5]))
-    (True, False)
-    """
-    if dtype.kind == "O":
-        return True
     try:
         with np.errstate(all="ignore"):
-            there = cells.astype(dtype)
-            return bool(np.all((there.astype(cells.dtype) == cells) | ((there != there) & (cells != cells))))
+            there = cells.astype(base.dtype)
+            same = (there.astype(cells.dtype) == cells) | ((there != there) & (cells != cells))
     except (TypeError, ValueError, OverflowError):
-        return False
+        same = np.array(False)
+    return base.dtype if same.all() else np.result_type(base.dtype, donor.dtype)
 
 
 def next_cells(cells: NDArray[Any], direction: int) -> NDArray[Any]:
-    """Move floats to the next representable number; what would become infinite stays.
-
-    Examples
-    --------
-    >>> bool(next_cells(np.array([1.0]), +1)[0] > 1.0)
-    True
-    """
+    """Move floats, also among objects, to the next representable number; what would become infinite stays."""
+    if cells.dtype.kind == "O":
+        moved = cells.copy()
+        for place, cell in np.ndenumerate(cells):
+            if isinstance(cell, (float, np.floating)):
+                moved[place] = type(cell)(next_cells(np.asarray(cell), direction)[()])
+        return moved
+    if cells.dtype.kind != "f":
+        return cells
     with np.errstate(over="ignore"):
         moved = np.nextafter(cells, cells.dtype.type(np.copysign(np.inf, direction)))
     return np.where(np.isinf(moved), cells, moved).astype(cells.dtype, copy=False)

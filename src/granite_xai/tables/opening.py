@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from granite_xai.base.errors import InputError
-from granite_xai.tables.arrays import ArrayContainer
-from granite_xai.tables.containers import Container
+from granite_xai.tables.containers import ArrayContainer, Container
 
 _CONVERT = "Pass a 2-D NumPy array, a list of lists, or a pandas, polars or pyarrow table."
+_TO_FRAME = "Pass pandas.DataFrame({})."
 _RESHAPE = (
     "Reshape your data either using array.reshape(-1, 1) if your data has a single feature "
     "or array.reshape(1, -1) if it contains a single sample."
@@ -24,14 +24,11 @@ def open_table(X: Any, argument: str) -> Container:
     """Put a table into the container of its library; anything else is an error with the conversion to use."""
     if isinstance(X, np.ndarray):
         return ArrayContainer(_matrix(X, argument))
-    if _is(X, "pandas", "DataFrame"):
-        from granite_xai.tables.pandas_frame import PandasContainer
+    for library, name in (("pandas", "DataFrame"), ("polars", "DataFrame"), ("pyarrow", "Table")):
+        if _is(X, library, name):
+            from granite_xai.tables.frames import FrameContainer
 
-        return PandasContainer(X, ranged=_is(X.index, "pandas", "RangeIndex"))
-    if _is(X, "polars", "DataFrame") or _is(X, "pyarrow", "Table"):
-        from granite_xai.tables.narwhals_frame import NarwhalsContainer
-
-        return NarwhalsContainer(X)
+            return FrameContainer(X, library, ranged=_is(getattr(X, "index", None), "pandas", "RangeIndex"))
     if isinstance(X, (list, tuple)):
         return ArrayContainer(_matrix(_from_lists(X, argument), argument))
     if hasattr(type(X), "__array__") and not hasattr(X, "shape"):
@@ -41,49 +38,39 @@ def open_table(X: Any, argument: str) -> Container:
 
 
 def _matrix(X: NDArray[Any], argument: str) -> NDArray[Any]:
-    for kind, name, hint in (
-        (np.matrix, "a numpy.matrix", "Pass numpy.asarray({})."),
-        (np.ma.MaskedArray, "a masked array", "Pass {}.filled(numpy.nan)."),
-    ):
-        if isinstance(X, kind):
-            raise InputError(f"{argument} is {name}.", code="D25", argument=argument, hint=hint.format(argument))
+    if isinstance(X, np.matrix):
+        raise _refused(argument, "is a numpy.matrix.", "Pass numpy.asarray({}).")
+    if isinstance(X, np.ma.MaskedArray):
+        raise _refused(argument, "is a masked array.", "Pass {}.filled(numpy.nan).")
     if X.dtype.names is not None:
-        hint = f"Pass pandas.DataFrame({argument})."
-        raise InputError(f"{argument} is a structured array.", code="D25", argument=argument, hint=hint)
+        raise _refused(argument, "is a structured array.", _TO_FRAME)
     if X.dtype.kind == "c":
         message = f"Complex data not supported: {argument} has dtype {X.dtype}."
         raise InputError(message, code="D22", argument=argument, hint="Pass real and imaginary parts as columns.")
     if X.ndim != 2:
-        message = f"Expected 2D array, got {X.ndim}D array instead: {argument} has shape {X.shape}."
-        hint = _RESHAPE if X.ndim < 2 else f"Pass {argument}.reshape(len({argument}), -1)."
-        raise InputError(message, code="D25", argument=argument, hint=hint)
+        raise _not_2d(
+            argument, X.ndim, f"has shape {X.shape}.", "" if X.ndim < 2 else "Pass {0}.reshape(len({0}), -1)."
+        )
     return X
 
 
 def _from_lists(X: Sequence[Any], argument: str) -> NDArray[Any]:
     """Rows given one by one; numbers and text in one table stay what they are."""
     rows = [row for row in X if isinstance(row, (list, tuple, np.ndarray))]
+    if any(isinstance(row, dict) for row in X):
+        raise _refused(argument, "is a list of dicts.", _TO_FRAME)
     if len(rows) < len(X) or not rows:
-        if any(isinstance(row, dict) for row in X):
-            hint = f"Pass pandas.DataFrame({argument})."
-            raise InputError(f"{argument} is a list of dicts.", code="D25", argument=argument, hint=hint)
-        message = f"Expected 2D array, got 1D array instead: {argument} is a list of {len(X)} cells."
-        raise InputError(message, code="D25", argument=argument, hint=_RESHAPE)
+        raise _not_2d(argument, 1, f"is a list of {len(X)} cells.")
     odd = [i for i, row in enumerate(rows) if len(row) != len(rows[0])]
     if odd:
-        message = f"{argument} row 0 has {len(rows[0])} cells, row {odd[0]} has {len(rows[odd[0]])}."
-        hint = "Give every row the same number of cells."
-        raise InputError(message, code="D25", argument=argument, rows=odd[:5], hint=hint)
-    plain = np.asarray(_objects(rows).tolist()) if rows[0] is not None and len(rows[0]) else np.empty((len(rows), 0))
-    return plain if plain.dtype.kind in "biufc" else _objects(rows)
-
-
-def _objects(rows: Sequence[Any]) -> NDArray[Any]:
-    table = np.empty((len(rows), len(rows[0])), dtype=object)
+        message = f"row 0 has {len(rows[0])} cells, row {odd[0]} has {len(rows[odd[0]])}."
+        raise _refused(argument, message, "Give every row the same number of cells.", rows=odd[:5])
+    objects = np.empty((len(rows), len(rows[0])), dtype=object)
     for i, row in enumerate(rows):
         for j, cell in enumerate(row):
-            table[i, j] = cell
-    return table
+            objects[i, j] = cell
+    plain = np.asarray(objects.tolist()) if objects.size else np.empty(objects.shape)
+    return plain if plain.dtype.kind in "biufc" else objects
 
 
 def _no_table(X: Any, argument: str) -> InputError:
@@ -91,21 +78,29 @@ def _no_table(X: Any, argument: str) -> InputError:
     sparse = sys.modules.get("scipy.sparse")
     if sparse is not None and sparse.issparse(X):
         size = int(np.prod(X.shape)) * X.dtype.itemsize
-        message = f"{argument} is sparse ({name} of shape {X.shape}); dense it takes {size:,} bytes."
-        return InputError(message, code="D23", argument=argument, hint=f"Pass {argument}.toarray() if that fits.")
+        message = f"is sparse ({name} of shape {X.shape}); dense it takes {size:,} bytes."
+        return _refused(argument, message, "Pass {}.toarray() if that fits.", "D23")
     if _is(X, "polars", "LazyFrame"):
-        return InputError(f"{argument} is a {name}.", code="D26", argument=argument, hint=f"Pass {argument}.collect().")
+        return _refused(argument, f"is a {name}.", "Pass {}.collect().", "D26")
     for library in ("pandas", "polars"):
         if _is(X, library, "Series"):
-            message = f"Expected 2D array, got 1D array instead: {argument} is a {library} Series."
-            hint = f"{_RESHAPE} A Series becomes a table by {argument}.to_frame()."
-            return InputError(message, code="D25", argument=argument, hint=hint)
+            hint = f"{_RESHAPE} A Series becomes a table by {{}}.to_frame()."
+            return _not_2d(argument, 1, f"is a {library} Series.", hint)
     if isinstance(X, dict):
-        hint = f"Pass pandas.DataFrame({argument})."
-        return InputError(f"{argument} is a dict.", code="D25", argument=argument, hint=hint)
+        return _refused(argument, "is a dict.", _TO_FRAME)
     code = "D26" if hasattr(X, "shape") or hasattr(X, "columns") else "D25"
-    hint = f"Pass list({argument})." if hasattr(X, "__next__") else _CONVERT
-    return InputError(f"{argument} is a {name}, which is not a table.", code=code, argument=argument, hint=hint)
+    hint = "Pass list({})." if hasattr(X, "__next__") else _CONVERT
+    return _refused(argument, f"is a {name}, which is not a table.", hint, code)
+
+
+def _not_2d(argument: str, dimensions: int, what: str, hint: str = "") -> InputError:
+    message = f"Expected 2D array, got {dimensions}D array instead: {argument} {what}"
+    return InputError(message, code="D25", argument=argument, hint=(hint or _RESHAPE).format(argument))
+
+
+def _refused(argument: str, what: str, hint: str, code: str = "D25", rows: Sequence[int] = ()) -> InputError:
+    """Say what the argument is and, where the hint has a place for its name, what to pass instead."""
+    return InputError(f"{argument} {what}", code=code, argument=argument, rows=rows, hint=hint.format(argument))
 
 
 def _is(X: Any, library: str, name: str) -> bool:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from granite_xai.base.errors import InputError
-from granite_xai.base.typing import IntArray
-from granite_xai.tables.cells import Cells
-from granite_xai.tables.columns import Column
 from granite_xai.tables.containers import Container
 from granite_xai.tables.table import Table
 
@@ -33,8 +30,8 @@ class Outline(Container):
 
     @property
     def library(self) -> str:  # type: ignore[override]
-        """The kind of container that the table had."""
-        return self.backend if self.backend in ("numpy", "pandas") else "narwhals"
+        """The library that the table came in."""
+        return self.backend
 
     @property
     def native(self) -> Any:
@@ -59,32 +56,11 @@ class Outline(Container):
         """The column labels."""
         return self.fitted_labels
 
-    def cells(self, position: int) -> Cells:
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         """Refused: there are no rows."""
-        self._refuse()
-
-    def take(self, rows: IntArray) -> Container:
-        """Refused: there are no rows."""
-        self._refuse()
-
-    def select(self, positions: Sequence[int]) -> Any:
-        """Refused: there are no rows."""
-        self._refuse()
-
-    def adopt(self, columns: Sequence[Column]) -> Container:
-        """Refused: there are no rows."""
-        self._refuse()
-
-    def recombined(self, rows: IntArray, donor: Any, donor_rows: IntArray, columns: Sequence[int]) -> Any:
-        """Refused: there are no rows."""
-        self._refuse()
-
-    def nudged(self, rows: IntArray, direction: int, columns: Sequence[int]) -> Any:
-        """Refused: there are no rows."""
-        self._refuse()
-
-    def _refuse(self) -> NoReturn:
         raise rows_needed("this")
+
+    cells = take = select = adopt = recombined = nudged = _refuse
 
 
 def require_rows(table: Table, what: str) -> None:

@@ -8,24 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from granite_xai.base.errors import InputError, column_text
-from granite_xai.tables.cells import Cells, UnreadableError
+from granite_xai.tables.cells import UnreadableError, as_kind
 from granite_xai.tables.containers import Container
-from granite_xai.tables.kinds import as_kind
 from granite_xai.tables.opening import open_table
 
 _PASS_A_FUNCTION = "Convert the column, or pass a function of the table that does it as the model."
 
 
 def column_names(native: Any) -> tuple[str, ...]:
-    """Names of the columns of a native table; an array has x0, x1 and so on.
-
-    Examples
-    --------
-    >>> column_names(np.zeros((1, 2)))
-    ('x0', 'x1')
-    """
-    container = open_table(native, "X")
-    return tuple(f"x{label}" if container.library == "numpy" else str(label) for label in container.labels)
+    """Names of the columns of a native table; an array has x0, x1 and so on."""
+    return open_table(native, "X").names
 
 
 def number_matrix(native: Any, reader: str) -> NDArray[Any]:
@@ -50,13 +42,10 @@ def number_matrix(native: Any, reader: str) -> NDArray[Any]:
            [ 2., nan]])
     """
     container = open_table(native, "X")
-    cells = native if isinstance(native, np.ndarray) else _one_dtype(native)
-    if cells is not None and cells.dtype.kind in "fiub":
-        return np.asarray(cells)
-    matrix = np.empty((container.n_rows, len(container.labels)), dtype=np.float64)
-    for position in range(matrix.shape[1]):
-        matrix[:, position] = _numbers(container, position, reader)
-    return matrix
+    if container.matrix is not None and container.matrix.dtype.kind in "fiub":
+        return container.matrix
+    columns = [_numbers(container, position, reader) for position in range(len(container.labels))]
+    return np.column_stack(columns) if columns else np.empty((container.n_rows, 0))
 
 
 def number_column(native: Any, position: int, reader: str, whole: bool = False) -> NDArray[Any]:
@@ -93,24 +82,14 @@ def text_column(native: Any, position: int, reader: str) -> NDArray[Any]:
     return texts
 
 
-def _one_dtype(native: Any) -> NDArray[Any] | None:
-    """A pandas frame of one NumPy dtype as the matrix it is."""
-    dtypes = set(getattr(native, "dtypes", ()))
-    if len(dtypes) != 1 or not isinstance(dtypes.pop(), np.dtype):
-        return None
-    return np.asarray(native.to_numpy())
-
-
 def _numbers(container: Container, position: int, reader: str) -> NDArray[Any]:
     try:
-        cells: Cells = as_kind(container.cells(position), "numeric")
+        return as_kind(container.cells(position), "numeric").values
     except UnreadableError as refused:
         raise _refusal(container, position, refused.reason, f"{reader} takes numbers") from None
-    return cells.values
 
 
 def _refusal(container: Container, position: int, reason: str, wish: str) -> InputError:
-    label = container.labels[position]
-    name = f"x{label}" if container.library == "numpy" else str(label)
+    name = container.names[position]
     message = f"X {column_text(name, position)} {reason}; {wish}."
     return InputError(message, code="M14", argument="X", columns=[name], hint=_PASS_A_FUNCTION)

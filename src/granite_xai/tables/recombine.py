@@ -1,4 +1,4 @@
-"""Tables made for the model: recombined rows, rows moved by one representable value, result frames."""
+"""Tables that we make: recombined and moved rows for the model, one row given by hand, result frames."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ from typing import Any, Literal
 
 import numpy as np
 
+from granite_xai.base.errors import InputError, column_text, listing
 from granite_xai.base.typing import IntArray
+from granite_xai.tables.cells import UnreadableError, as_kind, from_objects
+from granite_xai.tables.columns import Column
+from granite_xai.tables.reading import read_table
 from granite_xai.tables.table import Table
 
 
@@ -46,9 +50,8 @@ def recombine(
     rows, others = np.asarray(base_rows, dtype=np.intp), np.asarray(donor_rows, dtype=np.intp)
     if rows.shape != others.shape:
         raise ValueError(f"base_rows has shape {rows.shape}, donor_rows has shape {others.shape}.")
-    container = donor.container
-    if container.library != base.container.library or type(container.native) is not type(base.native):
-        container = base.container.adopt(donor.columns)
+    alike = donor.container.library == base.container.library
+    container = donor.container if alike else base.container.adopt(donor.columns)
     return base.container.recombined(rows, container, others, sorted(columns))
 
 
@@ -88,12 +91,68 @@ def frame(data: Mapping[str, Sequence[Any] | Any], like: Table | None = None) ->
     0       0   0.50
     1       1   0.25
     """
-    library = "numpy" if like is None else like.container.library
-    if library in ("numpy", "pandas"):
-        import pandas as pd
-
-        return pd.DataFrame(dict(data))
     import narwhals as nw
 
-    backend = nw.from_native(like.native, eager_only=True).implementation  # type: ignore[union-attr]
+    if like is None or like.container.library in ("numpy", "pandas"):
+        return nw.from_dict(dict(data), backend="pandas").to_native()
+    backend = nw.from_native(like.native, eager_only=True).implementation
     return nw.from_dict({name: list(values) for name, values in data.items()}, backend=backend).to_native()
+
+
+def row_like(table: Table, row: Mapping[Any, Any] | Sequence[Any], argument: str) -> Table:
+    """Read one row given by hand, such as a baseline, as a table with the columns, kinds and library of another.
+
+    Parameters
+    ----------
+    table : Table
+        What the row should look like.
+    row : mapping from columns to cells, or a sequence with a cell for every column
+        The cells. A mapping may leave columns out if ``table`` has a single row, whose cells then stay.
+    argument : str
+        What the caller calls the row.
+
+    Returns
+    -------
+    Table
+        One row. A column whose dtype cannot hold the cell exactly gets a dtype that can.
+
+    Examples
+    --------
+    >>> table = read_table([[1, 10], [2, 20]], missing="error")
+    >>> row_like(table, {"x0": 1.5, "x1": 15}, "row").native
+    array([[ 1.5, 15. ]])
+    """
+    cells = _cells(table, row, argument)
+    columns = [_column(column, cells, argument) for column in table.columns]
+    first = np.zeros(1, dtype=np.intp)
+    native = table.container.recombined(first, table.container.adopt(columns), first, sorted(cells))
+    return read_table(native, missing="allow", like=table, argument=argument)
+
+
+def _cells(table: Table, row: Mapping[Any, Any] | Sequence[Any], argument: str) -> dict[int, Any]:
+    """The cells by position, all of them unless the table's only row has the others."""
+    if not isinstance(row, Mapping):
+        if len(row) != table.n_columns:
+            message = f"{argument} has {len(row)} cells, the table has {table.n_columns} columns."
+            raise InputError(message, code="D37", argument=argument, hint=f"Columns: {listing(table.names)}.")
+        return dict(enumerate(row))
+    cells = {table.resolve(label, argument): cell for label, cell in row.items()}
+    absent = [name for j, name in enumerate(table.names) if j not in cells]
+    if absent and table.n_rows != 1:
+        message = f"{argument} has no cell for the columns {listing(absent)}."
+        raise InputError(message, code="D37", argument=argument, columns=absent, hint="Give every column a cell.")
+    return cells
+
+
+def _column(column: Column, cells: dict[int, Any], argument: str) -> Column:
+    if column.position not in cells:
+        return column.take(np.zeros(1, dtype=np.intp))
+    held = np.empty(1, dtype=object)
+    held[0] = cells[column.position]
+    try:
+        values = as_kind(from_objects(held), column.kind).values
+    except UnreadableError as refused:
+        message = f"{argument} {column_text(column.name, column.position)} {refused.reason}."
+        columns = [column.name]
+        raise InputError(message, code=refused.code, argument=argument, columns=columns, hint=refused.hint) from None
+    return Column(column.name, column.position, column.kind, values, column.order)

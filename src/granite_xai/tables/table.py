@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral
@@ -90,19 +90,13 @@ class Table:
 
     def resolve(self, label: Any, argument: str) -> int:
         """Position of a column, given by its label; an int that is no label is a position."""
-        places: dict[Hashable, int] = {label: j for j, label in enumerate(self.container.labels)}
-        names = {name: j for j, name in enumerate(self.names)}
         usable = isinstance(label, (str, Integral)) and not isinstance(label, bool)
-        for table in (places, names) if usable else ():
-            if label in table:
-                return table[label]
+        for labels in (self.container.labels, self.names) if usable else ():
+            if label in labels:
+                return labels.index(label)
         if isinstance(label, Integral) and usable and 0 <= int(label) < self.n_columns:
             return int(label)
         raise unknown(argument, label, self.names, code="P04", what="Columns")
-
-    def has_missing(self, position: int) -> bool:
-        """Whether a column has missing values."""
-        return bool(self.columns[position].missing.any())
 
     def distinct(self, columns: Iterable[int]) -> tuple[IntArray, IntArray]:
         """Number the distinct rows of some columns.

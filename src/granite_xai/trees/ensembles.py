@@ -15,13 +15,10 @@ import numpy as np
 
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.compute import Workspace
-from granite_xai.trees.forest import Cells, Forest, cells_of
-from granite_xai.trees.links import Link, identity, link_of, opposite
-from granite_xai.trees.refusal import RefusalError
+from granite_xai.trees.forest import Cells, Forest, RefusalError, cells_of
+from granite_xai.trees.reader import Link, identity, link_of, load, opposite
 from granite_xai.trees.sources import Asked, Source, asked_of, source_of
-from granite_xai.trees.tree_pairs import pairs_by_numba, pairs_by_numpy
-from granite_xai.trees.tree_products import sums_by_numba, sums_by_numpy
-from granite_xai.trees.treelite_reader import load
+from granite_xai.trees.sums import pairs_by_numba, pairs_by_numpy, sums_by_numba, sums_by_numpy
 
 if TYPE_CHECKING:
     from granite_xai.models import Predictor
@@ -158,7 +155,7 @@ def read_ensemble(predictor: Predictor) -> Ensemble:
 
 
 def _link(asked: Asked, predictor: Predictor, name: str, alpha: float, outputs: int) -> tuple[Link, tuple[int, ...]]:
-    choice = predictor.reading.choice
+    choice = predictor.model_output.choice
     output = choice.default if choice.column is None and outputs == 2 else choice.column
     if choice.classes is None and choice.column is None and outputs == 1:
         output = None

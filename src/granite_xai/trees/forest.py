@@ -15,8 +15,25 @@ from numpy.typing import NDArray
 
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.compute.compiling import compiled
-from granite_xai.trees.masks_kernels import MOST_LEAVES, build_masks
-from granite_xai.trees.refusal import RefusalError
+from granite_xai.trees.kernels import MOST_LEAVES, build_masks
+
+
+class RefusalError(Exception):
+    """A model that is evaluated by its own ``predict``.
+
+    Parameters
+    ----------
+    reason : str
+        What stands in the way, for ``diagnostics_``.
+    code : str, optional
+        The case of a tree ensemble that we ought to read but do not recognise: worth a warning.
+    """
+
+    def __init__(self, reason: str, code: str | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.code = code
+
 
 NodeArrays = tuple[NDArray[np.generic], ...]
 MOST_WORDS = 2**24
@@ -87,11 +104,6 @@ class Forest:
         sizes = np.abs(np.where(self.feature < 0, self.value, 0.0))
         return abs(self.base) + float(np.maximum.reduceat(sizes, self.starts[:-1]).sum() if self.n_trees else 0.0)
 
-    def using(self, columns: BoolArray) -> BoolArray:
-        """Which trees split on any of the columns."""
-        touched = (self.feature >= 0) & columns[np.maximum(self.feature, 0)]
-        return np.logical_or.reduceat(touched, self.starts[:-1]) if self.n_trees else np.zeros(0, dtype=bool)
-
 
 @dataclass(frozen=True, eq=False)
 class Cells:
@@ -115,13 +127,11 @@ class Cells:
     bits: BoolArray
 
     @property
-    def arrays(self) -> NodeArrays:
-        """What the compiled walks read."""
-        forest = self.forest
-        return (
-            *(forest.feature, self.first, self.cut, self.offset, self.bits),
-            *(forest.left, forest.right, forest.value, forest.starts),
-        )
+    def nodes(self) -> NodeArrays:
+        """What the compiled loops read."""
+        trees = self.forest
+        own = (trees.feature, self.first, self.cut, self.offset, self.bits)
+        return *own, trees.left, trees.right, trees.value, trees.starts
 
     @cached_property
     def n_words(self) -> int:
@@ -139,7 +149,7 @@ class Cells:
         masks = np.zeros((forest.n_trees, int(begins[-1])), dtype=np.uint64)
         values = np.zeros((forest.n_trees, MOST_LEAVES))
         asks = np.zeros((forest.n_trees, self.rows.shape[1]), dtype=bool)
-        compiled(build_masks)(*self.arrays, begins, masks, values, asks)
+        compiled(build_masks)(self.nodes, begins, masks, values, asks)
         return masks, values, asks, begins
 
     def goes_left(self, nodes: IntArray, rows: NDArray[np.int32]) -> BoolArray:

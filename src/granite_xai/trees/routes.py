@@ -2,51 +2,202 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from itertools import combinations, islice, product
+from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
 
 from granite_xai.base.diagnostics import warn
-from granite_xai.base.errors import ModelWarning
+from granite_xai.base.errors import GraniteError, ModelWarning
 from granite_xai.base.typing import Coalition, FloatArray
 from granite_xai.compute import Workspace
 from granite_xai.compute.compiling import available
 from granite_xai.evaluations.agnostic import evaluate_matrix
-from granite_xai.trees.audit import audit
+from granite_xai.tables import read_table, recombine
 from granite_xai.trees.ensembles import Ensemble, TreesOnTable, read_ensemble
-from granite_xai.trees.refusal import RefusalError
+from granite_xai.trees.forest import RefusalError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from granite_xai.base.diagnostics import Diagnostics
-    from granite_xai.evaluations.plan import Plan
-    from granite_xai.evaluations.values import Distinct
+    from granite_xai.evaluations.plan import Distinct, Plan
     from granite_xai.models import Predictor
     from granite_xai.tables import Table
+
+
+HYBRIDS = (64, 512)
+"""Random recombined rows: a quarter of the table's rows, within these limits."""
+NEIGHBORS = 64
+"""Rows with a value on a threshold or next to it, at most."""
+EXTREMES = 64
+"""Columns whose smallest and largest value are tried, and pairs of columns whose four corners are, at most."""
+MIXED = 16
+"""Groups of columns that are recombined independently of each other."""
+
+
+class Audit(NamedTuple):
+    """How far the trees are from the model: on how many rows, the largest difference, what rounding explains."""
+
+    rows: int
+    difference: float
+    tolerance: float
+
+    @property
+    def passed(self) -> bool:
+        """Whether rounding explains every difference."""
+        return self.difference <= self.tolerance
+
+
+def audit(predictor: Predictor, table: Table, ensemble: Ensemble, seed: int = 0) -> Audit:
+    """Compare trees and model on random recombined rows: missing values, neighbours of thresholds, extremes among them.
+
+    The model is called once; its rows count as any others.
+    """
+    generator = np.random.default_rng(seed)
+    rows = audit_rows(table, ensemble, generator)
+    kinds = dict(zip(table.names, table.kinds, strict=True))
+    found = ensemble.on(read_table(rows, kinds=kinds, missing="allow")).predictions()
+    expected = predictor(rows)
+    precision = 2.0**-23 if predictor.native_float32 else 2.0**-52
+    return Audit(len(expected), float(np.max(np.abs(found - expected))), precision * _amplified(ensemble, expected))
+
+
+def _amplified(ensemble: Ensemble, expected: FloatArray) -> float:
+    """Rounding of a sum of T leaves in any order grows like the root of T; a link stretches it by its slope."""
+    n_trees = sum(forest.n_trees for forest in ensemble.forests)
+    reach = sum(forest.reach for forest in ensemble.forests)
+    scale = reach if ensemble.is_sum else (1.0 + reach) * max(1.0, float(np.max(np.abs(expected))))
+    return float(8 * np.sqrt(n_trees + 1) * scale)
+
+
+def audit_rows(table: Table, ensemble: Ensemble, generator: np.random.Generator) -> Any:
+    """The rows of an audit, in the user's own container."""
+    hybrids = int(np.clip(table.n_rows // 4, *HYBRIDS))
+    corners = _corners(table, generator)
+    count = hybrids + NEIGHBORS + len(corners)
+    base, donors = (generator.integers(table.n_rows, size=count) for _ in range(2))
+    own = np.arange(count)
+    kinds = dict(zip(table.names, table.kinds, strict=True))
+    mixed = table.take(base)
+    for group in np.array_split(generator.permutation(table.n_columns), min(MIXED, table.n_columns)):
+        source = np.where(generator.random(count) < 0.5, donors, base)
+        missing = np.flatnonzero(np.any([table.columns[j].missing for j in group], axis=0))
+        if len(missing):  # every fourth row at least
+            source[::4] = generator.choice(missing, size=len(source[::4]))
+        mixed = read_table(recombine(mixed, own, table, source, group.tolist()), kinds=kinds, missing="allow")
+    native = mixed.native
+    for row, (column, value) in zip(own[hybrids:][:NEIGHBORS], _neighbors(table, ensemble, generator), strict=False):
+        _put(native, int(row), column, value)
+    for row, corner in enumerate(corners, start=hybrids + NEIGHBORS):
+        for column, level in corner.items():
+            _put_level(native, row, column, table, level)
+    return native
+
+
+def _corners(table: Table, generator: np.random.Generator) -> list[dict[int, int]]:
+    """Levels by column: the first and the last of every column, and all four corners of pairs of columns."""
+    columns = [int(j) for j in generator.permutation(table.n_columns) if len(table.columns[j].levels) > 1]
+    ends = {j: (0, len(table.columns[j].levels) - 1) for j in columns}
+    pairs = list(islice(combinations(columns, 2), EXTREMES))
+    alone = [{j: level} for j in columns[:EXTREMES] for level in ends[j]]
+    return alone + [{i: one, j: two} for i, j in pairs for one, two in product(ends[i], ends[j])]
+
+
+def _put_level(native: Any, row: int, column: int, table: Table, level: int) -> None:
+    """Write a value of the table's own into a container that can be written to."""
+    donor = int(np.flatnonzero(table.columns[column].codes == level)[0])
+    if isinstance(native, np.ndarray):
+        native[row, column] = table.native[donor, column]
+    elif hasattr(native, "iat"):
+        native.iat[row, column] = table.native.iat[donor, column]
+
+
+def _neighbors(table: Table, ensemble: Ensemble, generator: np.random.Generator) -> list[tuple[int, float]]:
+    """Columns and values: a threshold, and the numbers next to it in double and in single precision."""
+    found: list[tuple[int, float]] = []
+    for forest in ensemble.forests:
+        plain = np.setdiff1d(np.flatnonzero(forest.feature >= 0), list(forest.categories))
+        plain = plain[np.isfinite(forest.threshold[plain])]
+        for node in generator.permutation(plain)[: NEIGHBORS // 5 + 1]:
+            limit = forest.threshold[node]
+            single = np.float32(limit)
+            values = [limit, *(np.nextafter(limit, end) for end in (-np.inf, np.inf))]
+            values += [np.nextafter(single, np.float32(end)) for end in (-np.inf, np.inf)]
+            found += [(int(forest.feature[node]), float(value)) for value in values]
+    numbers = {column.position for column in table.columns if column.kind == "numeric" and not column.integer}
+    return [(column, value) for column, value in found if column in numbers and np.isfinite(value)]
+
+
+def _put(native: Any, row: int, column: int, value: float) -> None:
+    """Write one number where the container can be written to and its dtype takes fractions."""
+    if isinstance(native, np.ndarray):
+        if native.dtype.kind == "f":
+            native[row, column] = value
+    elif hasattr(native, "iloc") and native.dtypes.iloc[column].kind == "f":
+        native.iat[row, column] = value
+
 
 WORTH_COMPILING = 2 * 10**7
 """Leaves times rows times matrices from which the compiled walk is worth loading (about 0.1 s of products)."""
 MOST_PAIRS = {True: 10**12, False: 2 * 10**10}
 """Leaves times pairs of rows up to which attributions are computed, with and without the compiled walk."""
+_ENSEMBLES: WeakKeyDictionary[Predictor, Ensemble | tuple[str, str | None]] = WeakKeyDictionary()
+"""What was read of each model that is still in use, so that further tables do not read it again."""
 
 
-@dataclass(frozen=True, eq=False)
-class Route:
-    """How a table is evaluated.
+class _Way(NamedTuple):
+    """The trees, or why it is not they; on how many rows they were compared with the model, and the difference."""
 
-    Parameters
-    ----------
-    predictor, table
-    trees : TreesOnTable, optional
-        None: by the model.
-    reason : str, optional
-        Why it is not the trees.
-    """
-
-    predictor: Predictor
-    table: Table
-    trees: TreesOnTable | None = None
+    trees: TreesOnTable | None
     reason: str | None = None
     audited: int = 0
     difference: float = 0.0
+
+
+class Route:
+    """How a table is evaluated: by the model's trees where they answer as it does, otherwise by the model itself.
+
+    Which of the two is found when it is first asked for, after all that the data alone decide, and once.
+
+    Parameters
+    ----------
+    predictor : Predictor
+    table : Table
+    diagnostics : Diagnostics, optional
+        Remembers the warnings.
+    seed : int
+        Of the rows on which trees and model are compared.
+
+    Warns
+    -----
+    ModelWarning
+        M23 trees that do not answer as the model does, M24 to M30 an ensemble that is not recognised.
+    """
+
+    def __init__(
+        self, predictor: Predictor, table: Table, diagnostics: Diagnostics | None = None, seed: int = 0
+    ) -> None:
+        self.predictor = predictor
+        self.table = table
+        self._seed = seed
+        self._tell = warn if diagnostics is None else diagnostics.warn
+
+    @cached_property
+    def _way(self) -> _Way:
+        return _find(self.predictor, self.table, self._tell, self._seed)
+
+    @property
+    def trees(self) -> TreesOnTable | None:
+        """The trees on this table; None: by the model."""
+        return self._way.trees
+
+    @property
+    def reason(self) -> str | None:
+        """Why it is not the trees."""
+        return self._way.reason
 
     @property
     def attributes(self) -> bool:
@@ -64,7 +215,9 @@ class Route:
         steps = sum(forest.n_trees * len(forest.levels) for forest in ensemble.forests)
         if ensemble.n_leaves * count <= values * steps:
             return self
-        return Route(self.predictor, self.table, None, "the model's own predict is cheaper", self.audited)
+        cheaper = Route(self.predictor, self.table)
+        cheaper.__dict__["_way"] = _Way(None, "the model's own predict is cheaper", self._way.audited)
+        return cheaper
 
     def fast(self, count: int) -> bool:
         """Whether so many matrices are worth the compiled walk; by counts alone, so that repeats are equal."""
@@ -83,8 +236,8 @@ class Route:
         return {
             "path": self.name(count),
             "reason": self.reason,
-            "audited_rows": self.audited,
-            "largest_difference": self.difference,
+            "audited_rows": self._way.audited,
+            "largest_difference": self._way.difference,
         }
 
     def predictions(self, fast: bool, space: Workspace) -> FloatArray:
@@ -101,53 +254,39 @@ class Route:
         return self.trees.matrix_of(columns, distinct.representatives, fast=fast, n_jobs=n_jobs, space=space)
 
 
-def find_route(predictor: Predictor, table: Table, diagnostics: Diagnostics | None = None) -> Route:
-    """Read the model as trees where that is exact, and audit them on this table; once for each table.
-
-    Warns
-    -----
-    ModelWarning
-        M23 trees that do not answer as the model does, M24 to M30 an ensemble that is not recognised.
-    """
-    known = predictor.known.get("route")
-    if known is not None and known.table is table:
-        return known  # type: ignore[no-any-return]
-    route = _route(predictor, table, warn if diagnostics is None else diagnostics.warn)
-    predictor.known["route"] = route
-    return route
-
-
-def _route(predictor: Predictor, table: Table, tell: Any) -> Route:
+def _find(predictor: Predictor, table: Table, tell: Callable[[str, type[Warning]], None], seed: int) -> _Way:
     try:
         ensemble = _ensemble(predictor)
-        found = audit(predictor, table, ensemble)
+        found = audit(predictor, table, ensemble, seed)
         trees = ensemble.on(table)
     except RefusalError as refusal:
         if refusal.code is not None:
             tell(f"{refusal.code}: {refusal.reason}: every evaluation is a call of the model.", ModelWarning)
-        return Route(predictor, table, None, refusal.reason)
-    except (AttributeError, ImportError) as error:  # a library's own view of its input has moved
-        reason = f"this version of the model's library is not known here ({error})"
+        return _Way(None, refusal.reason)
+    except GraniteError:  # the model itself failed on the rows of the audit
+        raise
+    except Exception as error:  # whatever a library does in another way than we know
+        reason = f"its trees cannot be read here ({type(error).__name__}: {str(error)[:200]})"
         tell(f"M30: {reason}: every evaluation is a call of the model.", ModelWarning)
-        return Route(predictor, table, None, reason)
+        return _Way(None, reason)
     if found.passed:
-        return Route(predictor, table, trees, None, found.rows, found.difference)
+        return _Way(trees, None, found.rows, found.difference)
     reason = (
         f"the trees differ from the model's answers by up to {found.difference:.3g} on {found.rows} recombined rows"
     )
     tell(f"M23: {reason} (rounding: {found.tolerance:.1g}): every evaluation is a call of the model.", ModelWarning)
-    return Route(predictor, table, None, reason, found.rows, found.difference)
+    return _Way(None, reason, found.rows, found.difference)
 
 
 def _ensemble(predictor: Predictor) -> Ensemble:
     """The ensemble behind a predictor, read once; a refusal is remembered as well."""
-    known = predictor.known.get("ensemble")
+    known = _ENSEMBLES.get(predictor)
     if known is None:
         try:
             known = read_ensemble(predictor)
         except RefusalError as refusal:
             known = (refusal.reason, refusal.code)  # an error that is kept keeps every array of its callers
-        predictor.known["ensemble"] = known
+        _ENSEMBLES[predictor] = known
     if isinstance(known, tuple):
         raise RefusalError(*known)
     return known

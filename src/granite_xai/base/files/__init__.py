@@ -1,21 +1,21 @@
-"""Files: atomic UTF-8 writing, and careful reading of JSON that someone else wrote."""
+"""Files: atomic UTF-8 writing, careful reading of JSON that someone else wrote, and dataclasses in its types."""
 
+from granite_xai.base.files.arrays import broken, plain_list
 from granite_xai.base.files.bounded import check_size, parse_json, read_json
-from granite_xai.base.files.fields import broken, entry, members, number, numbers, position, positions, texts
+from granite_xai.base.files.structure import BY_ROW, Form, Structure, entry, unwritable
 from granite_xai.base.files.writing import require_writable, write_text
 
 __all__ = [
+    "BY_ROW",
+    "Form",
+    "Structure",
     "broken",
     "check_size",
     "entry",
-    "members",
-    "number",
-    "numbers",
     "parse_json",
-    "position",
-    "positions",
+    "plain_list",
     "read_json",
     "require_writable",
-    "texts",
+    "unwritable",
     "write_text",
 ]

@@ -7,8 +7,12 @@ import math
 import os
 import re
 import stat
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from granite_xai.base.errors import FormatError
 
@@ -18,8 +22,17 @@ MAX_CONTAINERS = 2**18
 MAX_VALUES = 2**23
 """An empty list takes 2 bytes in a file and 64 in memory, a number 2 and 32: both are counted before they are made."""
 
-# A bracket, or a text with all the brackets in it; a text that is never closed ends with the file.
-_TOKENS = re.compile(rb'[\[\]{}]|"(?:[^"\\]+|\\.?)*+(?:"|\Z)', re.DOTALL)
+# What may be a long list of numbers, a bracket, a constant that is not JSON, or a text with all of these in it; a text
+# that is never closed ends with the file.
+_TOKENS = re.compile(
+    rb'(?P<numbers>\[[-+\w.,\s]{256,}+\])|(?P<constant>NaN|Infinity)|[\[\]{}]|"(?:[^"\\]+|\\.?)*+(?:"|\Z)', re.DOTALL
+)
+_WHOLE = rb"\s*+-?(?:0|[1-9]\d{0,17})\s*+"
+_REAL = rb"\s*+(?:-?(?:0|[1-9]\d*+)(?:\.\d++(?:[eE][-+]?\d++)?|[eE][-+]?\d++)|null)\s*+"
+_LISTS = {kind: re.compile(rb"%s(?:,%s)*+" % (item, item)) for kind, item in (("i", _WHOLE), ("f", _REAL))}
+# Whole numbers take as few bytes as their digits need.
+_WIDTHS = ((re.compile(rb"\d{3}"), np.int8), (re.compile(rb"\d{5}"), np.int16), (re.compile(rb"\d{10}"), np.int32))
+_BLOCK = 2**16
 # Pickles of every protocol, and what joblib, NumPy and archives begin with.
 _PICKLES = (
     b"\x80",
@@ -41,8 +54,14 @@ _PICKLES = (
 _FIRST_OPCODES = tuple(b"(])}cFGIJKLMNSTUVX"[i : i + 1] for i in range(18))  # of the oldest two protocols
 
 
-def read_json(path: str | os.PathLike[str]) -> Any:
+def read_json(path: str | os.PathLike[str], check: Callable[[bytes], None] | None = None) -> Any:
     """Read a JSON file that may be hostile; whatever is wrong with it is a FormatError that names the place.
+
+    Parameters
+    ----------
+    path : str or path
+    check : callable, optional
+        Looks at the bytes before they are parsed.
 
     Examples
     --------
@@ -59,12 +78,14 @@ def read_json(path: str | os.PathLike[str]) -> Any:
             raise _refused(f"{path} is not a regular file.")
         if facts.st_size > MAX_BYTES:
             raise _refused(f"{path} has {facts.st_size:,} bytes; at most {MAX_BYTES:,} are read.")
-        raw = file.read(MAX_BYTES + 1)
-    return parse_json(raw, str(path))
+        return parse_json(file.read(facts.st_size), str(path), check)
 
 
-def parse_json(raw: bytes, name: str = "the file") -> Any:
+def parse_json(raw: bytes, name: str = "the file", check: Callable[[bytes], None] | None = None) -> Any:
     """Parse JSON after counting what it would become; duplicate keys, NaN and gigantic numbers are refused.
+
+    Long lists of numbers become arrays (NaN for null) before anything else is read, so that a file of numbers takes
+    less than twice its size in memory.
 
     Examples
     --------
@@ -75,12 +96,17 @@ def parse_json(raw: bytes, name: str = "the file") -> Any:
     """
     if not raw.lstrip().startswith(b"{"):
         raise _not_ours(raw, name)
-    check_size(raw, name)
+    arrays: list[NDArray[Any]] = []
+    rest = check_size(raw, name, arrays)
+    if check is not None:
+        check(raw)
+    del raw
     try:
-        text = raw.decode("utf-8")
+        text = rest.decode("utf-8")
     except UnicodeDecodeError as error:
         raise FormatError(f"{name} is not UTF-8 text at byte {error.start:,}.", code="F04", argument="path") from error
-    reader = _Hooks(name)
+    del rest
+    reader = _Hooks(name, arrays)
     try:
         return json.loads(
             text,
@@ -94,8 +120,13 @@ def parse_json(raw: bytes, name: str = "the file") -> Any:
         raise FormatError(message, code="F04", argument="path") from error
 
 
-def check_size(raw: bytes, name: str = "the file") -> None:
-    """Refuse text that is too large, too deep or made of too many pieces (F05).
+def check_size(raw: bytes, name: str = "the file", arrays: list[NDArray[Any]] | None = None) -> bytes:
+    """Refuse text that is too large, too deep or made of too many pieces (F05); move long lists of numbers to arrays.
+
+    Returns
+    -------
+    bytes
+        The text with NaN, which it cannot hold otherwise, where a list became an array.
 
     Examples
     --------
@@ -110,19 +141,50 @@ def check_size(raw: bytes, name: str = "the file") -> None:
         raise _refused(f"{name} has more than {MAX_CONTAINERS:,} lists and objects.")
     if raw.count(b",") > MAX_VALUES or raw.count(b'"') > 2 * MAX_VALUES:
         raise _refused(f"{name} has more than {MAX_VALUES:,} values.")
-    depth = 0
+    depth = last = 0
+    kept: list[bytes] = []
     for token in _TOKENS.finditer(raw):
-        first = raw[token.start()]
+        first, (start, end) = raw[token.start()], token.span()
+        if token.lastgroup == "constant":
+            raise _refused(f"{name} holds {token[0].decode()}, which is not a number.")
+        if token.lastgroup == "numbers":
+            found = None if arrays is None else _numbers(raw, start + 1, end - 1, name)
+            if arrays is not None and found is not None:
+                arrays.append(found)
+                kept += [raw[last:start], b"NaN"]
+                last = end
+            continue
         depth += 1 if first in b"[{" else -1 if first in b"]}" else 0
         if depth > MAX_DEPTH:
             raise _refused(f"{name} is nested more than {MAX_DEPTH} deep.")
+    return b"".join([*kept, raw[last:]]) if kept else raw
+
+
+def _numbers(raw: bytes, start: int, end: int, name: str) -> NDArray[Any] | None:
+    """The numbers of a list, block by block so that little is copied; None: whole numbers and others, or no numbers."""
+    kind = "i" if re.compile(rb"[.eEnul]").search(raw, start, end) is None else "f"
+    narrow = (width for digits, width in _WIDTHS if digits.search(raw, start, end) is None)
+    found = np.empty(raw.count(b",", start, end) + 1, dtype=next(narrow, np.int64) if kind == "i" else np.float64)
+    filled = 0
+    while start < end:
+        stop = raw.find(b",", start + _BLOCK, end)
+        block = raw[start : end if stop < 0 else stop]
+        if _LISTS[kind].fullmatch(block) is None:
+            return None
+        part = np.fromstring(block.replace(b"null", b"nan"), dtype=np.int64 if kind == "i" else np.float64, sep=",")
+        if np.isinf(part).any():
+            raise _refused(f"{name} holds a number which is not finite.")
+        found[filled : filled + len(part)] = part
+        filled, start = filled + len(part), start + len(block) + 1
+    return found
 
 
 class _Hooks:
-    """What the parser asks about numbers and objects."""
+    """What the parser asks about numbers, objects, and the places of long lists."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, arrays: list[NDArray[Any]]) -> None:
         self.name = name
+        self.arrays = iter(arrays)
 
     def pairs(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         made = dict(pairs)
@@ -133,7 +195,7 @@ class _Hooks:
         return made
 
     def constant(self, text: str) -> Any:
-        raise _refused(f"{self.name} holds {text}, which is not a number.")
+        return next(self.arrays)  # every other constant was refused before
 
     def whole(self, text: str) -> int:
         if len(text) > 20:

@@ -1,0 +1,229 @@
+"""Every word the user reads that is said twice: shares, numbers, counts, names cut short, text made harmless."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Collection, Sequence
+from typing import Any
+
+ALL_ROWS = "all rows"
+MISSING = "missing"
+LONGEST = 60
+"""Characters of a name or rule that are shown (S07); frames and partitions have it in full."""
+FEW_ROWS = 20
+"""Rows below which a region is flagged (S15): its figures say little, and they are about few."""
+_SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\"}
+_ACTING = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
+
+
+def percent(share: float | None, digits: int = 1, rounding: float = 1e-12) -> str:
+    """Write a share; one that is more than rounding is never shown as zero, one that is not whole never as 100.0 %.
+
+    Parameters
+    ----------
+    share : float or None
+    digits : 1 or 0
+        Places after the point.
+    rounding : float
+        Shares up to this are zero.
+
+    Examples
+    --------
+    >>> percent(0.3071), percent(0.0001), percent(None), percent(0.99999), percent(-0.2)
+    ('30.7 %', '< 0.1 %', '–', '> 99.9 %', '-20.0 %')
+    """
+    if share is None or math.isnan(share):
+        return "–"
+    if rounding < abs(share) < (0.0005 if digits else 0.01):
+        return "< 0.1 %" if digits else "< 1 %"
+    if digits and 0.9995 <= share < 1 - 1e-12:
+        return "> 99.9 %"
+    return f"{100 * share if share < -rounding else abs(100 * share):,.{digits}f} %"
+
+
+def coarse(share: float) -> str:
+    """A share where there is little room: no place after the point, and nothing but zero is zero.
+
+    >>> coarse(0.123), coarse(0.0001), coarse(0.034)
+    ('12 %', '< 1 %', '3 %')
+    """
+    return percent(share, 0, 0.0)
+
+
+def number(value: Any) -> str:
+    """Write a number with four significant digits and no exponent where it can be read without.
+
+    >>> number(12345.678), number(0.00123456), number(1e-9), number(3), number(None)
+    ('12,346', '0.001235', '1e-09', '3', '–')
+    """
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return "–"
+    size = abs(value)
+    if isinstance(value, int) or (size >= 1000 and size < 1e15):
+        return f"{value:,.0f}"
+    return f"{value:.4g}"
+
+
+def value(amount: float) -> str:
+    """Write a value of a column: no separators, which would turn the year 2011 into 2,011.
+
+    >>> value(2011.0), value(0.125), value(1e-9)
+    ('2011', '0.125', '1e-09')
+    """
+    return f"{amount:.6g}"
+
+
+def count(amount: int, word: str) -> str:
+    """A number with its noun.
+
+    >>> count(1, "region"), count(3, "region")
+    ('1 region', '3 regions')
+    """
+    return f"{amount:,} {word}" + ("" if amount == 1 else "s")
+
+
+def rows_of(amount: int) -> str:
+    """Rows of a region; few ones are flagged.
+
+    >>> rows_of(1234), rows_of(7)
+    ('1,234 rows', '7 rows (few)')
+    """
+    return count(amount, "row") + (" (few)" if amount < FEW_ROWS else "")
+
+
+def quoted(text: str, mark: str) -> str:
+    r"""Put text between marks; whatever could act on a terminal or hide there becomes a visible escape.
+
+    Examples
+    --------
+    >>> print(quoted("a`b" + chr(27), "`"))
+    `a\`b\x1b`
+    """
+    return mark + "".join(_escaped(c, mark) for c in text) + mark
+
+
+def _escaped(char: str, mark: str) -> str:
+    if char == mark:
+        return "\\" + mark
+    if char in _SHORT:
+        return _SHORT[char]
+    if char.isprintable():
+        return char
+    code = ord(char)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def plain(text: object) -> str:
+    r"""Text in which nothing acts on a terminal or hides there.
+
+    Examples
+    --------
+    >>> print(plain("a" + chr(27) + "[31m" + chr(10) + "b"))
+    a\x1b[31m\nb
+    """
+    # A backslash of the user's own stays single: nobody reads this text back.
+    return quoted(str(text), "").replace("\\\\", "\\")
+
+
+def drawable(text: str) -> str:
+    r"""Write text so that matplotlib shows it as it is: no formula, no line break, no hidden direction mark.
+
+    Examples
+    --------
+    >>> print(drawable("a_$x^2$" + chr(0x202E)))
+    a_\$x^2\$\u202e
+    """
+    # matplotlib reads text between two bare dollars as a formula and shows "\$" as a dollar.
+    return "".join(c if c.isprintable() else quoted(c, "") for c in text).replace("$", r"\$")
+
+
+def visible(cell: Any) -> Any:
+    """What a page may show: controls, bidirectional overrides and lone surrogates in text become visible escapes."""
+    if isinstance(cell, str) and not hasattr(cell, "__html__"):  # markup is ours, or was made of what was looked at
+        return _ACTING.sub(lambda found: f"\\u{ord(found[0]):04x}", cell)
+    return cell
+
+
+def shortened(text: str, width: int = LONGEST, end: int = 0) -> str:
+    """Cut a long text at its end, or in its middle so that some characters of its end stay.
+
+    >>> shortened("abcdef", 4), shortened("abcdef", 5, 2)
+    ('abc…', 'ab…ef')
+    """
+    return text if len(text) <= width else text[: width - 1 - end] + "…" + (text[-end:] if end else "")
+
+
+def told_apart(names: Sequence[str], width: int = LONGEST) -> list[str]:
+    """Cut names for a picture; equal ones lose their middle instead, and are numbered if that does not help.
+
+    >>> told_apart(["income_before_tax", "income_before_fees", "age"], 9)
+    ['inco…_tax', 'inco…fees', 'age']
+    """
+    ends = [shortened(name, width) for name in names]
+    twice = {text for text, amount in Counter(ends).items() if amount > 1}
+    cut = [
+        shortened(name, width, width - 1 - width // 2) if end in twice else end
+        for name, end in zip(names, ends, strict=True)
+    ]
+    met: Counter[str] = Counter()
+    numbered = []
+    for text in cut:
+        met[text] += 1
+        numbered.append(drawable(text) if met[text] == 1 else f"{drawable(text)} ({met[text]})")
+    return numbered
+
+
+def wrapped(text: str, width: int, lines: int = 3) -> str:
+    """Break text into lines, at blanks and underscores where there are some; what does not fit is cut.
+
+    >>> print(wrapped("workingday ≤ 0 and hr > 6", 16, 2))
+    workingday ≤ 0
+    and hr > 6
+    """
+    rest = text.strip()
+    found: list[str] = []
+    while rest and len(found) < lines:
+        place = _break(rest, width)
+        found.append(rest[:place].rstrip())
+        rest = rest[place:].lstrip()
+    if rest and found:
+        found[-1] = found[-1][: width - 1].rstrip("\\ ") + "…"
+    return "\n".join(found)
+
+
+def _break(text: str, width: int) -> int:
+    """Where the first line ends: after the last blank, underscore or comma that fits, otherwise at the width."""
+    if len(text) <= width:
+        return len(text)
+    for mark in (" and ", " "):
+        place = text.rfind(mark, width // 2, width + 1)
+        if place > 0:
+            return place
+    place = max(text.rfind(mark, width // 2, width) for mark in "_,-/.")
+    # Never between a backslash and the dollar that it protects.
+    return place + 1 if place > 0 else width - (text[width - 1] == "\\")
+
+
+def aligned(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> str:
+    """Columns of equal width; those in ``left`` to the left, others to the right.
+
+    >>> print(aligned([["a", "1"], ["bb", "10"]]))
+    a    1
+    bb  10
+    """
+    widths = [max(_places(cell) for cell in column) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        blanks = [" " * (width - _places(cell)) for cell, width in zip(row, widths, strict=True)]
+        cells = [c + b if i in left else b + c for i, (c, b) in enumerate(zip(row, blanks, strict=True))]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)
+
+
+def _places(text: str) -> int:
+    """Count the places a text takes in a terminal: wide characters take two, combining ones none."""
+    wide = sum(unicodedata.east_asian_width(c) in "WF" for c in text)
+    return len(text) + wide - sum(unicodedata.combining(c) > 0 for c in text)

@@ -1,0 +1,248 @@
+"""The commands: demo, explain, frameworks compare; evaluate, apply, show; questions, explanations, frameworks."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import granite_xai as gx
+from granite_xai.base.wording import aligned
+from granite_xai.cli.files import Case, check_outputs, features_and_target, load_model, opened, read_table
+from granite_xai.cli.speaking import escaped, remark, remarks_instead_of_warnings, say, say_json
+
+_BEYOND = "Beyond the limits: use fewer rows (--max-samples) or a grid (--max-grid 64)."
+
+
+def explain(options: argparse.Namespace) -> None:
+    """Tell the story of a model and a table."""
+    check_outputs(options, data=options.data, test=options.test, model=options.model, predictor=options.predictor)
+    case = opened(options)
+    settings = _settings(options)
+    with remarks_instead_of_warnings():
+        if options.plan:
+            _plan(gx.Granite(case.model, options.question, **settings), case, options)
+            return
+        report = gx.explain(
+            case.model, case.X, case.y, question=options.question, test=case.test, title=options.title, **settings
+        )
+    if options.report:
+        report.html(options.report)
+    if options.save:
+        gx.save(report.granite, options.save)
+    say(report.json().rstrip("\n") if options.json else str(report))
+    for path in filter(None, (options.report, options.save)):
+        remark(f"Written: {path}")
+
+
+def _settings(options: argparse.Namespace) -> dict[str, Any]:
+    return {
+        "features": options.features,
+        "split_features": options.split_features,
+        "output": _number_or_text(options.output),
+        "response": options.response,
+        "missing": options.missing,
+        "max_depth": options.max_depth,
+        "min_samples_leaf": options.min_samples_leaf,
+        "alpha": options.alpha,
+        "max_samples": options.max_samples or None,
+        "resources": gx.Resources(memory_limit=options.memory * 2**20, max_grid=getattr(options, "max_grid", None)),
+        "n_jobs": options.jobs,
+        "random_state": options.seed,
+    }
+
+
+def _number_or_text(text: str | None) -> int | str | None:
+    return int(text) if text is not None and text.lstrip("-").isdigit() else text
+
+
+def _plan(granite: gx.Granite, case: Case, options: argparse.Namespace) -> None:
+    from granite_xai.cost import plan
+
+    found = plan(granite, case.X, case.y)
+    if options.json:
+        say_json(found)
+        return
+    seconds = found["model_seconds"] + found["search_seconds"]
+    spilled = (
+        f" ({found['spilled_bytes'] / 2**20:,.1f} MiB of them in temporary files)" if found["spilled_bytes"] else ""
+    )
+    say(
+        f"{found['rows']:,} rows and {found['columns']:,} columns: {found['evaluations']:,} evaluations "
+        f"({found['evaluated_by']}), {found['model_rows']:,} rows sent to the model, "
+        f"{found['bytes'] / 2**20:,.1f} MiB{spilled}, about {seconds:.1g} s.\n"
+        + ("Within the limits." if found["within_limits"] else _BEYOND)
+    )
+
+
+def compare(options: argparse.Namespace) -> None:
+    """Fit every framework and measure its regions on other rows."""
+    case = opened(options)
+    X, y, test = case.X, case.y, case.test
+    if test is None:
+        chosen = [i % 4 == 3 for i in range(len(X))]
+        kept = [not c for c in chosen]
+        test = (X[chosen], None if y is None else y[chosen])
+        X, y = X[kept], None if y is None else y[kept]
+    settings = {k: v for k, v in _settings(options).items() if k not in ("features", "split_features", "random_state")}
+    with remarks_instead_of_warnings():
+        asked = {"questions": (options.question,), "frameworks": options.frameworks, "random_state": options.seed}
+        found = gx.frameworks.compare(case.model, X, y, test=test, **asked, **settings)
+    if options.json:
+        say(found.to_json(orient="records", force_ascii=False))
+    else:
+        say(found.drop(columns="rules").to_string(index=False, float_format="{:.3f}".format))
+
+
+def demo(options: argparse.Namespace) -> None:
+    """Fit a model on known data, find its regions, print them."""
+    from sklearn.ensemble import HistGradientBoostingRegressor
+
+    check_outputs(options)
+    X, y = gx.datasets.load_diabetes() if options.data == "diabetes" else gx.datasets.load_bike_sharing()
+    model = HistGradientBoostingRegressor(random_state=0).fit(X, y)
+    rows = min(len(X), 1000)  # enough for a first look, in seconds
+    most = None if rows == len(X) else rows
+    if options.report:
+        title = f"Where ICE and PDP agree on the {options.data} data"
+        report = gx.explain(model, X, y, question="ice-pdp", title=title, max_samples=most)
+        report.html(options.report)
+        granite = report.granite
+    else:
+        granite = gx.Granite(model, "ice-pdp", max_samples=most).fit(X, y)
+    facts: dict[str, Any] = {"data": options.data, "n_rows": rows, "n_columns": X.shape[1], "question": "ice-pdp"}
+    for name in ("disagreement", "remaining", "fidelity", "global_fidelity"):
+        facts[name] = float(getattr(granite, f"{name}_"))
+    if options.json:
+        say_json(facts | {"partition": granite.partition_.to_dict()})
+    else:
+        say(_story(granite, facts))
+    if options.report:
+        remark(f"The whole story, with figures: {options.report}")
+
+
+def _story(granite: gx.Granite, facts: dict[str, Any]) -> str:
+    return f"""\
+HistGradientBoostingRegressor on the {facts["data"]} data, {facts["n_rows"]} rows and {facts["n_columns"]} columns.
+Where do a row's own curves (ICE) and the average curves (PDP) tell the same story?
+
+{granite.partition_}
+
+disagreement_     {facts["disagreement"]:<10.4g} mean squared gap between ICE and PDP over all rows
+remaining_        {facts["remaining"]:<10.1%} of it is left inside the regions
+global_fidelity_  {facts["global_fidelity"]:<10.1%} of the model's variance is explained by one curve per column
+fidelity_         {facts["fidelity"]:<10.1%} by one curve per column and region"""
+
+
+def _loaded(path: str, model: Any = None) -> Any:
+    try:
+        return gx.load(path, model=model)
+    except OSError as error:
+        message = f"{path} cannot be read ({error.strerror or error})."
+        raise gx.FormatError(message, code="F04", argument="saved") from error
+
+
+def evaluate(options: argparse.Namespace) -> None:
+    """Disagreement on other rows, with and without the saved regions."""
+    X, y = features_and_target(read_table(options.data), options)
+    granite = _loaded(options.saved, load_model(options))
+    if not isinstance(granite, gx.Granite):
+        message = f"{options.saved} holds a {type(granite).__name__}, which has nothing to evaluate."
+        raise gx.FormatError(message, code="F04", argument="saved", hint="Save with granite explain --save.")
+    with remarks_instead_of_warnings():
+        found = granite.evaluate(_fitting_columns(granite, X), y)
+    if options.json:
+        lines = found.frame().to_dict(orient="records")
+        facts = {name: getattr(found, name) for name in ("remaining", "disagreement", "global_disagreement")}
+        say_json({**facts, "regions": [{k: v if v == v else None for k, v in line.items()} for line in lines]})
+        return
+    say(
+        f"Disagreement on {sum(found.counts):,} rows: {found.global_disagreement:.4g} without regions, "
+        f"{found.disagreement:.4g} with them; {found.remaining:.1%} is left.\n\n"
+        + escaped(found.frame().to_string(index=False, float_format="{:.4g}".format, na_rep="–"))
+    )
+
+
+def _fitting_columns(granite: gx.Granite, X: Any) -> Any:
+    """The columns of the fit, where the table has them all; others are no features."""
+    names = list(getattr(granite, "feature_names_in_", []))
+    return X[names] if names and set(names) <= set(X) else X
+
+
+def apply(options: argparse.Namespace) -> None:
+    """The region of each row."""
+    X = read_table(options.data)
+    saved = _loaded(options.saved)
+    if not isinstance(saved, gx.Granite | gx.Partition):
+        raise gx.FormatError(f"{options.saved} holds no regions.", code="F04", argument="saved")
+    with remarks_instead_of_warnings():
+        regions = saved.apply(_fitting_columns(saved, X) if isinstance(saved, gx.Granite) else X).tolist()
+    if options.json:
+        say_json({"regions": regions})
+        return
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["row", "region"])
+    writer.writerows(enumerate(regions))
+    say(text.getvalue().rstrip("\n"))
+
+
+def show(options: argparse.Namespace) -> None:
+    """What a saved file holds."""
+    check_outputs(options, saved=options.saved)
+    saved = _loaded(options.saved)
+    if isinstance(saved, gx.Granite):
+        from granite_xai.report.report import retold
+
+        report = retold(saved)
+        if options.report:
+            report.html(options.report)
+            remark(f"Written: {options.report}")
+        say(report.json().rstrip("\n") if options.json else str(report))
+        return
+    if options.report:
+        raise gx.InputError(f"{options.saved} holds no fit to report on.", code="P03", argument="report")
+    if isinstance(saved, gx.Partition):
+        say_json(saved.to_dict()) if options.json else say(str(saved))
+        return
+    frame = saved.frame()
+    say(frame.to_json(orient="records", force_ascii=False) if options.json else escaped(frame.to_string(index=False)))
+
+
+def questions(options: argparse.Namespace) -> None:
+    """The questions with a name."""
+    from granite_xai.report.sentences import cause
+
+    lines = [
+        (name, question.first.name, question.second.name, question.behavior.key, cause(question))
+        for name, question in gx.questions().items()
+    ]
+    _say_table(("question", "first", "second", "about", "differ where"), lines, options.json)
+
+
+def explanations(options: argparse.Namespace) -> None:
+    """The explanations with a name."""
+    from granite_xai.catalog import meaning
+
+    lines = [
+        (name, one.masking.key, one.behavior.key, one.interaction.key, meaning(name))
+        for name, one in gx.explanations().items()
+    ]
+    _say_table(("explanation", "masking", "behavior", "interaction", "meaning"), lines, options.json)
+
+
+def frameworks(options: argparse.Namespace) -> None:
+    """The published frameworks, and what each addresses."""
+    table = gx.frameworks.overview()
+    _say_table(list(table), table.itertuples(index=False), options.json)
+    if not options.json:
+        say("\n✓ addressed, ✗ not, * all choices, – not defined. m, c, b: marginal, conditional, baseline masking.")
+
+
+def _say_table(names: Sequence[str], lines: Iterable[Iterable[object]], as_json: bool) -> None:
+    if as_json:
+        say_json([dict(zip(names, line, strict=True)) for line in lines])
+    else:
+        say(aligned([list(names), *(list(map(str, line)) for line in lines)], left=range(len(names))))

@@ -1,0 +1,298 @@
+"""Files: tables, read strictly, so that nothing is shifted in silence; models, or one fitted on the spot; outputs.
+
+What is written never takes the place of what is read. Models come from formats that hold numbers, and from pickles only
+when the user says so (S11).
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import os
+import sys
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import granite_xai as gx
+from granite_xai.base.files import require_writable
+from granite_xai.cli.speaking import remark
+
+_SEPARATORS = {".tsv": "\t", ".tab": "\t"}
+_PICKLES = (".pkl", ".pickle", ".joblib")
+_READ = {"data": "the table that is read", "test": "the other table", "model": "the model that is read"}
+_READ |= {"module": "the module of the model", "saved": "the saved file"}
+_KINDS = {"report": ("an HTML page", (b"<!doctype html", b"<html")), "save": ("a saved fit", (b'{"schema": "granite',))}
+_FEW = 2
+_HELD_OUT = 0.25
+
+
+def read_table(path: str) -> Any:
+    """Read a CSV, Parquet or Feather file, or CSV from standard input (``-``), as a pandas frame (S12)."""
+    if "://" in path:
+        raise _bad_table(f"{path} is an address; only files are read.", "Download the file first.")
+    ending = Path(path).suffix.lower()
+    try:
+        if ending in (".parquet", ".pq"):
+            return _with_pyarrow("read_parquet", path)
+        if ending in (".feather", ".arrow"):
+            return _with_pyarrow("read_feather", path)
+        raw = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+    except OSError as error:
+        words = f"{path} cannot be read ({error.strerror or error})."
+        raise _bad_table(words, "Check the name of the file.") from error
+    return _csv(raw, "standard input" if path == "-" else path, _SEPARATORS.get(ending, ","))
+
+
+def _with_pyarrow(function: str, path: str) -> Any:
+    import pandas as pd
+
+    with Path(path).open("rb") as file:  # opened here: pandas would take an address
+        try:
+            return getattr(pd, function)(file)
+        except ImportError as error:
+            raise _bad_table(f"{path} needs the package pyarrow.", "pip install pyarrow installs it.") from error
+        except Exception as error:  # each reader has its own errors
+            raise _bad_table(f"{path} is not what its name says ({type(error).__name__}: {error}).", "") from error
+
+
+def _csv(raw: bytes, name: str, separator: str) -> Any:
+    import pandas as pd
+
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise _bad_table(f"{name} is not UTF-8 at byte {error.start:,}.", "Save it as UTF-8.") from error
+    _check_shape(text, name, separator)
+    return pd.read_csv(io.StringIO(text), sep=separator, skip_blank_lines=False)
+
+
+def _check_shape(text: str, name: str, separator: str) -> None:
+    """Refuse what readers mend in silence: headers that repeat, rows that are longer or shorter."""
+    lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    try:
+        header = next(lines, [])
+        if not any(header):
+            raise _bad_table(f"{name} has no header on line 1.", "Put the names of the columns there.")
+        twice = sorted(column for column, count in Counter(header).items() if count > 1)
+        if twice:
+            message = f"{name} has {', '.join(map(repr, twice))} more than once on line 1."
+            raise gx.InputError(message, code="D07", argument="data", columns=twice, hint="Rename these columns.")
+        for row in lines:
+            if len(row) != len(header):
+                message = f"{name} has {len(row)} cells on line {lines.line_num}, and {len(header)} on line 1."
+                raise _bad_table(message, "Mend that line.")
+    except csv.Error as error:
+        raise _bad_table(f"{name} cannot be read on line {lines.line_num} ({error}).", "") from error
+
+
+def _bad_table(message: str, hint: str) -> gx.InputError:
+    return gx.InputError(message, code="S12", argument="data", hint=hint or None)
+
+
+def features_and_target(frame: Any, options: argparse.Namespace) -> tuple[Any, Any]:
+    """The columns the model gets, and the target if one is named."""
+    target = getattr(options, "train_on", None) or options.target
+    wanted = [*options.drop, *options.categories, *([target] if target else [])]
+    unknown = [name for name in wanted if name not in frame]
+    if unknown:
+        message = f"the table has no column {unknown[0]!r}; it has {', '.join(map(str, frame))}."
+        raise gx.InputError(message, code="P04", argument="data", columns=unknown)
+    y = frame[target] if target else None
+    X = frame.drop(columns=[*options.drop, *([target] if target else [])])
+    return X.astype(dict.fromkeys(options.categories, "category")), y
+
+
+def load_model(options: argparse.Namespace) -> Any:
+    """The model that the options name: a file, or something in a module."""
+    if options.predictor:
+        return _from_module(options.predictor)
+    path = options.model
+    ending = Path(path).suffix.lower()
+    if "://" in path:
+        raise _bad_model(f"{path} is an address; only files are read.", "Download the file first.")
+    if not Path(path).is_file():
+        raise _bad_model(f"there is no file {path}.", "Check its name.")
+    if ending in _PICKLES:
+        return _pickle(path, options.allow_pickle)
+    if ending == ".skops":
+        return _skops(path, options.trust)
+    if ending not in _READERS:
+        known = ", ".join([*_READERS, ".skops", *_PICKLES])
+        raise _bad_model(f"{path} is in no format that is read here.", f"Known are {known}; or use --predictor.")
+    package, reader = _READERS[ending]
+    library = _package(package, path)
+    try:
+        return reader(library, path)
+    except Exception as error:  # each library has its own errors for files it cannot read
+        raise _bad_model(f"{package} cannot read {path} ({type(error).__name__}: {error}).", "") from error
+
+
+_READERS: dict[str, tuple[str, Callable[[Any, str], Any]]] = {
+    ".onnx": ("onnxruntime", lambda library, path: library.InferenceSession(path, providers=["CPUExecutionProvider"])),
+    ".json": ("xgboost", lambda library, path: library.Booster(model_file=path)),
+    ".ubj": ("xgboost", lambda library, path: library.Booster(model_file=path)),
+    ".txt": ("lightgbm", lambda library, path: library.Booster(model_file=path)),
+    ".cbm": ("catboost", lambda library, path: library.CatBoost().load_model(path)),
+}
+
+
+def _pickle(path: str, allowed: bool) -> Any:
+    if not allowed:
+        message = f"{path} is a pickle: loading it runs whatever code it holds."
+        hint = "Pass --allow-pickle if you trust the file, or save the model in another format."
+        raise _bad_model(message, hint)
+    import joblib
+
+    try:
+        return joblib.load(path)  # reads plain pickles as well
+    except Exception as error:  # a pickle may raise anything
+        raise _bad_model(f"{path} cannot be loaded ({type(error).__name__}: {error}).", "") from error
+
+
+def _skops(path: str, trusted: list[str]) -> Any:
+    library = _package("skops.io", path)
+    unknown = [name for name in library.get_untrusted_types(file=path) if name not in trusted]
+    if unknown:
+        message = f"{path} holds types that are not known to be harmless: {', '.join(unknown)}."
+        raise _bad_model(message, f"If you trust them: --trust {' '.join(unknown)}")
+    return library.load(path, trusted=trusted)
+
+
+def _from_module(text: str) -> Any:
+    """``package.module:name``, also from the current folder."""
+    module, _, name = text.partition(":")
+    if not module or not name:
+        raise gx.InputError(f"--predictor {text} is not MODULE:NAME.", code="P02", argument="predictor")
+    here = os.getcwd()  # noqa: PTH109 - sys.path holds text
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        found = import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except Exception as error:  # the user's module may raise anything
+        raise _bad_model(f"{text} cannot be loaded ({type(error).__name__}: {error}).", "") from error
+    return found
+
+
+def _package(name: str, path: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError as error:
+        package = name.partition(".")[0]
+        raise _bad_model(f"{path} needs the package {package}.", f"pip install {package} installs it.") from error
+
+
+def _bad_model(message: str, hint: str) -> gx.ModelError:
+    return gx.ModelError(message, code="S11", argument="model", hint=hint or None)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A model, its rows, and others."""
+
+    model: Any
+    X: Any
+    y: Any
+    test: tuple[Any, Any] | None
+
+
+def opened(options: argparse.Namespace) -> Case:
+    """Read the table, then load or fit the model."""
+    X, y = features_and_target(read_table(options.data), options)
+    other = None
+    if options.test:
+        other = features_and_target(read_table(options.test), options)
+    if not options.train_on:
+        return Case(load_model(options), X, y, other)
+    trained = _train(X, y, options.seed)
+    if other is None:
+        return trained
+    shared = {name: dtype for name, dtype in trained.X.dtypes.items() if str(dtype) == "category"}
+    return replace(trained, test=(_with_categories(other[0]).astype(shared), other[1]))
+
+
+def _train(X: Any, y: Any, seed: int) -> Case:
+    """Fit gradient boosting to three quarters of the rows: a classifier for labels, otherwise a regressor."""
+    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+    from sklearn.model_selection import train_test_split
+
+    if y.isna().any():
+        message = f"the target {y.name!r} is missing in {int(y.isna().sum()):,} rows."
+        raise gx.InputError(message, code="T03", argument="y", hint="Drop these rows.")
+    if len(X) < 40:
+        raise gx.InputError(f"{len(X)} rows are too few to fit a model to.", code="D28", argument="data")
+    X = _with_categories(X)
+    labels = y.nunique() <= _FEW or y.dtype.kind not in "fiu"
+    kind = HistGradientBoostingClassifier if labels else HistGradientBoostingRegressor
+    strata = y if labels and y.value_counts().min() >= _FEW else None
+    parts = train_test_split(X, y, test_size=_HELD_OUT, random_state=seed, stratify=strata)
+    model = kind(random_state=seed, categorical_features="from_dtype").fit(parts[0], parts[2])
+    score, measure = model.score(parts[1], parts[3]), "accuracy" if labels else "R²"
+    remark(
+        f"{kind.__name__} fitted to {y.name!r} on {len(parts[0]):,} rows; {measure} {score:.3f} on the other "
+        f"{len(parts[1]):,} rows."
+    )
+    return Case(model, parts[0], parts[2], (parts[1], parts[3]))
+
+
+def _with_categories(X: Any) -> Any:
+    """Text columns as categories, which is what gradient boosting takes."""
+    texts = [name for name in X if X[name].dtype == object or str(X[name].dtype) in ("str", "string")]
+    return X.astype(dict.fromkeys(texts, "category"))
+
+
+def check_outputs(options: argparse.Namespace, **read: str | None) -> None:
+    """Refuse, before any work, to write over what is read, two things to one file, or over a file of another kind.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        With the paths ``report`` and ``save``, where they are given, and ``force``: files of another kind may go.
+    **read : str, optional
+        The paths that are read: data, test, model, saved; and ``predictor``, a module and a name.
+    """
+    module = (read.pop("predictor", None) or "").partition(":")[0].replace(".", "/")
+    inputs = {
+        name: path for name, path in {**read, "module": module and f"{module}.py"}.items() if path and path != "-"
+    }
+    outputs = {name: str(path) for name in _KINDS if (path := getattr(options, name, None))}
+    if len(outputs) == 2 and _same_file(*outputs.values()):
+        words = " and ".join(f"--{option} {path}" for option, path in outputs.items())
+        raise _unsafe(f"{words} are one file.", "save", "Choose two files.")
+    for option, path in outputs.items():
+        for name, other in inputs.items():
+            if _same_file(path, other):
+                raise _unsafe(f"--{option} {path} is {_READ[name]}.", option, "Choose another file.")
+        kind, starts = _KINDS[option]
+        if not options.force and Path(path).is_file() and not _begins_with(path, starts):
+            hint = "Choose another file, or pass --force to replace it."
+            raise _unsafe(f"--{option} {path} exists and is not {kind}.", option, hint)
+    for path in outputs.values():
+        require_writable(path)  # F02
+
+
+def _same_file(one: str, two: str) -> bool:
+    """Whether two paths lead to one file, by whatever links; neither need exist."""
+    if os.path.realpath(one) == os.path.realpath(two):
+        return True
+    return Path(one).exists() and Path(two).exists() and Path(one).samefile(two)
+
+
+def _begins_with(path: str, starts: tuple[bytes, ...]) -> bool:
+    """Whether a file is empty or begins as one of ours; one that cannot be read is not ours."""
+    try:
+        with Path(path).open("rb") as file:
+            head = file.read(64).lstrip().lower()
+    except OSError:
+        return False
+    return not head or head.startswith(starts)
+
+
+def _unsafe(message: str, option: str, hint: str) -> gx.InputError:
+    return gx.InputError(message, code="P03", argument=option, hint=hint)

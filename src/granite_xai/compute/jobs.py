@@ -1,0 +1,225 @@
+"""Work in blocks on several threads, processes or a cluster, with results that do not depend on how many."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections import Counter
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from granite_xai.base.errors import InputError, ResourceError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from granite_xai.compute.limits import Resources
+
+
+Item = TypeVar("Item")
+
+
+def progress(items: Iterable[Item], resources: Resources, desc: str, total: int | None = None) -> Iterator[Item]:
+    """Pass the items on and show how far the work is, once it has taken longer than a second."""
+    if not _shows(resources):
+        yield from items
+        return
+    from tqdm.auto import tqdm
+
+    with tqdm(items, desc=desc, total=total, delay=1.0, leave=False) as bar:
+        yield from bar
+
+
+def _shows(resources: Resources) -> bool:
+    if resources.progress != "auto":
+        return resources.progress
+    # A log file is not a screen; a notebook is one although its stream is no terminal.
+    stream = sys.stderr
+    return "ipykernel" in sys.modules or (stream is not None and not stream.closed and stream.isatty())
+
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+
+def resolve_jobs(n_jobs: int | None) -> int:
+    """Threads to use, as in scikit-learn's glossary; more than there are processors count as all of them.
+
+    Parameters
+    ----------
+    n_jobs : int, optional
+        None: what `joblib.parallel_config` says, otherwise 1. Negative: all processors but ``-n_jobs - 1``, at least 1.
+    """
+    import joblib
+
+    if n_jobs is None:
+        return int(joblib.effective_n_jobs(None))
+    if isinstance(n_jobs, bool) or not hasattr(n_jobs, "__index__") or n_jobs == 0:
+        hint = "pass None, a positive number of threads, or -1 for all processors"
+        raise InputError(
+            f"n_jobs={n_jobs!r} is no number of threads: {hint}.", code="P08", argument="n_jobs", hint=hint
+        )
+    available = int(joblib.effective_n_jobs(-1))
+    return min(int(joblib.effective_n_jobs(int(n_jobs))), available)
+
+
+def map_blocks(function: Callable[[Task], Result], tasks: Iterable[Task], n_jobs: int | None = None) -> list[Result]:
+    """Apply a function to every block; the results come in the order of the blocks.
+
+    In threads, unless `joblib.parallel_config` names a backend of processes or a cluster: then in these.
+    The linear algebra of each block uses one thread whatever ``n_jobs`` is: results are bitwise equal for any of them.
+
+    Examples
+    --------
+    >>> map_blocks(abs, [-1, 2, -3], n_jobs=2)
+    [1, 2, 3]
+    """
+    jobs, tasks = resolve_jobs(n_jobs), list(tasks)
+    with one_blas_thread():
+        if jobs == 1 or len(tasks) < 2:
+            return [function(task) for task in tasks]
+        if _asks_for_processes():
+            return in_processes(function, tasks, jobs)
+        return in_threads(function, tasks, jobs)
+
+
+def in_threads(function: Callable[[Task], Result], tasks: Sequence[Task], jobs: int) -> list[Result]:
+    """Apply a function to every task in a pool of threads, which share the caller's arrays."""
+    pool = ThreadPoolExecutor(max_workers=jobs)  # joblib's own threads would poll for results
+    try:
+        return list(pool.map(function, tasks))
+    finally:
+        pool.shutdown(cancel_futures=True)  # after an interrupt only what has begun is waited for (R01)
+
+
+def in_processes(function: Callable[[Task], Result], tasks: Sequence[Task], jobs: int) -> list[Result]:
+    """Apply a function to every task in the processes of joblib's context; a killed one costs time only (R03)."""
+    losses = _losses()
+    done: list[Result] = []
+    try:
+        _collect(done, function, tasks, jobs)
+    except losses:
+        try:
+            _collect(done, function, tasks, jobs)
+        except losses as again:
+            raise _lost(len(done), len(tasks)) from again
+    return done
+
+
+def _losses() -> tuple[type[Exception], ...]:
+    """What a backend raises when a process has ended; Dask tries several times itself, unless the arrays are lost."""
+    from joblib.externals.loky.process_executor import BrokenProcessPool
+
+    if "distributed" not in sys.modules:  # nobody has a cluster without having loaded it
+        return (BrokenProcessPool,)
+    from distributed import KilledWorker
+
+    return BrokenProcessPool, KilledWorker, CancelledError
+
+
+def _collect(done: list[Result], function: Callable[[Task], Result], tasks: Sequence[Task], jobs: int) -> None:
+    """Add the results of the tasks that have none yet, in their order."""
+    import joblib
+    from joblib.parallel import get_active_backend
+
+    left = tasks[len(done) :]
+    client = getattr(get_active_backend(prefer="threads")[0], "client", None)
+    if client is None:
+        work = (joblib.delayed(_pinned)(function, task) for task in left)
+        results = joblib.Parallel(n_jobs=jobs, return_as="generator")(work)
+    else:
+        results = _from_cluster(client, function, left)
+    for result in results:
+        done.append(result)  # noqa: PERF402 - what came before a loss must stay
+
+
+def _from_cluster(client: Any, function: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[Result]:
+    """Results from the workers of a Dask cluster, which are sent the function and its arrays once.
+
+    Not through joblib, which would wait for ever for a task whose workers have all died.
+    """
+    sent = client.scatter(function, broadcast=True, hash=False)
+    futures = [client.submit(_pinned, sent, task, pure=False) for task in tasks]
+    try:
+        for future in futures:
+            yield future.result()
+    finally:
+        client.cancel(futures)  # after an interrupt nobody waits for the others
+
+
+def _lost(block: int, count: int) -> ResourceError:
+    hint = "run with n_jobs=1 or in threads, or lower Resources(memory_limit=) if the system ran out of memory"
+    return ResourceError(
+        f"worker processes were killed twice; the first block without a result is {block + 1} of {count}: {hint}.",
+        code="R03",
+        argument="n_jobs",
+        hint=hint,
+    )
+
+
+def _asks_for_processes() -> bool:
+    """Whether the caller's `joblib.parallel_config` names processes; those made by fork are never used (M16)."""
+    from joblib.parallel import MultiprocessingBackend, SequentialBackend, ThreadingBackend, get_active_backend
+
+    backend, _ = get_active_backend(prefer="threads")
+    return not isinstance(backend, ThreadingBackend | MultiprocessingBackend | SequentialBackend)
+
+
+def _pinned(function: Callable[[Task], Result], task: Task) -> Result:
+    """Pin again where the block runs: a backend of processes starts with its own number of threads."""
+    with one_blas_thread():
+        return function(task)
+
+
+class _BlasPin:
+    """Holds BLAS at one thread while anyone needs it.
+
+    The number of BLAS threads belongs to the process, so its guard must as well: without the count, the first of
+    several concurrent fits to finish would give the others their threads back in the middle of their products.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._holders: Counter[int] = Counter()
+        self._blas: Any = None
+        self._limit: Any = None
+
+    def take(self) -> None:
+        from threadpoolctl import ThreadpoolController
+
+        with self._lock:
+            if not self._holders:
+                self._blas = ThreadpoolController().select(user_api="blas")
+                self._limit = self._blas.limit(limits=1)
+            self._holders[threading.get_ident()] += 1
+
+    def release(self) -> None:
+        me = threading.get_ident()
+        with self._lock:
+            self._holders[me] -= 1
+            if self._holders[me]:
+                return
+            del self._holders[me]
+            if not self._holders:
+                self._limit.restore_original_limits()
+            self._let_others_control()
+
+    def _let_others_control(self) -> None:
+        """Hand the control over: threadpoolctl (from 3.7 on) lets only one thread change OpenBLAS, until it says so."""
+        for library in self._blas.lib_controllers:
+            if hasattr(library, "clear_controlling_thread"):
+                library.clear_controlling_thread()
+
+
+_BLAS_PIN = _BlasPin()
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Run the enclosed products on one BLAS thread, so that sums are formed in one fixed order."""
+    _BLAS_PIN.take()
+    try:
+        yield
+    finally:
+        _BLAS_PIN.release()

@@ -1,0 +1,267 @@
+"""Memory: how a limit is divided among the stages of a run, and arrays that go to files where it is used up."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import shutil
+import tempfile
+import threading
+import weakref
+from collections import deque
+from dataclasses import dataclass
+from math import prod
+from operator import itemgetter
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+
+from granite_xai.compute.limits import Resources, no_room, size, too_little
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+
+BLOCK = 2**26
+"""Bytes of one working block where nobody sets a limit."""
+FILE = 2**26
+"""Bytes of one file, at most, unless one array is larger: every mapped file holds a descriptor."""
+
+
+class Workspace:
+    """Hands out arrays, in memory while those alive stay within a share of it, otherwise in temporary files.
+
+    A file is unlinked as soon as it is opened, so that nothing can leave one behind, and its space is reserved before
+    it is mapped: a full disk is an error with a name, and never a signal in the middle of a sum. An array that nobody
+    holds any more gives its bytes back, in memory and on disk.
+
+    Parameters
+    ----------
+    share : int, optional
+        Bytes of memory for the arrays that are alive at the same time; None: any number.
+    block : int
+        Bytes of what is computed at a time on the way to these arrays.
+
+    Examples
+    --------
+    >>> space = Workspace(share=100)
+    >>> first, second = space.empty((3, 4)), space.empty((3, 4))
+    >>> space.held, space.spilled
+    (96, 96)
+    >>> del first
+    >>> space.held, space.spilled
+    (0, 96)
+    """
+
+    def __init__(self, share: int | None = None, block: int = BLOCK) -> None:
+        self.share = share
+        self.block = block
+        self.most_held = 0
+        self.most_spilled = 0
+        self._bytes = {"memory": 0, "disk": 0}
+        self._freed: deque[tuple[str, int]] = deque()
+        self._lock = threading.RLock()
+        self._file: weakref.ref[mmap.mmap] | None = None
+        self._used = 0
+
+    @property
+    def held(self) -> int:
+        """Bytes in memory now."""
+        return self._settled("memory")
+
+    @property
+    def spilled(self) -> int:
+        """Bytes in files now."""
+        return self._settled("disk")
+
+    def slices(self, count: int, size: int) -> Iterator[slice]:
+        """Neighbouring parts of so many lines of so many bytes that fit a block each; one line at least.
+
+        >>> list(Workspace(block=100).slices(5, 50))
+        [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+        """
+        step = max(1, self.block // max(size, 1))
+        for start in range(0, count, step):
+            yield slice(start, min(start + step, count))
+
+    def empty(self, shape: tuple[int, ...]) -> NDArray[np.float64]:
+        """An array of numbers yet to be written.
+
+        Raises
+        ------
+        ResourceError
+            D33 there is no room for it, neither in memory nor on the disk.
+        """
+        size = 8 * prod(shape)
+        with self._lock:
+            fits = not size or self.share is None or self.held + size <= self.share
+            array = np.empty(shape) if fits else self._mapped(shape, size)
+            place = "memory" if fits else "disk"
+            self._bytes[place] += size
+            self.most_held = max(self.most_held, self.held)
+            self.most_spilled = max(self.most_spilled, self.spilled)
+        # A finalizer may run in the middle of anything, also of the lines above: it only leaves a note.
+        weakref.finalize(array, self._freed.append, (place, size)).atexit = False
+        return array
+
+    def _settled(self, place: str) -> int:
+        with self._lock:
+            while self._freed:
+                freed, size = self._freed.popleft()
+                self._bytes[freed] -= size
+            return self._bytes[place]
+
+    def _mapped(self, shape: tuple[int, ...], size: int) -> NDArray[np.float64]:
+        """The next bytes of the file in use, or the first of a new one; a file ends with the last of its arrays."""
+        file = None if self._file is None else self._file()
+        if file is None or self._used + size > len(file):
+            # As much again as there is, so that few files suffice and little is reserved in vain.
+            file = _mapped_file(max(size, min(FILE, self.spilled)))
+            self._file, self._used = weakref.ref(file), 0
+        start, self._used = self._used, self._used + size
+        # A memoryview between array and file: joblib would take the array for one it can open again by its name.
+        return np.ndarray(shape, dtype=np.float64, buffer=memoryview(file), offset=start)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Counts belong to the process that holds the arrays: another one begins with its own."""
+        return type(self), (self.share, self.block)
+
+
+def _mapped_file(size: int) -> mmap.mmap:
+    """A file without a name, of so many reserved bytes, as memory."""
+    try:
+        with tempfile.TemporaryFile(prefix="granite-") as file:
+            _reserve(file, size)
+            return mmap.mmap(file.fileno(), size)
+    except OSError as error:
+        raise no_room(size, tempfile.gettempdir(), error) from error
+
+
+def _reserve(file: IO[bytes], size: int) -> None:
+    """Take the space now: a file with holes would be a deadly signal later, when the disk is full."""
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(file.fileno(), 0, size)
+        return
+    zeros = bytes(2**20)
+    for start in range(0, size, len(zeros)):
+        file.write(zeros[: size - start])
+    file.flush()
+
+
+OWN = 2**20
+"""Bytes of a run on any table: rules, plans, small arrays."""
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Half of the limit for evaluations, a quarter for blocks of the search, a quarter for everything else.
+
+    Of the last quarter one half is for the table and what else grows with its rows and columns; where that does not
+    suffice, the evaluations have less, and are spilled. The other half is for blocks on the way to the evaluations.
+
+    Parameters
+    ----------
+    limit : int
+        Bytes in all.
+    fixed : int
+        Bytes of the table, of the codes of its rows, of the plan.
+
+    Examples
+    --------
+    >>> Budget(limit=800, fixed=60)
+    Budget(limit=800, fixed=60)
+    >>> Budget(800, 60).evaluations, Budget(800, 60).search, Budget(800, 60).block
+    (400, 200, 100)
+    >>> Budget(800, 300).evaluations
+    200
+    """
+
+    limit: int
+    fixed: int = 0
+
+    @property
+    def search(self) -> int:
+        """For the arrays of one block of candidates."""
+        return self.limit // 4
+
+    @property
+    def block(self) -> int:
+        """For a block of evaluations that is computed at a time."""
+        return self.limit // 8
+
+    @property
+    def evaluations(self) -> int:
+        """For evaluations held in memory."""
+        return max(0, self.limit - self.search - self.block - max(self.limit // 8, self.fixed))
+
+    def workspace(self) -> Workspace:
+        """Arrays within this budget."""
+        return Workspace(self.evaluations, self.block)
+
+    def plan(self, *, rows: int, matrices: int, attributions: int, candidate: int) -> dict[str, Any]:
+        """Rows and bytes by stage, for ``diagnostics_``.
+
+        Parameters
+        ----------
+        rows : int
+            Rows that are evaluated, by the model or by its trees.
+        matrices, attributions : int
+            Bytes of both kinds of evaluations that are kept.
+        candidate : int
+            Bytes of the search for one candidate.
+        """
+        total = matrices + attributions
+        return {
+            "memory_limit": self.limit,
+            "table": {"bytes": self.fixed},
+            "evaluations": {
+                "rows": rows,
+                "bytes": total,
+                "in_memory": total <= self.evaluations,
+                "spilled_bytes": max(0, total - self.evaluations),
+            },
+            "attributions": {"bytes": attributions},
+            "search": {"block_bytes": self.search, "candidate_bytes": candidate},
+        }
+
+
+def require_budget(resources: Resources, fixed: int, evaluations: int = 0, candidate: int = 0) -> Budget:
+    """The budget of a run; refused when neither memory nor the disk has room for it (D33).
+
+    Parameters
+    ----------
+    resources : Resources
+    fixed : int
+        Bytes of the table and of what else grows with it.
+    evaluations : int
+        Bytes of the evaluations that are kept, in memory or on the disk.
+    candidate : int
+        Bytes of the search for one candidate.
+
+    Examples
+    --------
+    >>> require_budget(Resources(memory_limit=2**26), 2**20).evaluations == 2**25
+    True
+    """
+    needs = {
+        "the table, its codes and the plan": -(-8 * (OWN + fixed) // 5),
+        "blocks of the search, of one candidate each,": 4 * candidate,
+    }
+    what, least = max(needs.items(), key=itemgetter(1))
+    budget = Budget(resources.memory_limit, OWN + fixed)
+    roomy = Budget(max(least, resources.memory_limit), OWN + fixed)
+    free = shutil.disk_usage(tempfile.gettempdir()).free if evaluations > roomy.evaluations else 0
+    # The limit that an error names must be enough, whatever it was that the given one fell short of.
+    whole = max(2 * evaluations + 8, -(-8 * (evaluations + budget.fixed) // 5) + 8, least)
+    enough = least if evaluations <= roomy.evaluations + free else whole
+    if resources.memory_limit < least:
+        raise too_little(f"{what} need {size(least)}; memory_limit allows {size(resources.memory_limit)}.", enough)
+    if enough == whole > least:
+        raise too_little(
+            f"the model's evaluations need {size(evaluations)}; memory_limit={resources.memory_limit} leaves "
+            f"{size(budget.evaluations)} for them in memory, and the folder of temporary files has {size(free)}.",
+            enough,
+        )
+    return budget

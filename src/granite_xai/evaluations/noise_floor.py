@@ -1,0 +1,310 @@
+"""The noise floor: how far a model's answers move when nothing changes, and the disagreement that this alone makes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from granite_xai.base import diagnostics as recorder
+from granite_xai.base.errors import ModelError, ModelWarning
+from granite_xai.models import Rows
+from granite_xai.tables import nudged, recombine
+
+if TYPE_CHECKING:
+    from granite_xai.base.diagnostics import Diagnostics
+    from granite_xai.base.typing import Elementwise, FloatArray, IntArray, PairLoss
+    from granite_xai.models import Predictor
+    from granite_xai.tables import Column, Table
+
+
+_ENTERS = "This enters the noise floor: disagreement below it is reported as nothing to explain."
+_RELATIVE = {False: 1e-7, True: 1e-3}
+"""Changes, as shares of the standard deviation, that other orders of summation may explain; by single precision."""
+_PROBED = 64
+_REVERSED = 7
+_JUMP = 0.01  # share of the standard deviation from which a jump would hide what is asked for
+
+
+@dataclass(frozen=True)
+class Probe:
+    """How far a model's answers move when nothing, or next to nothing, changes.
+
+    Attributes
+    ----------
+    repeat : float
+        Largest change when the same rows are sent again.
+    reorder : float
+        Largest change when the first 7 rows are sent alone and reversed.
+    moved : float
+        Larger of the two median changes when every float moves one representable value up or down; 0.0 where the model
+        refuses such values (``refused``).
+    mutates : bool
+        Whether the model wrote into its input.
+    seconds_per_row, seconds_per_call : float
+        What a further row and a further call cost.
+    refused : bool
+        Whether the model failed on moved values, as lookups of exact values do.
+    """
+
+    repeat: float
+    reorder: float
+    moved: float
+    mutates: bool
+    seconds_per_row: float
+    seconds_per_call: float = 0.0
+    refused: bool = False
+
+    def seconds(self, rows: int, batch_size: int = 2**16) -> float:
+        """Estimate the model's time for a plan (M13).
+
+        Examples
+        --------
+        >>> Probe(0.0, 0.0, 0.0, False, seconds_per_row=1e-3, seconds_per_call=0.5).seconds(2000, batch_size=1000)
+        3.0
+        """
+        return -(-rows // batch_size) * self.seconds_per_call + rows * self.seconds_per_row
+
+
+def probe(predictor: Predictor, table: Table, diagnostics: Diagnostics | None = None) -> Probe:
+    """Ask the model five times about the first rows: as is, again, 7 reversed, every float moved up, and down.
+
+    Parameters
+    ----------
+    predictor : Predictor
+        The model.
+    table : Table
+        At most its first 64 rows are sent (fewer where a batch is smaller).
+    diagnostics : Diagnostics, optional
+        Remembers the warnings.
+
+    Returns
+    -------
+    Probe
+        The deviations, which enter the noise floor.
+
+    Warns
+    -----
+    ModelWarning
+        M09 not deterministic or dependent on the batch, M11 writes into its input, N01 jumps between neighbouring
+        floats.
+
+    Examples
+    --------
+    >>> from granite_xai.tables import read_table
+    >>> from granite_xai.models import as_predictor
+    >>> F = as_predictor(lambda X: X[:, 0])
+    >>> probe(F, read_table([[0.5], [0.25]], missing="error")).repeat
+    0.0
+    >>> F.usage.calls
+    5
+    """
+    warn = recorder.warn if diagnostics is None else diagnostics.warn
+    rows = np.arange(min(_PROBED, table.n_rows, predictor.batch_size), dtype=np.intp)
+    watch = _Watch(predictor, table)
+    first, again = watch.ask(rows), watch.ask(rows)
+    back = watch.ask(rows[:_REVERSED][::-1])
+    moved, refused = _moved(predictor, table, rows, first)
+    repeat = float(np.max(np.abs(again - first)))
+    reorder = float(np.max(np.abs(back[::-1] - first[:_REVERSED])))
+    per_row, per_call = watch.costs()
+    found = Probe(repeat, reorder, moved, watch.mutated, per_row, per_call, refused)
+    for message in _warnings(found, first, predictor.native_float32 or is_float32(first)):
+        warn(message, ModelWarning)
+    return found
+
+
+class _Watch:
+    """Sends rows as they are, times the calls and looks at what the model did to its input."""
+
+    def __init__(self, predictor: Predictor, table: Table) -> None:
+        self._predictor = predictor
+        self._table = table
+        self._timings: list[tuple[int, float]] = []
+        self.mutated = False
+
+    def ask(self, rows: IntArray) -> FloatArray:
+        sent: list[Any] = []
+
+        def build(at: slice | IntArray) -> Any:
+            sent.append(self._fresh(rows[at]))
+            return sent[-1]
+
+        before = self._predictor.usage.seconds
+        values = self._predictor.evaluate(build, Rows.of(self._table, rows))
+        self._timings.append((len(rows), self._predictor.usage.seconds - before))
+        self.mutated = self.mutated or not _equal(sent[0], self._fresh(rows))
+        return values
+
+    def _fresh(self, rows: IntArray) -> Any:
+        return recombine(self._table, rows, self._table, rows, ())
+
+    def costs(self) -> tuple[float, float]:
+        """Seconds a row and seconds a call, from the line through a small and a large call."""
+        large = min(self._timings[:2], key=lambda timing: timing[1])
+        small = self._timings[2]
+        if large[0] == small[0]:
+            return min(large[1], small[1]) / large[0], 0.0
+        per_row = max(large[1] - small[1], 0.0) / (large[0] - small[0])
+        return per_row, max(small[1] - small[0] * per_row, 0.0)
+
+
+def _equal(sent: Any, fresh: Any) -> bool:
+    """Compare containers, missing values equal to each other."""
+    if isinstance(sent, np.ndarray):
+        return sent.shape == fresh.shape and bool(np.all((sent == fresh) | ((sent != sent) & (fresh != fresh))))
+    if type(sent).__module__.partition(".")[0] == "pyarrow":
+        return True  # cannot be written to
+    return bool(sent.equals(fresh))
+
+
+def _moved(predictor: Predictor, table: Table, rows: IntArray, first: FloatArray) -> tuple[float, bool]:
+    """Larger of the two median changes under moved floats, and whether the model refused them."""
+    medians, refused = [0.0], False
+    columns = [column.position for column in table.columns if _has_fractions(column)]
+    for direction in (1, -1):
+        try:
+            medians.append(float(np.median(np.abs(predictor(nudged(table, rows, direction, columns)) - first))))
+        except ModelError:
+            # A lookup of exact values has no neighbours: no rounding of the input can reach it either.
+            refused = True
+    return max(medians), refused
+
+
+def _has_fractions(column: Column) -> bool:
+    """Whole numbers are counts or codes: they carry no rounding, and a model that looks codes up would jump."""
+    if column.kind != "numeric":
+        return column.kind != "boolean"
+    return bool(np.any(column.levels != np.rint(column.levels)))
+
+
+def _warnings(found: Probe, first: FloatArray, float32: bool) -> list[str]:
+    texts = []
+    limit = round_off(float(np.max(np.abs(first))), float32)
+    if found.repeat > limit:
+        texts.append(
+            f"M09: the model is not deterministic: the same rows gave values up to {found.repeat:.3g} apart. {_ENTERS}"
+        )
+    elif found.reorder > limit:
+        texts.append(
+            "M09: the model's answer for a row depends on the other rows of the batch: values up to "
+            f"{found.reorder:.3g} apart. {_ENTERS}"
+        )
+    if found.mutates:
+        texts.append(
+            "M11: the model writes into its input. It gets a fresh copy for every call, so your data are safe."
+        )
+    with np.errstate(over="ignore"):  # predictions that large are refused later (N06)
+        spread = float(np.std(first))
+    if spread > 0 and found.moved > _JUMP * spread and found.moved > limit:
+        texts.append(
+            f"N01: the model jumps by {found.moved:.3g} between neighbouring floating-point values, as rounding or "
+            f"comparing floats for equality does. {_ENTERS} Pass such columns as integers or categories."
+        )
+    return texts
+
+
+def round_off(scale: float, float32: bool) -> float:
+    """Error of one value by rounding alone: ``8 eps s``, ``s`` the largest value in size."""
+    return 8 * (2.0**-23 if float32 else 2.0**-52) * abs(scale)
+
+
+def is_float32(values: FloatArray) -> bool:
+    """Whether every value is exactly a single-precision number and not all are whole.
+
+    Examples
+    --------
+    >>> is_float32(np.array([0.5, 1.0])), is_float32(np.array([0.1, 1.0])), is_float32(np.array([1.0, 2.0]))
+    (True, False, False)
+    """
+    with np.errstate(over="ignore", under="ignore"):
+        exact = bool(np.all(values.astype(np.float32).astype(np.float64) == values))
+    return exact and values.size > 0 and not bool(np.all(values == np.round(values)))
+
+
+def inconstancy(error: float, changed: float, spread: float, float32: bool) -> str | None:
+    """The warning of a model whose answers changed within the fit by more than any probe of it showed (M09).
+
+    Parameters
+    ----------
+    error : float
+        Of one value, as far as the probe tells.
+    changed : float
+        Largest difference between two answers for the same row, in batches of other lengths and at other times.
+    spread : float
+        Standard deviation of the predictions.
+    float32 : bool
+        Whether the answers are in single precision.
+    """
+    if changed <= max(_RELATIVE[float32] * spread, 10 * error):
+        return None
+    return (
+        f"M09: the model's answers for the same rows differ by up to {changed:.3g} within the fit (standard deviation "
+        f"of its predictions: {spread:.3g}): they depend on the length of the batch, or the model changes. {_ENTERS}"
+    )
+
+
+def delta(found: Probe, scale: float, float32: bool) -> float:
+    """Error of one value of the model: ``max(8 eps s, repeat, reorder, moved)``, ``s`` the largest value in size.
+
+    Examples
+    --------
+    >>> from granite_xai.evaluations.noise_floor import Probe
+    >>> delta(Probe(0.0, 0.0, 0.0, False, 0.0), scale=1.0, float32=False) == 8 * 2.0**-52
+    True
+    """
+    return max(round_off(scale, float32), found.repeat, found.reorder, found.moved)
+
+
+def sensitivity_error(delta: float, sd: float) -> float:
+    """Error of a variance: ``e = 2 sd(F) delta + delta**2``."""
+    return 2.0 * sd * delta + delta**2
+
+
+def risk_error(
+    delta: float,
+    loss: PairLoss,
+    predictions: FloatArray,
+    mean: float,
+    y: FloatArray,
+    weights: FloatArray | None = None,
+) -> float:
+    """Error of a risk: ``max over T in {empty, D} of mean_n max_± |L(F_T ± delta, y) - L(F_T, y)|``.
+
+    Examples
+    --------
+    >>> squared = lambda prediction, y: (prediction - y) ** 2
+    >>> risk_error(0.5, squared, np.array([1.0, 3.0]), 2.0, np.array([1.0, 3.0]))
+    1.25
+    """
+    errors = [_loss_error(delta, loss, shown, y, weights) for shown in (predictions, np.full_like(predictions, mean))]
+    return max(errors)
+
+
+def _loss_error(delta: float, loss: PairLoss, shown: FloatArray, y: FloatArray, weights: FloatArray | None) -> float:
+    at = loss(shown, y)
+    change = np.maximum(np.abs(loss(shown + delta, y) - at), np.abs(loss(shown - delta, y) - at))
+    return float(np.average(change, weights=weights))
+
+
+def floor(n_sets: int, loss: Elementwise, order: int, error: float) -> float:
+    """Disagreement that errors alone can produce: ``|S| * loss(2**(k + 1) * e)``, k the order (1: individual, joint).
+
+    Examples
+    --------
+    >>> floor(3, np.square, order=1, error=0.5)
+    12.0
+    """
+    return n_sets * float(loss(np.array([2.0 ** (order + 1) * error]))[0])
+
+
+def sampling_floor(loss: Elementwise, standard_error: FloatArray, weights: FloatArray | None = None) -> float:
+    """What sampled partial effects add to the floor: ``sum_S mean_n loss(2 * standard error)``; rows by sets.
+
+    Examples
+    --------
+    >>> sampling_floor(np.square, np.array([[0.5, 1.0], [0.5, 0.0]]))
+    3.0
+    """
+    return float(np.sum(np.average(loss(2.0 * standard_error), axis=0, weights=weights)))

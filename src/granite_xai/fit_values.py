@@ -1,0 +1,330 @@
+"""What the evaluations of a fit tell about its own rows, in plain numbers: nobody is asked anything but about pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from granite_xai.base.errors import GraniteError
+from granite_xai.base.typing import Coalition, FloatArray, IntArray
+from granite_xai.behavior.behavior import Local
+from granite_xai.compute import Resources
+from granite_xai.curves import dependence_bins
+from granite_xai.disagreement import ResolvedQuestion
+from granite_xai.effects import ResolvedExplainer
+from granite_xai.engine.games import RegionalGame
+from granite_xai.engine.masked import masked_model
+from granite_xai.engine.membership import Splits
+from granite_xai.evaluations.evaluations import Bins, Evaluations
+from granite_xai.evaluations.plan import plan
+from granite_xai.explainer import regional_part
+from granite_xai.fit import FitResult
+from granite_xai.interaction import Additive, union
+from granite_xai.masking.fitted import FittedMaskings, fit_reference
+from granite_xai.masking.masking import Baseline, Marginal
+from granite_xai.questions import questions as named_questions
+from granite_xai.requests import evaluate, request
+from granite_xai.scopes import Scope, region_scopes, scopes_of
+from granite_xai.surrogate import additive
+from granite_xai.trees.routes import Route
+
+if TYPE_CHECKING:
+    from granite_xai.tables import Table
+
+MAX_CELLS = 200_000
+"""Cells of the table up to which bins for conditional questions are learned: trees of every column on the others."""
+PAIRS = 3
+CHEAP_TREES = 4
+"""Where the evaluations come from the model's trees, a pair may take this many times the evaluations of the fit."""
+_KINDS = ("pure", "full")
+
+Pair = tuple[Coalition, Coalition]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class QuestionValues:
+    """Both sides of a question in one scope.
+
+    Parameters
+    ----------
+    first, second : (rows, sets) or (sets,) float
+    sizes : (2, sets) float
+        One number a set and side: its root mean square over the rows, or the value itself.
+    gaps : (sets,) float
+        The part of each set in ``R``.
+    """
+
+    first: FloatArray
+    second: FloatArray
+    sizes: FloatArray
+    gaps: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ColumnCurves:
+    """ICE around each curve's own mean: codes of the levels, (levels, rows) values, and weights of the rows."""
+
+    codes: IntArray
+    values: FloatArray
+    weights: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairEffects:
+    """What the strongest pairs add: explained variance (None: it would cost too much), pairs, and the cost."""
+
+    explained: float | None
+    pairs: tuple[Pair, ...]
+    needed: int
+    spent: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FitValues:
+    """A fit and the evaluations of its rows.
+
+    Parameters
+    ----------
+    fitted : FitResult
+    evaluations : Evaluations
+    route : Route
+        How the fit asked the model.
+    resources : Resources
+    seed : int
+    by_trees : bool
+        Whether the evaluations came from the model's trees.
+    """
+
+    fitted: FitResult
+    evaluations: Evaluations
+    route: Route
+    resources: Resources
+    seed: int
+    by_trees: bool
+
+    @property
+    def table(self) -> Table:
+        """The fitting rows."""
+        return self.fitted.table
+
+    @property
+    def scopes(self) -> tuple[Scope, ...]:
+        """All rows, then each region; one region is not told twice."""
+        return scopes_of(self.fitted.partition, self.fitted.regions)
+
+    @property
+    def regions(self) -> list[Scope]:
+        """Each region."""
+        return region_scopes(self.fitted.partition, self.fitted.regions)
+
+    @property
+    def variance(self) -> float:
+        """Variance of the predictions."""
+        known = self.evaluations
+        return float(Splits.whole(known.weights).variances(known.predictions[None])[0, 0])
+
+    def with_target(self, y: FloatArray | None) -> FitValues:
+        """The same with a target that the question itself did not need."""
+        if y is None or self.evaluations.y is not None:
+            return self
+        return replace(self, evaluations=replace(self.evaluations, y=y))
+
+    def question(self, question: ResolvedQuestion, scope: Scope) -> QuestionValues:
+        """Both sides of a question in one scope."""
+        return _question_values(question, self.evaluations.restrict(scope.rows))
+
+    def gaps(self, question: ResolvedQuestion) -> tuple[FloatArray, FloatArray] | None:
+        """Disagreement of each set on all rows and inside the regions; None where it cannot be read."""
+        try:
+            evaluations = self._with_bins(question)
+            before = _question_values(question, evaluations).gaps
+            after = np.zeros_like(before)
+            for scope in self.regions:
+                mass = evaluations.weights[scope.rows].sum()
+                after += mass * _question_values(question, evaluations.restrict(scope.rows)).gaps
+        except GraniteError:  # for example bins of a column that has no order; the map is an extra
+            return None
+        before = np.zeros_like(before) if self._below_noise_floor(question, float(before.sum())) else before
+        return before, after / evaluations.weights.sum()
+
+    def _below_noise_floor(self, question: ResolvedQuestion, total: float) -> bool:
+        """Whether nothing but rounding is left; the fit knows its own floors."""
+        for own, floor in zip(self.fitted.comparisons, self.fitted.floors.tolist(), strict=True):
+            if own is question:
+                return bool(total <= floor)
+        power = 1 if question.first.behavior.key == "local" else 2
+        return bool(total <= 1e-20 * max(self.variance, 1e-300) ** power)
+
+    def _with_bins(self, question: ResolvedQuestion) -> Evaluations:
+        """The evaluations with the bins that conditional masking reads, learned from the fitting rows."""
+        known = self.evaluations
+        readings = question.first.readings() | question.second.readings()
+        wanted = {reading for reading in readings if reading not in known.bins}
+        learned = fit_reference(wanted, (), self.table, known.weights, self.seed).bins
+        bins = {key: Bins.of(function(self.table)) for key, function in learned.items()}
+        return replace(known, bins={**known.bins, **bins})
+
+    def further_questions(self) -> Iterator[ResolvedQuestion]:
+        """Named questions about the same sets that need no further model rows."""
+        influence = self.fitted.comparisons[0].question.first.influence
+        small = self.table.n_rows * self.table.n_columns <= MAX_CELLS
+        for question in named_questions().values():
+            asked = question.with_influence(influence)
+            sides = (asked.first, asked.second)
+            if any(side.interaction.key not in _KINDS for side in sides):
+                continue
+            if asked.behavior.key == "risk" and self.evaluations.y is None:
+                continue
+            if not small and any(side.masking.key == "conditional" for side in sides):
+                continue
+            try:
+                resolved = asked.compare(self.route, self.resources, 0)
+            except GraniteError:
+                continue
+            if all(_is_known(effect, self.evaluations) for effect in (resolved.first, resolved.second)):
+                yield resolved
+
+    def explained(self, scope: Scope) -> float:
+        """Share of the variance in a scope that its own curves explain; 1 where nothing varies."""
+        node = self.evaluations.restrict(scope.rows)
+        gap = node.predictions - additive(self.table, self.evaluations, self.fitted.layout.players, 1, scope.rows)
+        mean = np.average(node.predictions, weights=node.weights)
+        total = float(node.weights @ np.square(node.predictions - mean))
+        nothing = total <= 1e-20 * self.variance * float(node.weights.sum())  # rounding: the region is constant
+        return 1.0 if nothing else 1.0 - float(node.weights @ np.square(gap)) / total
+
+    def columns_with_curves(self) -> list[int]:
+        """Columns that are players of their own and vary, those with the largest effects first."""
+        singles = [next(iter(player)) for player in self.fitted.layout.players if len(player) == 1]
+        known = self.evaluations.places
+        columns = [i for i in singles if frozenset({i}) in known and len(self.table.columns[i].levels) > 1]
+        size = {i: self._reach(i) for i in columns}
+        return sorted(columns, key=lambda i: -size[i])
+
+    def _reach(self, position: int) -> float:
+        matrix, weights = self.evaluations.matrix(frozenset({position})), self.evaluations.weights
+        shares = np.bincount(matrix.codes, weights=weights, minlength=len(matrix.values))
+        centred = matrix.values - shares @ matrix.values / shares.sum()
+        return float((np.square(centred).mean(axis=1) @ shares) / shares.sum())
+
+    def curves(self, position: int, scope: Scope, points: int) -> ColumnCurves:
+        """ICE curves of one column in one scope, at so many of its levels."""
+        known, column, rows = self.evaluations, self.table.columns[position], scope.rows
+        matrix, weights = known.matrix(frozenset({position})), known.weights[rows]
+        level = column.codes if matrix.levels is None else matrix.levels[matrix.codes]  # on a grid, that of the grid
+        present = rows[level[rows] >= 0]
+        codes, first = np.unique(level[present], return_index=True)
+        chosen = _spread_out(level[present], codes, points, column.kind in ("nominal", "boolean"))
+        lines = matrix.codes[present[first[chosen]]]
+        shares = np.bincount(matrix.codes[rows], weights=weights, minlength=len(matrix.values)) / weights.sum()
+        values = matrix.values[:, rows]
+        moved = values[lines] - shares @ values
+        moved[np.abs(moved) < 1e-12 * np.abs(known.predictions).max()] = 0.0  # rounding is no effect
+        return ColumnCurves(codes[chosen], moved, weights)
+
+    def pairs(self) -> PairEffects:
+        """What the joint effects of the strongest pairs explain, on top of the regions' own curves."""
+        chosen = self.strongest_pairs()
+        coalitions = {union(pair) for pair in chosen}
+        parts = [(scope.rows, self.table.take(scope.rows)) for scope in self.regions]
+        cost = sum(plan(part, coalitions).rows for _, part in parts)
+        spent = sum(matrix.values.size for matrix in self.evaluations.matrices.values())
+        limits = self.resources
+        limit = min((CHEAP_TREES if self.by_trees else 1) * spent, limits.max_evaluations, limits.memory_limit // 8)
+        if not chosen or self.evaluations.everything in coalitions or cost > limit:
+            return PairEffects(None, (), cost if chosen and cost > limit else 0, spent)
+        wrong = sum(self._squared_error(rows, part, chosen) for rows, part in parts)
+        explained = 1.0 - wrong / float(self.evaluations.weights.sum()) / self.variance
+        return PairEffects(explained, tuple(chosen), 0, spent)
+
+    def _squared_error(self, rows: IntArray, part: Table, pairs: Sequence[Pair]) -> float:
+        """``sum of (F - G)²`` in one region, G with the joint effects of the pairs."""
+        node = self.evaluations.restrict(rows)
+        splits = Splits.whole(node.weights)
+        game = RegionalGame(Local(), masked_model(Marginal(), node, splits), node, splits)
+        total = game.combine(Additive(1).terms(self.fitted.layout.players, ()))[0].copy()
+        further, _ = evaluate(
+            Route(self.fitted.predictor, part),
+            request(part, [], {union(pair) for pair in pairs}),
+            FittedMaskings({}, {}, {}),
+            weights=node.weights,
+            y=None,
+            resources=self.resources,
+        )
+        for one, two in pairs:
+            matrix = further.matrix(one | two)
+            joint = (matrix.values @ (further.weights / further.weights.sum()))[matrix.codes]
+            total += joint + further.pivot - node.pivot - game(one)[0] - game(two)[0] + game(frozenset())[0]
+        return float(node.weights @ np.square(node.predictions - total))
+
+    def strongest_pairs(self, amount: int = PAIRS) -> list[Pair]:
+        """The pairs of players whose ICE curves depend on each other most.
+
+        How far the ICE curves of each move with the tenths (or levels) of the other, inside the regions; the smaller of
+        both, because a column that merely depends on an interacting one has flat curves of its own. Only players of one
+        column have such curves and tenths.
+        """
+        singles = [player for player in self.fitted.layout.players if len(player) == 1]
+        if len(singles) < 2 or len(self.evaluations.everything) < 3:
+            return []
+        strength = dict.fromkeys(combinations(singles, 2), 0.0)
+        for scope in self.regions:
+            node = self.evaluations.restrict(scope.rows)
+            bins = {p: dependence_bins(self.table.columns[next(iter(p))].take(scope.rows)) for p in singles}
+            curves = {p: _moves(node, p) for p in singles if p in node.places}
+            for one, two in strength:
+                if one in curves and two in curves:
+                    both = (_spread(curves[a], bins[b], node.weights) for a, b in ((one, two), (two, one)))
+                    strength[one, two] += min(both) * float(node.weights.sum())
+        ranked = sorted(strength, key=lambda pair: -strength[pair])
+        return [pair for pair in ranked[:amount] if strength[pair] > 1e-9 * max(strength.values())]
+
+
+def _question_values(question: ResolvedQuestion, node: Evaluations) -> QuestionValues:
+    rows = np.arange(node.n_rows)
+    first, second = (regional_part(0, "", side, node, rows).values for side in (question.first, question.second))
+    gaps = question.loss(first - second)
+    if not question.first.behavior.per_row:
+        return QuestionValues(first, second, np.stack([first, second]), gaps)
+    sizes = [np.sqrt(np.average(np.square(side), axis=0, weights=node.weights)) for side in (first, second)]
+    return QuestionValues(first, second, np.stack(sizes), np.average(gaps, axis=0, weights=node.weights))
+
+
+def _is_known(effect: ResolvedExplainer, evaluations: Evaluations) -> bool:
+    if effect.changes() or effect.pairwise or isinstance(effect.masking, Baseline):
+        return False
+    ends: tuple[Coalition, ...] = (frozenset(), evaluations.everything)
+    return all(visible in evaluations.places or visible in ends for _, visible in effect.readings())
+
+
+def _spread_out(all_codes: IntArray, codes: IntArray, points: int, every: bool) -> IntArray:
+    """Places among the levels present: all of few ones, otherwise quantiles with both ends."""
+    if len(codes) <= points or every:
+        return np.arange(len(codes))[: max(points, 40)]
+    below = np.cumsum(np.bincount(np.searchsorted(codes, all_codes), minlength=len(codes)))
+    wanted = np.linspace(1, below[-1], points)
+    return np.unique(np.searchsorted(below, wanted)).astype(np.intp)
+
+
+def _moves(node: Evaluations, player: Coalition) -> FloatArray:
+    """ICE curves around their own mean, (values, rows), weighted by the square root of how frequent a value is."""
+    matrix = node.matrix(player)
+    shares = np.bincount(matrix.codes, weights=node.weights, minlength=len(matrix.values)) / node.weights.sum()
+    occurs = shares > 0
+    values = matrix.values[occurs] - shares @ matrix.values
+    weighted: FloatArray = values * np.sqrt(shares[occurs])[:, None]
+    return weighted
+
+
+def _spread(curves: FloatArray, bins: IntArray, weights: FloatArray) -> float:
+    """Variance of the curves between the bins of another column."""
+    mass = np.bincount(bins, weights=weights)
+    members = np.zeros((len(mass), len(bins)))
+    members[bins, np.arange(len(bins))] = weights
+    means = curves @ members.T / np.maximum(mass, 1e-300)
+    centre = curves @ weights / weights.sum()
+    return float((np.square(means - centre[:, None]) @ mass).sum() / weights.sum())

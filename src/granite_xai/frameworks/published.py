@@ -1,0 +1,320 @@
+"""Six published regional frameworks, each a configuration of `Granite`, and importance inside the regions of one.
+
+VINE: Britton, 2019. CohEx: Meng et al., 2024. REPID and GADGET: Herbinger et al., 2022 and 2024. FD-Trees: Laberge et
+al., 2024. Transformation trees, conditional subgroups: Molnar et al., 2023.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from granite_xai.base.errors import InputError
+from granite_xai.base.options import choose, whole_number
+from granite_xai.curves import Ice
+from granite_xai.disagreement import Disagreement
+from granite_xai.estimator import Granite
+from granite_xai.influence import Individual
+from granite_xai.objective import Objective
+from granite_xai.search.clusters import Clusters
+from granite_xai.search.cohorts import Cohorts
+from granite_xai.search.original import NumericTree, RepidTree
+from granite_xai.search.subgroups import Subgroups
+from granite_xai.search.tree import AllExcept
+from granite_xai.tables import read_table
+
+EFFECTS = {"pd": "ice-pdp", "ale": "ale", "shap": "shap-pdp"}
+"""The question behind each kind of effect of GADGET."""
+OBJECTIVES = {"coe": "coe", "pfi-pdp": "ice-pdp", "shap-pdp": "shap-pdp", "pfi-shap": "ice-shap"}
+"""The question behind each objective of FD-Trees: cost of exclusion, and the three pairs of explanations."""
+SUBGROUP_QUESTIONS = ("cfi-pfi", "mplot-pdp")
+"""What conditional subgroups bring together: importance (full, risk) and effects (pure, local)."""
+
+
+def _about(question: Any, feature: Hashable) -> Any:
+    """Ask a question that is an object, and about all columns, about one column; `Granite` does so for names.
+
+    >>> from granite_xai.questions import question
+    >>> _about(question("ice-pdp"), "temp").first.influence.features
+    ('temp',)
+    """
+    if isinstance(question, Disagreement) and question.first.influence == Individual():
+        return question.with_influence(Individual([feature]))
+    return question
+
+
+def vine(
+    model: Any, feature: Hashable, *, n_clusters: int = 5, method: str = "ward", points: int = 20, **options: Any
+) -> Granite:
+    """Cluster the slopes of one column's ICE curves and put the clusters into rules.
+
+    Full and pure local effects of the column (d-ICE and d-PDP) agree in each cluster. Curves are read on a quantile
+    grid, centred by their own mean; their first differences are clustered. The regions are the leaves of one tree, so
+    that they are disjoint, where the original gives each cluster a rule of its own and rules overlap; its signed test
+    for merging like rules is not copied.
+
+    Parameters
+    ----------
+    model : object
+    feature : label
+        The column.
+    n_clusters : int
+        Clusters, at most.
+    method : "ward", "k-means" or "birch"
+    points : int
+        Grid points, at most.
+    **options
+        Of `Granite`; those of its tree say how clusters are described.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).choice([-1.0, 0.0, 1.0], size=(90, 2))
+    >>> g = vine(lambda X: X[:, 0] * (X[:, 1] > 0), "x0").fit(X)
+    >>> len(g.partition_), g.description_accuracy_
+    (2, 1.0)
+    """
+    curves = Ice(feature, points=points, differences=True)
+    settings = {"features": [feature], "partitioner": Clusters(curves, method, n_clusters)}
+    return Granite(model, _about(options.pop("question", "ice-pdp"), feature), **{**settings, **options})
+
+
+def cohex(
+    model: Any,
+    *,
+    against: str = "mean",
+    free: int = 4,
+    beta: float = 5.0,
+    restarts: int = 10,
+    rounds: int = 5,
+    **options: Any,
+) -> Granite:
+    """Cohorts of rows around representatives, in which SHAP values with the cohort as reference agree.
+
+    Partial and pure local effects of all columns agree in each cohort. Unlike the original, columns are scaled, a seed
+    is used, the loss is a share of that of one cohort (beta has no unit), and the best candidate is kept rather than
+    the last one that improved.
+
+    Parameters
+    ----------
+    model : object
+    against : "mean" or "pure"
+        SHAP values are compared with their mean in the cohort, as in the original, which penalises main effects too;
+        or with the pure effect as a function of the column.
+    free, beta : int, float
+        Cohorts without a penalty, and the weight of the penalty for more.
+    restarts, rounds : int
+        Random starts (the original: 100), and how often rows are explained again.
+    **options
+        Of `Granite`; those of its tree say how cohorts are described.
+
+    Examples
+    --------
+    >>> cohex(lambda X: X[:, 0], free=2).partitioner.free
+    2
+    """
+    cohorts = Cohorts("shap", against, free, beta, restarts, rounds)
+    return Granite(model, options.pop("question", "shap-pdp"), **{"partitioner": cohorts, **options})
+
+
+def repid(
+    model: Any,
+    feature: Hashable,
+    *,
+    exact: bool = False,
+    points: int = 20,
+    min_improvement: float = 0.1,
+    **options: Any,
+) -> Granite:
+    """Regions of the other columns in which full and pure local effects of one column agree.
+
+    Parameters
+    ----------
+    model : object
+    feature : label
+        The column of interest; rules do not use it.
+    exact : bool
+        The original's loss and search: centred ICE curves on an equidistant grid, every ``min_samples_leaf``-th value
+        as a cut, a split only if it improves enough. Numeric columns only. The original scores a cut with one row on
+        the other side than it applies it; this is not copied.
+    points, min_improvement : int, float
+        Of the exact form: grid points, and the least improvement.
+    **options
+        Of `Granite`.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (80, 3))
+    >>> g = repid(lambda X: X[:, 0] * np.sign(X[:, 2]), "x0", exact=True).fit(X)
+    >>> {name for rule in g.partition_.rules for name, _ in rule.conditions}
+    {'x2'}
+    """
+    settings: dict[str, Any] = {"features": [feature], "split_features": AllExcept(feature)}
+    if exact:
+        tree = RepidTree([feature], "pd", points, trim=False, min_improvement=min_improvement)
+        settings |= {"partitioner": tree, "min_samples_leaf": 10}
+    return Granite(model, _about(options.pop("question", "ice-pdp"), feature), **{**settings, **options})
+
+
+def gadget(
+    model: Any,
+    features: Sequence[Hashable] | None = None,
+    effect: str = "pd",
+    *,
+    exact: bool = False,
+    recalculate: bool = False,
+    points: int = 20,
+    min_improvement: float = 0.1,
+    **options: Any,
+) -> Granite:
+    """Regions in which local effects of some columns agree with their regional mean.
+
+    Parameters
+    ----------
+    model : object
+    features : sequence of labels, optional
+        Columns whose effects are compared; None: all.
+    effect : "pd", "ale" or "shap"
+        ICE and PDP, changes across intervals and ALE, or SHAP values and PDP.
+    exact : bool
+        The original's loss and search, numeric columns only: ICE curves on an equidistant grid, shortened with the
+        region; changes across ten quantile intervals; SHAP values around their mean in tenths of the column. Averaged
+        over grid points, not over the rows' own values. Random redraws of effects next to a split, and cuts scored on
+        other rows than they are applied to, are not copied.
+    recalculate : bool
+        Exact SHAP only: whether SHAP values are computed again inside each region.
+    points, min_improvement : int, float
+        Of the exact form: grid points, and the least improvement.
+    **options
+        Of `Granite`.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (80, 3))
+    >>> X[:, 2] = np.sign(X[:, 2])
+    >>> g = gadget(lambda X: 3 * X[:, 0] * X[:, 2], ["x0"], "ale", exact=True).fit(X)
+    >>> [str(rule) for rule in g.partition_.rules]
+    ['x2 ≤ 0', 'x2 > 0']
+    """
+    question = choose("effect", effect, EFFECTS)
+    settings: dict[str, Any] = {"features": features}
+    if exact:
+        tree = RepidTree(features, effect, points, recalculate=recalculate, min_improvement=min_improvement)
+        settings |= {"partitioner": tree, "min_samples_leaf": 10}
+    return Granite(model, options.pop("question", question), **{**settings, **options})
+
+
+def fd_trees(model: Any, objective: str = "coe", *, exact: bool = False, **options: Any) -> Granite:
+    """Regions in which explanations of all columns agree because columns do not interact.
+
+    Parameters
+    ----------
+    model : object
+    objective : "coe", "pfi-pdp", "shap-pdp" or "pfi-shap"
+        What shall become small: the gap between the model and its additive part, or that between permutation
+        importance of predictions (ICE), SHAP and PDP. The question's own name serves as well.
+    exact : bool
+        The price of a region is a share of the prediction's variance, as in the authors' library, instead of a share of
+        the disagreement on all rows; numeric columns only. All else is the same. The library drops cuts that are
+        close to the largest value; only equal ones are dropped here.
+    **options
+        Of `Granite`.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (200, 3))
+    >>> g = fd_trees(lambda X: np.where(X[:, 1] > 0, X[:, 0], X[:, 2]), exact=True).fit(X)
+    >>> {name for rule in g.partition_.rules for name, _ in rule.conditions}
+    {'x1'}
+    """
+    question = choose("objective", objective, OBJECTIVES | {name: name for name in OBJECTIVES.values()})
+    if not exact:
+        return Granite(model, options.pop("question", question), **options)
+    settings: dict[str, Any] = {"partitioner": NumericTree()}
+    return Granite(model, Objective(options.pop("question", question), normalize="variance"), **{**settings, **options})
+
+
+def transformation_trees(
+    model: Any, feature: Hashable, question: Any = "mplot-pdp", *, by: str = "distribution", **options: Any
+) -> Granite:
+    """Regions in which one column hardly depends on the others, so that conditional and marginal effects agree.
+
+    Parameters
+    ----------
+    model : object
+    feature : label
+        The column.
+    question : as in `Granite`
+        What is reported in the regions, which depend on the rows alone: "mplot-pdp", or "cfi-pfi" (needs y).
+    by : "distribution" or "mean"
+        What a split separates: the column's distribution (transformation trees) or its mean (CART).
+    **options
+        Of `Granite`; alpha is a share of the column's scatter here.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> x1 = rng.normal(size=200)
+    >>> X = np.column_stack([np.where(x1 > 0, 3.0, -3.0) + rng.normal(size=200), x1])
+    >>> g = transformation_trees(lambda X: X[:, 0] * X[:, 1], "x0", "ice-pdp").fit(X)
+    >>> {name for rule in g.partition_.rules for name, _ in rule.conditions}
+    {'x1'}
+    """
+    settings: dict[str, Any] = {"min_samples_leaf": 30, "alpha": 0.02, "features": [feature]}
+    return Granite(model, _about(question, feature), **{**settings, "partitioner": Subgroups(feature, by), **options})
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """An importance, and the 5 % and 95 % quantiles of its values on resampled rows."""
+
+    value: float
+    low: float
+    high: float
+
+
+def subgroup_importance(granite: Granite, X: Any, y: Any, *, repeats: int = 20, random_state: int = 0) -> Band:
+    """Conditional importance of a column: marginal importance inside regions, weighted by their rows.
+
+    Every row is combined with every other one of its region, so that nothing is left to a random permutation; the
+    band is about the rows. With ``gx.question("cfi-pfi", average="loss")`` this is permutation importance in the
+    subgroups (cs-PFI) in expectation.
+
+    Parameters
+    ----------
+    granite : Granite
+        Fitted for one column and a question with "pfi" on one side, say by `transformation_trees`.
+    X, y : table, array
+        Rows to measure on, other than those of the fit.
+    repeats : int
+        Resamples of these rows for the band.
+    random_state : int
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> g = transformation_trees(lambda X: 2 * X[:, 0], "x0", "pfi-risk").fit(X, 2 * X[:, 0])
+    >>> band = subgroup_importance(g, X, 2 * X[:, 0], repeats=5)
+    >>> band.low < band.value < band.high
+    True
+    """
+    whole_number("repeats", repeats, at_least=1)
+    table, target = read_table(X, missing="allow"), np.asarray(y)
+    rng = np.random.default_rng(random_state)
+    draws = [rng.integers(table.n_rows, size=table.n_rows) for _ in range(repeats)]
+    values = [_weighted(granite, table.take(rows).native, target[rows]) for rows in draws]
+    low, high = np.quantile(values, [0.05, 0.95])
+    return Band(_weighted(granite, X, y), float(low), float(high))
+
+
+def _weighted(granite: Granite, X: Any, y: Any) -> float:
+    explanation = granite.explain(X, y)
+    importances = [part for part in explanation.parts if part.name == "pfi"]
+    if not importances or any(part.rows is not None or len(part.values) != 1 for part in importances):
+        words = "the question holds no permutation importance of one column."
+        hint = 'Fit transformation_trees(model, feature, "cfi-pfi").'
+        raise InputError(words, code="P03", argument="granite", hint=hint)
+    counts = np.bincount(granite.apply(X))
+    return float(sum(counts[part.region] * part.values[0] for part in importances) / counts.sum())

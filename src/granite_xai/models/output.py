@@ -1,0 +1,301 @@
+"""Which output of a model is explained, how it is asked for, and its answer as one checked number a row."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn
+
+import numpy as np
+
+from granite_xai.base.errors import InputError, ModelError, listing
+from granite_xai.base.options import unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from granite_xai.base.typing import BoolArray, FloatArray
+
+
+Scale = Literal["predict", "probability", "raw"]
+
+_ONE_NUMBER = "The model must return one number a row."
+
+
+class Choice(NamedTuple):
+    """Which of a model's outputs is explained.
+
+    ``classes`` are the names of the columns where they are known; ``column`` the position of the one asked for, None
+    where the user named none; ``default`` is taken instead where there are two columns or more (None: refuse).
+    """
+
+    scale: Scale
+    classes: tuple[Any, ...] | None = None
+    column: int | None = None
+    default: int | None = None
+
+
+class Answer(NamedTuple):
+    """Values of a model, always a copy, and whether it computes in single precision."""
+
+    values: FloatArray
+    float32: bool
+
+
+def read_answer(returned: Any, count: int, choice: Choice) -> Answer:
+    """Turn what the model returned for ``count`` rows into a copy of ``count`` float64 numbers.
+
+    Parameters
+    ----------
+    returned : array-like
+        Array, list, frame, series or tensor; a single column counts as one number a row (M01).
+    count : int
+        Rows that were sent.
+    choice : Choice
+        The output to take from an answer with several columns.
+
+    Raises
+    ------
+    ModelError
+        M02 several outputs and none chosen, M03 wrong shape, M05 no real numbers.
+
+    Examples
+    --------
+    >>> read_answer([[1], [2]], 2, Choice("predict")).values
+    array([1., 2.])
+    """
+    array = _as_array(returned)
+    numbers = _as_numbers(array)
+    column = _one_column(numbers, count, choice, returned)
+    single = array.dtype.kind == "f" and array.dtype.itemsize < 8
+    # A copy, because models may answer with a view of a buffer that the next call overwrites (M11).
+    return Answer(np.array(column, dtype=np.float64, order="C", copy=True), single)
+
+
+def _as_array(returned: Any) -> NDArray[Any]:
+    if hasattr(returned, "detach"):  # a tensor that may carry gradients
+        returned = returned.detach()
+    if hasattr(returned, "__cuda_array_interface__") and hasattr(returned, "get"):
+        returned = returned.get()
+    elif hasattr(returned, "cpu"):
+        returned = returned.cpu()
+    if isinstance(returned, np.ma.MaskedArray):
+        returned = np.where(np.ma.getmaskarray(returned), np.nan, np.ma.getdata(returned))
+    try:
+        return np.asarray(returned)
+    except (TypeError, ValueError, RuntimeError) as error:
+        message = f"the model returned {_name(returned)}, which is no array of numbers ({error})."
+        raise ModelError(message, code="M03", argument="model", hint=_ONE_NUMBER) from error
+
+
+def _as_numbers(array: NDArray[Any]) -> NDArray[Any]:
+    if array.dtype.kind in "fiub" or array.ndim == 0:
+        return array
+    if array.dtype.kind == "O" and all(_is_number(value) for value in array.flat):
+        return array.astype(np.float64)
+    raise _wrong_dtype(array)
+
+
+def _is_number(value: Any) -> bool:
+    return value is None or isinstance(value, Real | np.bool_)
+
+
+def _wrong_dtype(array: NDArray[Any]) -> ModelError:
+    example = _shown(array.flat[0]) if array.size else "nothing"
+    if array.dtype.kind == "c":
+        hint = "Pass a function that returns real numbers."
+    else:
+        hint = "Use predict_proba or decision_function (response='probability' or 'raw'), or a function of numbers."
+    message = f"the model returned values of type {array.dtype} (first: {example:.60}), not real numbers."
+    return ModelError(message, code="M05", argument="model", hint=hint)
+
+
+def _shown(value: Any) -> str:
+    """A value as its author wrote it: 'a', not np.str_('a')."""
+    return repr(value.item()) if isinstance(value, np.str_ | np.bytes_ | np.complexfloating) else repr(value)
+
+
+def _one_column(array: NDArray[Any], count: int, choice: Choice, returned: Any) -> NDArray[Any]:
+    if array.shape == (count, 1):
+        array = array[:, 0]
+    if array.shape == (count,):
+        return _only_output(array, choice)
+    if array.ndim == 2 and array.shape[0] == count and array.shape[1] > 1:
+        return array[:, _column(array.shape[1], choice)]
+    message = f"the model returned {_name(returned)} of shape {array.shape} for {count} rows; expected ({count},)."
+    raise ModelError(message, code="M03", argument="model", hint=_ONE_NUMBER)
+
+
+def _only_output(values: NDArray[Any], choice: Choice) -> NDArray[Any]:
+    """Read a single output; of two classes it speaks for the second, so the first is its complement."""
+    if choice.classes is not None and len(choice.classes) == 2 and choice.column == 0:
+        return 1.0 - values.astype(np.float64) if choice.scale == "probability" else -values.astype(np.float64)
+    outputs = 1 if choice.classes is None else max(len(choice.classes), 1)
+    if choice.column in (None, 0) or (outputs == 2 and choice.column == 1):
+        return values
+    message = f"the model returned one number a row, so there is no output {choice.column}."
+    raise ModelError(message, code="M02", argument="output", hint="Leave output=None.")
+
+
+def _column(outputs: int, choice: Choice) -> int:
+    if choice.classes is not None and len(choice.classes) != outputs:
+        message = f"the model returned {outputs} columns for {len(choice.classes)} classes."
+        hint = "Pass a function that returns the output to explain."
+        raise ModelError(message, code="M03", argument="model", hint=hint)
+    column = choice.default if choice.column is None and outputs == 2 else choice.column
+    if column is None:
+        refuse_outputs(choice.classes or tuple(range(outputs)), outputs)
+    if column >= outputs:
+        message = f"output={column} is not known: the model has {outputs} outputs, numbered 0 to {outputs - 1}."
+        raise ModelError(message, code="M02", argument="output", hint="Pass the position of one of them.")
+    return column
+
+
+def refuse_outputs(names: tuple[Any, ...], outputs: int) -> NoReturn:
+    """Ask which output is meant, with the names to choose from (M02).
+
+    Examples
+    --------
+    >>> refuse_outputs(("low", "high", "none"), 3)
+    Traceback (most recent call last):
+    ...
+    granite_xai.ModelError: M02: the model has 3 outputs and it is not clear which to explain. Pass output= ...
+    """
+    hint = f"Pass output= one of {listing(names)}."
+    message = f"the model has {outputs} outputs and it is not clear which to explain."
+    raise ModelError(message, code="M02", argument="output", hint=hint)
+
+
+def outside_unit_interval(values: FloatArray, float32: bool = False) -> BoolArray:
+    """Mark the values that are no probabilities; round-off at the two ends is not held against a model (T08).
+
+    Examples
+    --------
+    >>> outside_unit_interval(np.array([0.0, 0.5, 1.0 + 2**-52, 1.2])).tolist()
+    [False, False, False, True]
+    """
+    slack = 8 * float(np.finfo(np.float32 if float32 else np.float64).eps)
+    outside: BoolArray = (values < -slack) | (values > 1.0 + slack)
+    return outside
+
+
+def _name(returned: Any) -> str:
+    return "None" if returned is None else f"a {type(returned).__name__}"
+
+
+# Of models whose answers have no names or types, the response is taken at the user's word.
+SCALES: dict[str, Scale] = {"probability": "probability", "raw": "raw"}
+
+
+def as_it_is(frame: Any) -> Any:
+    """Give the model the table itself."""
+    return frame
+
+
+def as_answered(returned: Any, choice: Choice) -> tuple[Any, Choice]:
+    """Take the answer as one array."""
+    return returned, choice
+
+
+class ModelOutput(NamedTuple):
+    """How a model is asked: the function that gets the table, the output taken from its answer, the words for it.
+
+    ``prepare`` turns the table into what the model takes, ``unpack`` the answer into one array. What they raise is an
+    error about the table or the answer, not a failure of the model. ``is_function``: the user passed a function.
+    """
+
+    send: Callable[[Any], Any]
+    choice: Choice
+    label: str
+    warning: str | None = None
+    prepare: Callable[[Any], Any] = as_it_is
+    unpack: Callable[[Any, Choice], tuple[Any, Choice]] = as_answered
+    is_function: bool = False
+
+
+def output_of_classes(
+    send: Callable[[Any], Any], scale: Scale, classes: tuple[Any, ...] | None, output: Any
+) -> ModelOutput:
+    """Read probabilities or scores: the class named by ``output``, otherwise the second of two."""
+    column = position_of_class(classes, output)
+    quantity = "probability" if scale == "probability" else "raw score"
+    name = None if column is None else f"output {column}" if classes is None else f"class {classes[column]!r}"
+    # Two unnamed columns of probabilities are those of "no" and "yes"; two unnamed scores could be anything.
+    default = 1 if scale == "probability" else None
+    return ModelOutput(send, Choice(scale, classes, column, default), f"{quantity} of {name}" if name else quantity)
+
+
+def output_of_numbers(send: Callable[[Any], Any], output: Any, label: str, scale: Scale = "predict") -> ModelOutput:
+    """Read predicted numbers; of several outputs the one at position ``output``.
+
+    Examples
+    --------
+    >>> output_of_numbers(abs, 2, "predict").label
+    'output 2 of predict'
+    """
+    column = _position(output)
+    return ModelOutput(send, Choice(scale, None, column), label if column is None else f"output {column} of {label}")
+
+
+def labels_as_numbers(name: str) -> str:
+    """Warn that a classifier's labels are about to be averaged as if they were numbers (M22)."""
+    return (
+        f"M22: {name} predicts classes and gives no probabilities: its class labels are explained as numbers. "
+        "Pass response='raw' to explain its score, or response='predict' if the labels are meant."
+    )
+
+
+def class_names(model: Any) -> tuple[Any, ...] | None:
+    """Classes of a fitted classifier as plain values; None for a model without."""
+    classes = getattr(model, "classes_", None)
+    if classes is None:
+        return None
+    if isinstance(classes, list) and classes and isinstance(classes[0], np.ndarray):
+        message = f"{type(model).__name__} predicts {len(classes)} targets at once, each with its own classes."
+        hint = "Pass a function that returns the output to explain."
+        raise ModelError(message, code="M02", argument="model", hint=hint)
+    names = tuple(np.asarray(classes).tolist())
+    if len(set(names)) < len(names):
+        message = f"{type(model).__name__} names a class twice: its classes_ are {listing(names)}."
+        hint = "Pass a function that returns the output to explain."
+        raise ModelError(message, code="M02", argument="model", hint=hint)
+    return names or None  # regressors of catboost have classes: none
+
+
+def position_of_class(classes: tuple[Any, ...] | None, output: Any) -> int | None:
+    """Find the class named by ``output``; without one, the second of two (M02 where there are more).
+
+    Examples
+    --------
+    >>> position_of_class(("no", "yes"), None), position_of_class(("low", "middle", "high"), "middle")
+    (1, 1)
+    """
+    if classes is None:
+        return _position(output)
+    if output is None:
+        if len(classes) > 2:
+            refuse_outputs(classes, len(classes))
+        return len(classes) - 1
+    for position, name in enumerate(classes):
+        if type(output) is not bool and type(name) is bool:
+            continue  # 1 == True in Python, but nobody means the class True by 1
+        if name == output:
+            return position
+    # Only where classes have names can a number be meant as a position; among numbers it would be a guess.
+    if all(isinstance(name, str) for name in classes) and _is_whole(output) and 0 <= output < len(classes):
+        return int(output)
+    raise unknown("output", output, classes, what="Classes")
+
+
+def _position(output: Any) -> int | None:
+    if output is None:
+        return None
+    if _is_whole(output) and output >= 0:
+        return int(output)
+    message = f"output={output!r} is not known: the model's outputs have no names."
+    raise InputError(message, code="P01", argument="output", hint="Pass the position of the output: 0, 1, …")
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)

@@ -1,0 +1,234 @@
+"""The target and what else comes with the rows: y, sample weights, chosen rows."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from granite_xai.base.errors import InputError, count_text, listing
+from granite_xai.base.typing import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from granite_xai.models import Predictor
+    from granite_xai.tables import Table
+
+_SMALLEST, _LARGEST = 1e-100, 1e100  # between them squares of sums of weights are exact enough
+_WEIGHT_HINT = "Pass one finite number ≥ 0 for each row, at least one above 0."
+
+
+def read_target(
+    y: Any, table: Table, predictor: Predictor, needed: bool = True, probability_loss: str | None = None
+) -> FloatArray | None:
+    """The target as numbers, or None where it is not needed.
+
+    For a classifier y is 1 where it equals the explained class and 0 elsewhere. ``probability_loss`` names a loss that
+    is asked for and needs probabilities.
+
+    Raises
+    ------
+    InputError
+        T01 risk without y, T02 wrong length, T03 missing or infinite values, T04 several columns, T05 labels that the
+        model does not know, T06 labels of rows that differ from those of X, P03 a loss that needs probabilities.
+    """
+    if not needed:
+        if hasattr(y, "__len__"):  # not used, but a y of other rows is a slip worth telling
+            _check_length(y, table)
+        return None
+    if y is None:
+        raise InputError(
+            "behavior='risk' needs y.", code="T01", argument="y", hint="Pass the target as the second argument."
+        )
+    if probability_loss is not None and not predictor.is_probability:
+        raise InputError(
+            f"the loss {probability_loss!r} needs probabilities; {predictor.label} is explained.",
+            code="P03",
+            argument="risk_loss",
+            hint="Explain a probability (response='probability'), or use 'squared' or 'absolute'.",
+        )
+    _check_labels(y, table, "y", "T06")
+    values = _one_column(y)
+    _check_length(values, table)
+    _check_missing(values, table)
+    if predictor.classes is not None:
+        return _as_labels(values, predictor)
+    if predictor.is_probability:
+        return _as_indicator(values)
+    return _as_numbers(values, "Pass a numeric target.")
+
+
+def _check_labels(values: Any, table: Table, argument: str, code: str) -> None:
+    """Pandas aligns by label: values with the labels of other rows are probably not meant for these rows."""
+    index, own = getattr(values, "index", None), getattr(table.native, "index", None)
+    if index is None or own is None or callable(index) or callable(own) or len(index) != len(own):
+        return
+    if not index.equals(own):
+        raise InputError(
+            f"the row labels of {argument} differ from those of X.",
+            code=code,
+            argument=argument,
+            hint=f"Pass {argument}.to_numpy() if the rows are in the same order, otherwise {argument}.loc[X.index].",
+        )
+
+
+def _one_column(y: Any) -> Any:
+    if isinstance(y, np.ma.MaskedArray):
+        raise _shape_error("is a masked array", "Pass y.filled(numpy.nan) and drop the rows without a value.")
+    try:
+        values = np.asarray(y)
+    except ValueError as error:  # lists of different lengths
+        raise _shape_error("has rows of different lengths", "Pass one value a row.") from error
+    if values.ndim == 2 and values.shape[1] == 1:
+        return values[:, 0]
+    if values.ndim == 0:
+        raise _shape_error(f"is a {type(y).__name__}, not one value a row", "Pass a list, an array or a column.")
+    if values.ndim != 1:
+        raise _shape_error(f"has shape {values.shape}; one target is explained at a time", "Pass one column of y.")
+    return values
+
+
+def _shape_error(what: str, hint: str) -> InputError:
+    return InputError(f"y {what}.", code="T04", argument="y", hint=hint)
+
+
+def _check_length(values: Any, table: Table) -> None:
+    if len(values) != table.n_rows:
+        text = f"y has {len(values)} values, X has {table.n_rows} rows."
+        raise InputError(text, code="T02", argument="y", hint="Pass one value a row.")
+
+
+def _check_missing(values: Any, table: Table) -> None:
+    if np.issubdtype(values.dtype, np.number):
+        bad = ~np.isfinite(values)
+    else:
+        bad = np.array([_is_missing(value) for value in values.tolist()], dtype=np.bool_)
+    if bad.any():
+        positions = np.flatnonzero(bad)
+        labels = table.row_labels(positions[:5])
+        what = "missing or infinite value" + "s" * (len(positions) > 1)
+        raise InputError(
+            f"y has {count_text(len(positions), what, labels)}.",
+            code="T03",
+            argument="y",
+            rows=labels,
+            hint="Drop or fill these rows.",
+        )
+
+
+def _is_missing(value: Any) -> bool:
+    """Whether a cell is None, NA, NaT, NaN or infinite."""
+    try:
+        return value is None or bool(value != value) or (isinstance(value, float) and bool(np.isinf(value)))
+    except TypeError:  # pandas.NA is neither equal to itself nor different
+        return True
+
+
+def _as_labels(values: Any, predictor: Predictor) -> FloatArray:
+    """1 where y is the explained class, 0 elsewhere (C18)."""
+    classes = predictor.classes or ()
+    unknown = [label for label in dict.fromkeys(values.tolist()) if label not in set(classes)]
+    if unknown:
+        raise InputError(
+            f"y has labels that the model does not know: {listing(unknown)}; its classes are {listing(classes)}.",
+            code="T05",
+            argument="y",
+            hint="Pass y with the labels the model was trained on.",
+        )
+    return np.array([label == predictor.explained_class for label in values.tolist()], dtype=np.float64)
+
+
+def _as_indicator(values: Any) -> FloatArray:
+    """A target between 0 and 1 for a probability whose classes have no names: labels cannot be told apart there."""
+    hint = "The classes of the model are not known: pass y as 1 where the explained one holds, 0 elsewhere."
+    numbers = _as_numbers(values, hint)
+    outside = numbers[(numbers < 0) | (numbers > 1)]
+    if len(outside):
+        message = f"y holds {outside[0]:g}, which is neither 0 nor 1 nor between."
+        raise InputError(message, code="T05", argument="y", hint=hint)
+    return numbers
+
+
+def _as_numbers(values: Any, hint: str) -> FloatArray:
+    """Numbers as float64; text that looks like a number, dates and complex numbers are none."""
+    if values.dtype.kind in "biuf":
+        return np.array(values, dtype=np.float64)  # a copy: y is the caller's
+    cells = values.tolist() if values.dtype == object else []
+    if cells and all(isinstance(cell, Real | np.bool_) for cell in cells):
+        return np.array([float(cell) for cell in cells])
+    wrong = next((cell for cell in cells if not isinstance(cell, Real)), values[0])
+    raise InputError(
+        f"y holds values such as {str(wrong)!r} ({type(wrong).__name__}); the loss needs real numbers.",
+        code="T05",
+        argument="y",
+        hint=hint,
+    )
+
+
+def read_weights(sample_weight: Any, table: Table) -> FloatArray:
+    """Weights of the rows, all 1 where none are given.
+
+    Raises
+    ------
+    InputError
+        D43: wrong length, negative, missing or infinite values, or nothing but zeros.
+    """
+    if sample_weight is None:
+        return np.ones(table.n_rows)
+    _check_labels(sample_weight, table, "sample_weight", "D43")
+    weights = _plain_numbers(sample_weight)
+    if weights.shape != (table.n_rows,):
+        raise _weight_error(f"has shape {weights.shape}; X has {table.n_rows} rows")
+    wrong = ~np.isfinite(weights) | (weights < 0)
+    if wrong.any():
+        labels = table.row_labels(np.flatnonzero(wrong)[:5])
+        raise _weight_error(
+            f"has {count_text(int(wrong.sum()), 'negative, missing or infinite values', labels)}", labels
+        )
+    if not weights.any():
+        raise _weight_error("is zero for every row")
+    if not _SMALLEST <= weights.max() <= _LARGEST:
+        raise _weight_error(
+            f"has its largest value at {weights.max():g}, where sums lose their digits", hint="Rescale it."
+        )
+    return weights
+
+
+def _plain_numbers(sample_weight: Any) -> FloatArray:
+    if isinstance(sample_weight, np.ma.MaskedArray):
+        raise _weight_error("is a masked array")
+    try:
+        weights = np.asarray(sample_weight)
+        if weights.dtype.kind in "UScMm":
+            raise _weight_error(f"holds values such as {str(weights.ravel()[0])!r}, which are no real numbers")
+        return np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise _weight_error("is not a list of numbers") from error
+
+
+def _weight_error(what: str, rows: Any = (), hint: str = _WEIGHT_HINT) -> InputError:
+    return InputError(f"sample_weight {what}.", code="D43", argument="sample_weight", rows=rows, hint=hint)
+
+
+def read_rows(rows: Any, n_rows: int) -> IntArray:
+    """Positions of chosen rows; all rows where none are given.
+
+    >>> read_rows([0, 2], 3)
+    array([0, 2])
+    """
+    if rows is None:
+        return np.arange(n_rows, dtype=np.intp)
+    chosen = np.asarray(rows)
+    if chosen.dtype == np.bool_ and chosen.shape == (n_rows,):
+        chosen = np.flatnonzero(chosen)
+    inside = chosen.ndim == 1 and chosen.size and np.issubdtype(chosen.dtype, np.integer)
+    if not inside or chosen.min() < -n_rows or chosen.max() >= n_rows or len(np.unique(chosen % n_rows)) < len(chosen):
+        raise InputError(
+            f"rows must be different positions between 0 and {n_rows - 1}.",
+            code="P04",
+            argument="rows",
+            hint="Pass positions, not labels.",
+        )
+    return (chosen % n_rows).astype(np.intp)

@@ -1,0 +1,88 @@
+"""What a file may hold, and the few types that have a form of their own there: columns, coalitions, rows."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import is_dataclass
+from typing import Any
+
+from granite_xai.base.files import Form, Structure, broken
+from granite_xai.base.typing import Coalition
+from granite_xai.behavior.behavior import BEHAVIORS
+from granite_xai.compute import Resources
+from granite_xai.disagreement import Disagreement
+from granite_xai.explainer import INFLUENCES, Explainer
+from granite_xai.interaction import INTERACTIONS
+from granite_xai.masking import bins
+from granite_xai.masking.masking import MASKINGS
+from granite_xai.objective import Objective
+from granite_xai.regions.partition import Partition
+from granite_xai.search import partitioners
+from granite_xai.search.original import NumericTree
+from granite_xai.tables import Column, Table, rows_from_dict, rows_to_dict
+
+THE_TABLE = "the table of this file"
+_OPERATORS: tuple[dict[str, Any], ...] = (MASKINGS, BEHAVIORS, INTERACTIONS, INFLUENCES)
+_NO_VALUES = ("PartitionResult", "Problem")
+
+
+def structure(table: Table | None = None, *, by_row: bool = True) -> Structure:
+    """How values are written beside a table, and read again; ``by_row``: also those with one entry a row of it.
+
+    Examples
+    --------
+    >>> structure().write(Explainer(masking="conditional").masking, Any, "masking")
+    {'type': 'Conditional', 'bins': 'tree'}
+    """
+    forms: dict[Any, Form] = {
+        Partition: Form(lambda value, _: value.to_dict(), lambda data, _: Partition.from_dict(data))
+    }
+    if table is not None:
+        forms |= {Table: _rows(table), Column: _column(table), Coalition: _coalition(table.n_columns)}
+    return Structure({kind.__name__: kind for kind in _classes()}, forms, by_row)
+
+
+def _classes() -> Iterator[type]:
+    """The classes that a file may name: operators, and what stands beside them in their modules."""
+    yield from (Explainer, Disagreement, Objective, Resources, NumericTree)
+    yield from (getattr(partitioners, name) for name in partitioners.__all__ if name not in _NO_VALUES)
+    modules = {type(operator).__module__ for table in _OPERATORS for operator in table.values()} | {bins.__name__}
+    for module in sorted(modules):
+        for found in vars(sys.modules[module]).values():
+            if isinstance(found, type) and is_dataclass(found) and found.__module__ == module:
+                yield found
+
+
+def _rows(table: Table) -> Form:
+    def write(value: Table, place: str) -> Any:
+        return THE_TABLE if value is table else rows_to_dict(value)
+
+    def read(data: Any, place: str) -> Table:
+        return table if data == THE_TABLE else rows_from_dict(data, table, place)
+
+    return Form(write, read)
+
+
+def _column(table: Table) -> Form:
+    def read(data: Any, place: str) -> Column:
+        if type(data) is not int or not 0 <= data < table.n_columns:
+            raise broken(place, f"is {str(data)[:60]!r}, not the position of one of {table.n_columns} columns")
+        return table.columns[data]
+
+    return Form(lambda column, _: column.position, read)
+
+
+def _coalition(n_columns: int) -> Form:
+    """Positions of the columns in one text: ``"0 4"``."""
+
+    def read(data: Any, place: str) -> Coalition:
+        if not isinstance(data, str) or re.fullmatch(r"(?:\d{1,9}(?: \d{1,9})*)?", data, re.ASCII) is None:
+            raise broken(place, f"is {str(data)[:60]!r}, which is no set of columns")
+        found = [int(text) for text in data.split()]
+        if sorted(set(found)) != found or max(found, default=0) >= n_columns:
+            raise broken(place, f"is {data[:60]!r}, which is no set of {n_columns} columns")
+        return frozenset(found)
+
+    return Form(lambda columns, _: " ".join(map(str, sorted(columns))), read)

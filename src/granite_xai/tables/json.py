@@ -1,0 +1,330 @@
+"""Tables in the types of JSON: what is known of their columns, and rows with their dtypes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from granite_xai.base.errors import FormatError, InputError, column_text
+from granite_xai.base.files import Form, Structure, broken
+from granite_xai.base.files.arrays import UnwritableError, dtype_name, plain_list, read_cells, read_dtype, write_cells
+from granite_xai.tables.cells import UnreadableError, as_kind
+from granite_xai.tables.columns import LABELLED, Column, Kind
+from granite_xai.tables.containers import ArrayContainer, Container
+from granite_xai.tables.opening import open_table
+from granite_xai.tables.outline import Outline
+from granite_xai.tables.table import Table
+
+# Dtypes that pandas builds from their name; nothing else is handed to its parser.
+_NULLABLE = re.compile(
+    r"U?Int(?:8|16|32|64)|Float(?:32|64)|boolean|string|str|"
+    r"(?:u?int(?:8|16|32|64)|float|double|bool|string|large_string)\[pyarrow\]"
+)
+_ZONED = re.compile(r"datetime64\[(s|ms|us|ns), ((?!dateutil)[A-Za-z]+(?:/[A-Za-z0-9_+-]+){0,2})\]")
+# The same of narwhals.
+_NARWHALS = re.compile(r"U?Int(?:8|16|32|64)|Float(?:32|64)|Boolean|String|Categorical|Date|Enum")
+_TICKS = re.compile(r"(Datetime|Duration)\[(s|ms|us|ns)\]")
+
+
+class Cells:
+    """What `write_cells` gives, which is in the types of JSON already."""
+
+
+_STRUCTURE = Structure(forms={Cells: Form(lambda cells, place: cells, lambda cells, place: cells)})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ColumnFacts:
+    """What a file knows of a column: its distinct values stand in ascending order, so that no row can be told."""
+
+    name: str
+    kind: Kind
+    levels: NDArray[Any]
+    missing: bool
+    order: tuple[Any, ...] | None
+    integer: bool
+    declared: tuple[Any, ...] | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TableFacts:
+    """What a file knows of a table without its rows."""
+
+    library: Literal["numpy", "pandas", "polars", "pyarrow"]
+    labels: tuple[str | int, ...]
+    columns: tuple[ColumnFacts, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ColumnCells:
+    """The cells of a column with its dtype; of a column of categories the codes."""
+
+    dtype: str
+    cells: Cells
+    categories: ColumnCells | None = None
+    ordered: bool = False
+
+
+def outline_to_dict(table: Table, *, grids: bool) -> Any:
+    """Write names, kinds, orders and levels; with ``grids`` also the distinct values of numbers and dates.
+
+    Examples
+    --------
+    >>> from granite_xai.tables import read_table
+    >>> outline_to_dict(read_table([[2.0], [1.0]], missing="error"), grids=True)["columns"][0]["levels"]
+    {'array': ['float64', [1.0, 2.0]]}
+    """
+    columns = []
+    for c in table.columns:
+        levels = c.levels if grids or c.kind in LABELLED else c.levels[:0]
+        columns.append(ColumnFacts(c.name, c.kind, levels, bool(c.missing.any()), c.order, c.integer, c.declared))
+    labels: Any = tuple(str(label) if isinstance(label, str) else int(label) for label in _labels(table))
+    library: Any = table.container.library
+    return _STRUCTURE.write(TableFacts(library, labels, tuple(columns)), TableFacts, "table")
+
+
+def outline_from_dict(data: object, place: str) -> Table:
+    """Read what `outline_to_dict` wrote, as a table without rows."""
+    facts: TableFacts = _STRUCTURE.read(data, TableFacts, place)
+    if not facts.columns or len(facts.labels) != len(facts.columns):
+        raise broken(f"{place}.labels", "is not one text or number for each column")
+    made = tuple(_column(c, j, f"{place}.columns[{j}]") for j, c in enumerate(facts.columns))
+    if len({column.name for column in made}) < len(made):
+        raise broken(f"{place}.columns", "has two columns of one name")
+    return Table(made, Outline(facts.labels, facts.library))
+
+
+def _column(facts: ColumnFacts, position: int, place: str) -> Column:
+    for key, labels in (("order", facts.order), ("declared", facts.declared)):
+        plain = all(isinstance(label, str | int | float) for label in labels or ())
+        if not plain or len(set(labels or ())) < len(labels or ()):
+            raise broken(f"{place}.{key}", "is not a list of different labels")
+    expected = "O" if facts.kind in LABELLED else "Mm" if facts.kind == "date" else "f"
+    levels = facts.levels
+    if levels.dtype.kind not in expected or levels.ndim != 1 or (expected == "f" and levels.dtype != np.float64):
+        raise broken(f"{place}.levels", f"has the dtype {levels.dtype}, which no {facts.kind} column has")
+    if facts.kind == "ordinal" and facts.order is None:
+        raise broken(f"{place}.order", "is not a list of labels")
+    gap = {"O": None, "f": np.nan}.get(levels.dtype.kind, "NaT")
+    values = np.append(levels, np.array([gap], dtype=levels.dtype)) if facts.missing else levels
+    column = Column(facts.name, position, facts.kind, values, facts.order, facts.integer, facts.declared)
+    try:
+        settled = len(levels) == len(column.levels) and bool(np.all(column.levels == levels))
+    except TypeError:
+        settled = False
+    if not settled:
+        raise broken(f"{place}.levels", "is not a list of different values in their order")
+    return column
+
+
+def rows_to_dict(table: Table) -> Any:
+    """Write the rows of a table, column by column with dtypes; what would not come back equal is refused (F08).
+
+    Examples
+    --------
+    >>> from granite_xai.tables import read_table
+    >>> [column["cells"] for column in rows_to_dict(read_table([[2, 1], [3, 4]], missing="error"))]
+    [[2, 3], [1, 4]]
+    """
+    columns = []
+    for column in table.columns:
+        try:
+            columns.append(_cells(_series(table.container, column.position)))
+        except UnwritableError as error:
+            raise _unwritable(column, str(error)) from None
+    written = _STRUCTURE.write(tuple(columns), tuple[ColumnCells, ...], "rows")
+    again = rows_from_dict(written, table, "rows")
+    for column, read in zip(table.columns, again.columns, strict=True):
+        before, after = (_dtype(part.container, column.position) for part in (table, again))
+        if not _same(column, read) or before != after:
+            raise _unwritable(column, f"has dtype {before}")
+    return written
+
+
+def rows_from_dict(data: object, like: Table, place: str) -> Table:
+    """Read what `rows_to_dict` wrote, as a table with the names, kinds and orders of another."""
+    columns: Sequence[ColumnCells] = _STRUCTURE.read(data, tuple[ColumnCells, ...], place)
+    if len(columns) != like.n_columns:
+        raise broken(place, f"has {len(columns)} columns, not {like.n_columns}")
+    backend, parts = like.container.library, []
+    for j, (column, label) in enumerate(zip(columns, _labels(like), strict=True)):
+        try:
+            parts.append(_restored(column, str(label), backend, f"{place}[{j}]"))
+        except (FormatError, InputError):
+            raise
+        except Exception as error:  # each library has its own errors for cells that do not fit
+            raise broken(f"{place}[{j}]", f"cannot be read as {column.dtype[:60]} ({str(error)[:80]})") from error
+    if len({len(part) for part in parts}) != 1 or not len(parts[0]):
+        raise broken(place, "has columns without cells, or with different numbers of them")
+    try:
+        return read_alike(_joined(parts, backend, like, place), like)
+    except UnreadableError as error:
+        raise broken(place, f"has a column that {error.reason}") from error
+
+
+def read_alike(native: Any, like: Table) -> Table:
+    """Read a table that is known to be like another: no checks, no warnings.
+
+    Examples
+    --------
+    >>> from granite_xai.tables import read_table
+    >>> read_alike(np.array([[5.0]]), read_table([[1.0]], missing="error")).columns[0].levels
+    array([5.])
+    """
+    container = native if isinstance(native, Container) else open_table(native, "X")
+    cells = [as_kind(container.cells(column.position), column.kind) for column in like.columns]
+    pairs = zip(like.columns, cells, strict=True)
+    return Table(tuple(replace(column, values=read.values) for column, read in pairs), container)
+
+
+def _labels(table: Table) -> tuple[Any, ...]:
+    return table.container.labels
+
+
+def _series(container: Container, position: int) -> Any:
+    """One column in its library, those of polars and pyarrow as narwhals has them."""
+    if isinstance(container, ArrayContainer):
+        return container.matrix[:, position]
+    if container.library == "pandas":
+        return container.native.iloc[:, position]
+    import narwhals as nw
+
+    return nw.from_native(container.native, eager_only=True)[:, position]
+
+
+def _dtype(container: Container, position: int) -> Any:
+    dtype = _series(container, position).dtype
+    if not isinstance(dtype, np.dtype):
+        return dtype
+    return "str" if dtype.kind == "U" else dtype.newbyteorder("=")
+
+
+def _cells(series: Any) -> ColumnCells:
+    """The cells of a column of any library."""
+    dtype = series.dtype
+    if isinstance(dtype, np.dtype):
+        values = np.asarray(series)
+        return ColumnCells(dtype_name(values), write_cells(values))
+    name = str(dtype)
+    if type(series).__module__.startswith("pandas"):
+        if name == "category":
+            declared = _cells(dtype.categories.to_series())
+            return ColumnCells(name, write_cells(series.cat.codes.to_numpy()), declared, bool(dtype.ordered))
+        if _ZONED.fullmatch(name):
+            return ColumnCells(name, write_cells(series.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy()))
+        if _NULLABLE.fullmatch(name) is None:
+            raise UnwritableError(f"has dtype {dtype}")
+        gone = series.isna()
+        return ColumnCells(
+            name, _objects(None if gap else cell for cell, gap in zip(series.tolist(), gone, strict=True))
+        )
+    name = type(dtype).__name__
+    if name in ("Datetime", "Duration") and getattr(dtype, "time_zone", None) is None:
+        return ColumnCells(f"{name}[{dtype.time_unit}]", write_cells(series.to_numpy()))
+    if name == "Date":
+        return ColumnCells(name, write_cells(series.to_numpy().astype("M8[D]")))
+    if _NARWHALS.fullmatch(name) is None:
+        raise UnwritableError(f"has dtype {dtype}")
+    kinds = ColumnCells("str", _objects(dtype.categories)) if name == "Enum" else None
+    return ColumnCells(name, _objects(series.to_list()), kinds)
+
+
+def _objects(cells: Any) -> Any:
+    plain = [cell.item() if isinstance(cell, np.generic) else cell for cell in cells]
+    held = np.empty(len(plain), dtype=object)
+    held[:] = plain
+    return write_cells(held)
+
+
+def _restored(column: ColumnCells, name: str, backend: str, place: str) -> Any:
+    """The column that `_cells` was given."""
+    if backend == "numpy":
+        return read_cells(column.cells, read_dtype(column.dtype, place), place)
+    if backend == "pandas":
+        return _pandas_series(column, place)
+    import narwhals as nw
+
+    library: Any = nw.Implementation.from_backend(cast(Any, backend))
+    try:
+        library.to_native_namespace()
+    except ImportError as error:
+        message = f"the rows in this file need the package {backend}."
+        raise InputError(message, code="P08", hint=f"pip install {backend} installs it.") from error
+    timed = _TICKS.fullmatch(column.dtype)
+    if timed or column.dtype == "Date":
+        kind: Any = getattr(nw, timed[1])(timed[2]) if timed else nw.Date()
+        ticks = read_cells(column.cells, np.dtype(f"M8[{timed[2] if timed else 'D'}]"), place)
+        whole = [None if gone else int(tick) for tick, gone in zip(ticks.view(np.int64), np.isnat(ticks), strict=True)]
+        return nw.new_series(name, whole, nw.Int64 if timed else nw.Int32, backend=library).cast(kind)
+    if _NARWHALS.fullmatch(column.dtype) is None:
+        raise broken(f"{place}.dtype", f"is {column.dtype[:60]!r}, which is not known")
+    cells = read_cells(column.cells, np.dtype(object), place).tolist()
+    if column.dtype == "Enum":
+        kinds = [] if column.categories is None else plain_list(column.categories.cells, place)
+        return nw.new_series(name, cells, nw.Enum(kinds), backend=library)
+    if column.dtype == "Categorical":
+        text = nw.new_series(name, cells, nw.String, backend=library)
+        if not library.is_pyarrow():
+            return text.cast(nw.Categorical)
+        # with the index type of pyarrow itself: older versions turn no other into pandas
+        return nw.from_native(text.to_native().dictionary_encode(), series_only=True).alias(name)
+    return nw.new_series(name, cells, getattr(nw, column.dtype), backend=library)
+
+
+def _pandas_series(column: ColumnCells, place: str) -> Any:
+    import pandas as pd
+
+    if column.dtype == "category" and column.categories is not None:
+        declared = _pandas_series(column.categories, f"{place}.categories")
+        codes = read_cells(column.cells, np.dtype(np.intp), f"{place}.cells")
+        if np.any((codes < -1) | (codes >= len(declared))):
+            raise broken(f"{place}.cells", "is not a list of positions among the categories")
+        dtype = pd.CategoricalDtype(pd.Index(declared), ordered=column.ordered)
+        return pd.Series(pd.Categorical.from_codes(codes.tolist(), dtype=dtype))
+    zoned = _ZONED.fullmatch(column.dtype)
+    if zoned:
+        naive = pd.Series(read_cells(column.cells, np.dtype(f"M8[{zoned[1]}]"), place))
+        return naive.dt.tz_localize("UTC").dt.tz_convert(zoned[2])
+    if _NULLABLE.fullmatch(column.dtype):
+        cells = read_cells(column.cells, np.dtype(object), place).tolist()
+        return pd.Series(pd.array(cells, dtype=cast(Any, column.dtype)))
+    values = read_cells(column.cells, read_dtype(column.dtype, place), place)
+    return pd.Series(values, dtype=object if values.dtype == object else None)
+
+
+def _joined(parts: list[Any], backend: str, like: Table, place: str) -> Container:
+    if backend == "numpy":
+        if len({part.dtype if part.dtype.kind != "U" else str for part in parts}) > 1:
+            raise broken(place, "has columns of different dtypes")
+        matrix = np.empty((len(parts[0]), len(parts)), dtype=max(part.dtype for part in parts))
+        for j, part in enumerate(parts):
+            matrix[:, j] = part
+        return ArrayContainer(matrix)
+    if backend == "pandas":
+        import pandas as pd
+
+        frame = pd.concat(parts, axis=1)
+        frame.columns = pd.Index(like.container.labels)
+        return open_table(frame, "X")
+    return open_table(parts[0].to_frame().with_columns(*parts[1:]).to_native(), "X")
+
+
+def _same(one: Column, other: Column) -> bool:
+    if one.kind in LABELLED:
+        return bool(one.values.tolist() == other.values.tolist())
+    return bool(np.all((one.values == other.values) | (one.missing & other.missing)))
+
+
+def _unwritable(column: Column, reason: str) -> InputError:
+    return InputError(
+        f"X {column_text(column.name, column.position)} {reason}, which a file cannot hold exactly.",
+        code="F08",
+        argument="obj",
+        columns=[column.name],
+        hint="Convert the column before the fit, or pickle the object: that keeps everything, the model included.",
+    )

@@ -1,0 +1,311 @@
+"""The compiled loops over trees: sums by walking, sums by words of leaves, pairwise Shapley values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+ANCHOR = 256
+"""Values after which the running sum starts afresh, so that its rounding stays bounded."""
+CHUNK = 1024
+"""Rows whose leaves of one tree are kept at a time."""
+MOST_LEAVES = 64
+"""Leaves of a tree that fit a machine word."""
+WORD = 0x03F79D71B4CB0A89
+"""De Bruijn's word: each power of two times this begins with six bits of its own, which number the leaf."""
+
+
+def add_trees(nodes: Any, cells: Any, donors: Any, replaced: Any, result: Any) -> None:
+    """Add ``E_S`` of every tree to ``result``, shape (U, n).
+
+    The splits of a tree on S put the U values into few classes. A row's walk finds the leaf of each class; the sums
+    change only between neighbouring values of different class, so differences are added there and summed up at the end.
+
+    Parameters
+    ----------
+    nodes : tuple of arrays
+        feature, first, cut, offset, bits, left, right, value, starts. Feature -1 is a leaf. A cell goes left if
+        ``first <= cell < cut``, or by ``bits`` where there is an offset. A tree starts with its root.
+    cells : (n, d) int
+        The rows.
+    donors : (U, d) int
+        Rows that carry the values.
+    replaced : (d,) bool
+        The columns S.
+    """
+    feature, first, cut, offset, bits, left, right, value, starts = nodes
+    n_rows, n_values = cells.shape[0], donors.shape[0]
+    classes = np.zeros(n_values, np.int64)
+    carriers = np.zeros(n_values, np.int64)
+    for tree in range(len(starts) - 1):
+        root, end = starts[tree], starts[tree + 1]
+        # 1. classes of values that no split of this tree tells apart
+        classes[:] = 0
+        n_classes = 1
+        for node in range(root, end):
+            j = feature[node]
+            if j < 0 or not replaced[j]:
+                continue
+            number = np.full(2 * n_classes, -1, np.int64)
+            count = 0
+            for u in range(n_values):
+                c = donors[u, j]
+                goes = (first[node] <= c and c < cut[node]) if offset[node] < 0 else bits[offset[node] + c]
+                key = 2 * classes[u] + (1 if goes else 0)
+                if number[key] < 0:
+                    number[key] = count
+                    count += 1
+                classes[u] = number[key]
+            n_classes = count
+        for u in range(n_values - 1, -1, -1):
+            carriers[classes[u]] = u
+        # 2. the classes that may reach each node, which no row decides
+        begin = np.zeros(end - root, np.int64)
+        stop = np.zeros(end - root, np.int64)
+        pool = np.arange(n_classes)
+        used = n_classes
+        stop[0] = n_classes
+        for node in range(root, end):
+            j = feature[node]
+            if j < 0:
+                continue
+            here, low, high = node - root, left[node] - root, right[node] - root
+            if not replaced[j]:
+                begin[low], stop[low], begin[high], stop[high] = begin[here], stop[here], begin[here], stop[here]
+                continue
+            size = stop[here] - begin[here]
+            if used + size > len(pool):
+                larger = np.empty(2 * len(pool) + size, np.int64)
+                larger[:used] = pool[:used]
+                pool = larger
+            ahead, behind = used, used + size
+            for k in range(begin[here], stop[here]):
+                c = donors[carriers[pool[k]], j]
+                goes = (first[node] <= c and c < cut[node]) if offset[node] < 0 else bits[offset[node] + c]
+                if goes:
+                    pool[ahead] = pool[k]
+                    ahead += 1
+                else:
+                    behind -= 1
+                    pool[behind] = pool[k]
+            begin[low], stop[low], begin[high], stop[high] = used, ahead, ahead, used + size
+            used += size
+        # 3. the leaf of every row and class, and the differences between neighbouring values
+        stack = np.empty(end - root + 1, np.int64)
+        leaves = np.empty((n_classes, min(CHUNK, n_rows)))
+        for low_row in range(0, n_rows, CHUNK):
+            high_row = min(low_row + CHUNK, n_rows)
+            for n in range(low_row, high_row):
+                stack[0] = root
+                depth = 1
+                while depth > 0:
+                    depth -= 1
+                    node = stack[depth]
+                    while feature[node] >= 0:
+                        j = feature[node]
+                        if replaced[j]:
+                            low, high = left[node], right[node]
+                            if begin[low - root] == stop[low - root]:
+                                node = high
+                            elif begin[high - root] == stop[high - root]:
+                                node = low
+                            else:
+                                stack[depth] = high
+                                depth += 1
+                                node = low
+                            continue
+                        c = cells[n, j]
+                        goes = (first[node] <= c and c < cut[node]) if offset[node] < 0 else bits[offset[node] + c]
+                        node = left[node] if goes else right[node]
+                    for k in range(begin[node - root], stop[node - root]):
+                        leaves[pool[k], n - low_row] = value[node]
+            for u in range(n_values):
+                own = classes[u]
+                if u % ANCHOR == 0:
+                    for n in range(low_row, high_row):
+                        result[u, n] += leaves[own, n - low_row]
+                elif own != classes[u - 1]:
+                    before = classes[u - 1]
+                    for n in range(low_row, high_row):
+                        result[u, n] += leaves[own, n - low_row] - leaves[before, n - low_row]
+    for u in range(n_values):
+        if u % ANCHOR != 0:
+            for n in range(n_rows):
+                result[u, n] += result[u - 1, n]
+
+
+def build_masks(nodes: Any, begins: Any, masks: Any, values: Any, asks: Any) -> None:
+    """Write for every tree and cell the leaves whose conditions the cell meets, and the leaves' values by number.
+
+    Parameters
+    ----------
+    nodes
+        As in `add_trees`.
+    begins : (d + 1,) int
+        Where the cells of each column begin.
+    masks : (trees, cells) unsigned
+    values : (trees, 64) float
+    asks : (trees, d) bool
+        Whether the tree splits on the column.
+    """
+    feature, first, cut, offset, bits, left, right, value, starts = nodes
+    for tree in range(len(starts) - 1):
+        root, end = starts[tree], starts[tree + 1]
+        below = np.zeros(end - root, np.uint64)
+        count = 0
+        for node in range(end - 1, root - 1, -1):
+            if feature[node] < 0:
+                bit = np.uint64(1) << np.uint64(count)
+                below[node - root] = bit
+                values[tree, (bit * np.uint64(WORD)) >> np.uint64(58)] = value[node]
+                count += 1
+            else:
+                below[node - root] = below[left[node] - root] | below[right[node] - root]
+        masks[tree, :] = below[0]
+        asks[tree, 0] = feature[root] < 0  # a single leaf asks no column, but has to be found
+        for node in range(root, end):
+            j = feature[node]
+            if j < 0:
+                continue
+            asks[tree, j] = True
+            for c in range(begins[j + 1] - begins[j]):
+                goes = (first[node] <= c and c < cut[node]) if offset[node] < 0 else bits[offset[node] + c]
+                lost = below[right[node] - root] if goes else below[left[node] - root]
+                masks[tree, begins[j] + c] &= ~lost
+
+
+def add_masked(
+    masks: Any, values: Any, asks: Any, begins: Any, cells: Any, donors: Any, replaced: Any, result: Any
+) -> None:
+    """Add ``E_S`` of every tree to ``result``, shape (U, n).
+
+    The leaves left by a value's columns S and those left by a row's other columns have one leaf in common.
+
+    Parameters
+    ----------
+    masks, values, asks, begins
+        From `build_masks`.
+    cells : (d, n) int
+        The rows.
+    donors : (d, U) int
+        Rows that carry the values.
+    replaced : (d,) bool
+        The columns S.
+    """
+    n_columns, n_rows = cells.shape
+    n_values = donors.shape[1]
+    everything = ~np.uint64(0)
+    of_value = np.empty(n_values, np.uint64)
+    of_row = np.empty(CHUNK, np.uint64)
+    before = np.empty(CHUNK)
+    for low in range(0, n_rows, CHUNK):
+        size = min(CHUNK, n_rows - low)
+        for tree in range(len(masks)):
+            of_value[:] = everything
+            of_row[:] = everything
+            for j in range(n_columns):
+                if not asks[tree, j]:
+                    continue
+                begin = begins[j]
+                if replaced[j]:
+                    for u in range(n_values):
+                        of_value[u] &= masks[tree, begin + donors[j, u]]
+                else:
+                    for n in range(size):
+                        of_row[n] &= masks[tree, begin + cells[j, low + n]]
+            for u in range(n_values):
+                own = of_value[u]
+                anchor = u % ANCHOR == 0
+                if not anchor and own == of_value[u - 1]:
+                    continue
+                if anchor:
+                    before[:size] = 0.0
+                for n in range(size):
+                    now = values[tree, ((own & of_row[n]) * np.uint64(WORD)) >> np.uint64(58)]
+                    result[u, low + n] += now - before[n]
+                    before[n] = now
+    for u in range(n_values):
+        if u % ANCHOR != 0:
+            for n in range(n_rows):
+                result[u, n] += result[u - 1, n]
+
+
+def add_pairs(
+    nodes: Any, cells: Any, player: Any, place: Any, shares: Any, low_row: int, high_row: int, result: Any
+) -> None:
+    """Add ``Phi_i[n, m]`` of all trees for the rows n from ``low_row`` to ``high_row`` and all m > n, and its mirror.
+
+    A leaf that the hybrid with the players A from n and B from m reaches, and no smaller change of it, gives
+    ``(a - 1)! b! / (a + b)!`` of its value to each of A and takes ``a! (b - 1)! / (a + b)!`` from each of B.
+
+    Parameters
+    ----------
+    nodes, cells
+        As in `add_trees`.
+    player : (d,) int
+        The player of each column.
+    place : (players,) int
+        Line of the result; -1 where the player is not asked for.
+    shares : (p + 1, p + 1) float
+        ``shares[a, b] = a! b! / (a + b + 1)!``.
+    result : (sets, n, n) float
+    """
+    feature, first, cut, offset, bits, left, right, value, starts = nodes
+    n_rows, n_players = cells.shape[0], len(place)
+    side = np.zeros(n_players, np.int8)  # 0 open, 1 from n, 2 from m
+    decided = np.zeros(n_players, np.int64)
+    total = np.zeros(n_players)
+    turns = np.zeros(n_players + 1, np.int64)
+    depths = np.zeros(n_players + 1, np.int64)
+    parting = np.zeros(n_players + 1, np.int64)
+    for n in range(low_row, high_row):
+        for m in range(n + 1, n_rows):
+            total[:] = 0.0
+            for tree in range(len(starts) - 1):
+                node = starts[tree]
+                count, from_n, waiting = 0, 0, 0
+                while True:
+                    while feature[node] >= 0:
+                        j = feature[node]
+                        c, d = cells[n, j], cells[m, j]
+                        if offset[node] < 0:
+                            own = first[node] <= c and c < cut[node]
+                            other = first[node] <= d and d < cut[node]
+                        else:
+                            own, other = bits[offset[node] + c] != 0, bits[offset[node] + d] != 0
+                        i = player[j]
+                        if own != other and side[i] == 0:  # the player's first parting: the way of m waits
+                            turns[waiting] = left[node] if other else right[node]
+                            depths[waiting], parting[waiting] = count, i
+                            waiting += 1
+                            side[i], decided[count] = 1, i
+                            count += 1
+                            from_n += 1
+                        goes = other if side[i] == 2 else own
+                        node = left[node] if goes else right[node]
+                    from_m = count - from_n
+                    gain = value[node] * shares[from_n - 1, from_m] if from_n > 0 else 0.0
+                    loss = value[node] * shares[from_n, from_m - 1] if from_m > 0 else 0.0
+                    for k in range(count):
+                        i = decided[k]
+                        if side[i] == 1:
+                            total[i] += gain
+                        else:
+                            total[i] -= loss
+                    depth = depths[waiting - 1] if waiting > 0 else 0
+                    while count > depth:  # back to where the waiting way branched off
+                        count -= 1
+                        if side[decided[count]] == 1:
+                            from_n -= 1
+                        side[decided[count]] = 0
+                    if waiting == 0:
+                        break
+                    waiting -= 1
+                    side[parting[waiting]], decided[count] = 2, parting[waiting]
+                    count += 1
+                    node = turns[waiting]
+            for i in range(n_players):
+                if place[i] >= 0:
+                    result[place[i], n, m] += total[i]
+                    result[place[i], m, n] -= total[i]
