@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from granite_xai.compute.primitives import ABSOLUTE, MOMENTS, Array
-
 from granite_xai.base.typing import Term
 from granite_xai.behavior.behavior import Behavior, Game
+from granite_xai.compute.primitives import ABSOLUTE, MOMENTS, Array
 from granite_xai.evaluations.evaluations import Evaluations
 
 
