@@ -32,7 +32,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from granite_xai import datasets as datasets, frameworks as frameworks
+    from granite_xai import datasets as datasets, frameworks as frameworks, partitioners as partitioners
     from granite_xai.base.errors import (
         BinWarning as BinWarning,
         DataWarning as DataWarning,
@@ -72,7 +72,6 @@ if TYPE_CHECKING:
     from granite_xai.regions.partition import Partition as Partition, Region as Region
     from granite_xai.regions.rule import Rule as Rule
     from granite_xai.report import Report as Report, explain as explain
-    from granite_xai.search import partitioners as partitioners
 
 __version__ = "0.1.0"
 
@@ -121,7 +120,7 @@ _ROOMS = {
     "BinWarning": "base.errors",
     "datasets": "datasets",
     "frameworks": "frameworks",
-    "partitioners": "search.partitioners",
+    "partitioners": "partitioners",
 }
 _NAMESPACES = ("datasets", "frameworks", "partitioners")
 

@@ -1,6 +1,6 @@
 """All rows or one region: the rows that are shown, and the values of explanations there, in plain numbers.
 
-Displays and report read the model only through this module and `fit_values`.
+Displays and report know the engine only through this module and `fit_values`.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ class RowsToShow:
         """
         view = fitted_view(g)
         everyone = view.read(X)
-        target = view.target(y, everyone, *(side.behavior for side in sides))
+        target = view.target(y, everyone, *(side.behavior for side in sides)) if sides else None
         rows = view.drawn(everyone.n_rows, max_samples)
         route = Route(view.result.predictor, everyone.take(rows))
         shown = NewRows(view.result, route, None if target is None else target[rows], view.resources)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from granite_xai.base.errors import InputError
-from granite_xai.base.typing import AleDifference, Coalition, IntArray, Terms
+from granite_xai.base.typing import AleDifference, Coalition, FloatArray, IntArray, Terms
 from granite_xai.engine.changes import Changes
 from granite_xai.engine.masked import Masked
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.masking.bins import interval_edges, ranks_among
+from granite_xai.masking.bins import interval_edges, ranks_among, rows_stood_for
 from granite_xai.masking.masking import Masking, Needed
 
 if TYPE_CHECKING:
@@ -91,10 +91,10 @@ class AleIntervals:
         return np.where(column.codes < 0, 0, found).astype(np.intp)
 
 
-def fit_steps(column: Column, table: Table) -> AleIntervals | None:
+def fit_steps(column: Column, table: Table, weights: FloatArray | None = None) -> AleIntervals | None:
     """Intervals between the minimum and the edges of the bins; None for nominal and constant columns."""
     if column.kind == "nominal" or len(column.levels) < 2:
         return None
-    edges = np.union1d([0], interval_edges(column)).astype(np.intp)
+    edges = np.union1d([0], interval_edges(column, rows_stood_for(weights))).astype(np.intp)
     carriers = [int(np.flatnonzero(column.codes == code)[0]) for code in edges]
     return AleIntervals(column, edges, table.take(np.array(carriers)))

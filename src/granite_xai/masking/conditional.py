@@ -56,7 +56,7 @@ class Conditional(Masking):
 
     def learn(self, table: Table, coalitions: AbstractSet[Coalition], weights: FloatArray, seed: int) -> Learned:
         """The bins of the visible columns."""
-        return Learned({visible: fit_bins(self.bins, table, visible, seed) for visible in coalitions})
+        return Learned({visible: fit_bins(self.bins, table, visible, seed, weights) for visible in coalitions})
 
     def evaluations(self, coalitions: AbstractSet[Coalition]) -> Needed:
         """Pairs of rows, and the bins of the rows."""

@@ -45,5 +45,5 @@ def fit_reference(
     return FittedMaskings(
         {(masking, coalition): bins for masking, own in learned.items() for coalition, bins in own.bins.items()},
         {masking: own.references for masking, own in learned.items() if own.references is not None},
-        {i: found for i in changes if (found := fit_steps(table.columns[i], table)) is not None},
+        {i: found for i in changes if (found := fit_steps(table.columns[i], table, weights)) is not None},
     )

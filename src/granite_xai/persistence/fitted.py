@@ -194,8 +194,8 @@ def _check(found: FitResult, place: str) -> None:
     for name in found.learned:  # becomes an attribute: no name of ours may be among them
         if not name.isidentifier() or not name.endswith("_") or name.startswith("_") or hasattr(Granite, name):
             raise broken(f"{place}.learned", f"has {name[:60]!r}, which is no name of a finding")
-    _check_rows(found, place)
     _check_reference(found, place)
+    _check_rows(found, place)
 
 
 def _check_rows(found: FitResult, place: str) -> None:

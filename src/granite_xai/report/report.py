@@ -212,7 +212,7 @@ def story(
             "remaining": granite.remaining_,
             "fidelity": granite.fidelity_,
             "global_fidelity": granite.global_fidelity_,
-            "nothing_to_explain": fitted.silent,
+            "nothing_to_explain": fitted.below_noise_floor,
         },
         **told,
         "regions": parts,

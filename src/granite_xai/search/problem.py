@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -22,9 +22,26 @@ if TYPE_CHECKING:
     from granite_xai.base.diagnostics import Diagnostics
     from granite_xai.models import Predictor
     from granite_xai.resolved import ResolvedExplainer
-    from granite_xai.search.tree import Tree
     from granite_xai.tables import Table
     from granite_xai.trees.routes import Route
+
+
+class Grower(Protocol):
+    """A tree of regions that is not grown yet; a dataclass, so that its options can be replaced."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    def columns(self, table: Table) -> list[int]:
+        """Positions of the columns that rules may use."""
+        ...
+
+    def grown(self, problem: Problem) -> Node:
+        """The tree of a problem."""
+        ...
+
+    def partition(self, problem: Problem) -> PartitionResult:
+        """The regions of a problem."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,7 +58,7 @@ class Problem:
         The objective.
     missing : bool
         Whether the fit allowed missing values.
-    tree : Tree
+    tree : Grower
         The tree that the options of the estimator describe: how deep rules may be, how small regions.
     error : float
         Noise of one prediction.
@@ -56,7 +73,7 @@ class Problem:
     resources: Resources
     n_jobs: int | None
     diagnostics: Diagnostics
-    tree: Tree
+    tree: Grower
     error: float = 0.0
     seed: int = 0
 
