@@ -8,19 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from granite_xai.base.diagnostics import warn
 from granite_xai.base.errors import GraniteError, ModelError, ModelWarning
 from granite_xai.base.options import choose, whole_number
-from granite_xai.models.estimators import (
-    is_catboost,
-    is_estimator,
-    is_lightgbm,
-    is_xgboost,
-    read_catboost,
-    read_estimator,
-    read_lightgbm,
-    read_xgboost,
-    takes_missing,
-)
+from granite_xai.models import estimators, networks
 from granite_xai.models.faults import Rows, first_line
-from granite_xai.models.networks import is_module, is_session, read_module, read_session
 from granite_xai.models.output import SCALES, ModelOutput, output_of_numbers, outside_unit_interval
 from granite_xai.models.predictor import DEFAULT_BATCH, Predictor, Usage
 
@@ -121,11 +110,11 @@ def _read_function(model: Any, output: Any, response: str) -> ModelOutput:
 
 # The first row that accepts a model reads it, so special kinds stand above the general ones.
 _KINDS: tuple[Kind, ...] = (
-    Kind(is_xgboost, read_xgboost, lambda _: True),
-    Kind(is_lightgbm, read_lightgbm, lambda _: True),
-    Kind(is_catboost, read_catboost, lambda _: True),
-    Kind(is_session, read_session, lambda _: False),
-    Kind(is_module, read_module, lambda _: False),
-    Kind(is_estimator, read_estimator, takes_missing),
+    Kind(estimators.is_xgboost, estimators.read_xgboost, lambda _: True),
+    Kind(estimators.is_lightgbm, estimators.read_lightgbm, lambda _: True),
+    Kind(estimators.is_catboost, estimators.read_catboost, lambda _: True),
+    Kind(networks.is_session, networks.read_session, lambda _: False),
+    Kind(networks.is_module, networks.read_module, lambda _: False),
+    Kind(estimators.is_estimator, estimators.read_estimator, estimators.takes_missing),
     Kind(callable, _read_function, lambda _: False),
 )

@@ -56,16 +56,13 @@ def audit(predictor: Predictor, table: Table, ensemble: Ensemble, seed: int = 0)
     kinds = dict(zip(table.names, table.kinds, strict=True))
     found = ensemble.on(read_table(rows, kinds=kinds, missing="allow")).predictions()
     expected = predictor(rows)
-    precision = 2.0**-23 if predictor.native_float32 else 2.0**-52
-    return Audit(len(expected), float(np.max(np.abs(found - expected))), precision * _amplified(ensemble, expected))
-
-
-def _amplified(ensemble: Ensemble, expected: FloatArray) -> float:
-    """Rounding of a sum of T leaves in any order grows like the root of T; a link stretches it by its slope."""
+    # Rounding of a sum of T leaves in any order grows like the root of T; a link stretches it by its slope.
     n_trees = sum(forest.n_trees for forest in ensemble.forests)
     reach = sum(forest.reach for forest in ensemble.forests)
     scale = reach if ensemble.is_sum else (1.0 + reach) * max(1.0, float(np.max(np.abs(expected))))
-    return float(8 * np.sqrt(n_trees + 1) * scale)
+    precision = 2.0**-23 if predictor.native_float32 else 2.0**-52
+    tolerance = precision * float(8 * np.sqrt(n_trees + 1) * scale)
+    return Audit(len(expected), float(np.max(np.abs(found - expected))), tolerance)
 
 
 def audit_rows(table: Table, ensemble: Ensemble, generator: np.random.Generator) -> Any:
