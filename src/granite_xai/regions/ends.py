@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,11 +14,7 @@ from granite_xai.regions.words import SIZES, Bound, Label, as_bound, as_label, a
 
 
 def is_missing(values: NDArray[Any]) -> BoolArray:
-    """Tell which values are missing: NaN, NaT or None.
-
-    >>> is_missing(np.array(["a", None], dtype=object))
-    array([False,  True])
-    """
+    """Tell which values are missing: NaN, NaT or None."""
     if values.dtype.kind == "f":
         return np.asarray(np.isnan(values))
     if values.dtype.kind in "mM":
@@ -39,11 +35,7 @@ def end(value: Bound | None, order: tuple[Label, ...] | None) -> Bound | None:
 
 
 def at_or_above(low: Bound, high: Bound, order: Sequence[Label] | None) -> bool:
-    """Tell whether ``low >= high``; text of unknown order is only compared for equality.
-
-    >>> at_or_above("high", "low", ("low", "high"))
-    True
-    """
+    """Tell whether ``low >= high``; text of unknown order is only compared for equality."""
     if order is not None:
         labels: list[object] = list(order)
         return labels.index(low) >= labels.index(high)
@@ -58,11 +50,7 @@ def _kind(value: Bound) -> str:
 
 
 def tighter(one: Bound | None, two: Bound | None, order: Sequence[Label] | None, *, upper: bool) -> Bound | None:
-    """Return the tighter of two upper, or two lower, ends.
-
-    >>> tighter(3.0, 5.0, None, upper=True), tighter(3.0, None, None, upper=False)
-    (3.0, 3.0)
-    """
+    """Return the tighter of two upper, or two lower, ends."""
     if one is None or two is None or one == two:
         return two if one is None else one
     if order is None and isinstance(one, str) and isinstance(two, str):
@@ -73,13 +61,9 @@ def tighter(one: Bound | None, two: Bound | None, order: Sequence[Label] | None,
 def between(
     values: NDArray[Any], low: Bound | None, high: Bound | None, order: Sequence[Label] | None, others: bool
 ) -> BoolArray:
-    """Tell which values satisfy ``low < x <= high`` (None is open); labels outside the order do where `others` says so.
-
-    >>> between(np.array([1.0, 2.0, 3.0]), 1.0, 2.0, None, False)
-    array([False,  True, False])
-    """
+    """Tell which values satisfy ``low < x <= high`` (None is open); labels outside the order do if `others` is set."""
     if order is not None:
-        places = _ranks(values, order)
+        places = ranks(values, order)
         return np.where(places < 0, others, _within(places, _rank(low, order), _rank(high, order)))
     known = high if low is None else low
     if isinstance(known, np.datetime64 | np.timedelta64):
@@ -116,9 +100,6 @@ def _floor_ticks(value: Any, dtype: Any) -> int | None:
     """Return the last tick of an array's unit at or before a date, kept within 64 bits.
 
     ``x <= value`` and ``x > value`` hold for a tick ``x`` exactly when they hold against this integer.
-
-    >>> _floor_ticks(np.datetime64("1970-01-02T12:00"), np.dtype("datetime64[D]"))
-    1
     """
     if value is None:
         return None
@@ -127,9 +108,10 @@ def _floor_ticks(value: Any, dtype: Any) -> int | None:
     return min(max(attoseconds(value) // (SIZES[unit] * count), int(limits.min)), int(limits.max))
 
 
-def _ranks(values: NDArray[Any], order: Sequence[Label]) -> NDArray[np.int64]:
-    """Return the place of every label in the order; -1 for a label outside it and for a missing one."""
-    place = {as_label(v): i for i, v in enumerate(order)}
+def ranks(values: NDArray[Any], labels: Iterable[Label]) -> NDArray[np.int64]:
+    """Return the place of every value among some labels; -1 for one outside them and for a missing one."""
+    # Equal numbers are one label (1, 1.0, True): a level may be an integer here and a float in another table.
+    place = {as_label(v): i for i, v in enumerate(labels)}
     missing = is_missing(values)
     found = [-1 if gone else place.get(as_label(v), -1) for v, gone in zip(values, missing, strict=True)]
     return np.array(found, dtype=np.int64)

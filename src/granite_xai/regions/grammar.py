@@ -9,7 +9,7 @@ import numpy as np
 
 from granite_xai.base.errors import InputError
 from granite_xai.regions.conditions import Condition, Interval, Levels
-from granite_xai.regions.words import KEYWORDS, SIZES, UNITS, Bound, Label, as_number, duration_of, unquoted
+from granite_xai.regions.words import KEYWORDS, SIZES, UNITS, Bound, Label, as_number, instant, unquoted
 
 _NUMBER = r"-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _TOKENS = re.compile(
@@ -24,16 +24,12 @@ _TOKENS = re.compile(
 )""",
     re.VERBOSE | re.DOTALL,
 )
-Token = tuple[str, str]
+_TRUTHS = {("word", "True"), ("word", "False")}
 Orders = Mapping[str, Sequence[Label]]
 
 
 def parse_conditions(text: str, orders: Orders | None = None) -> list[tuple[str, Condition]]:
-    """Read the conditions that a rule's text joins by "and"; `orders` are the labels of ordered columns, lowest first.
-
-    >>> [(name, condition.text(name)) for name, condition in parse_conditions("6.5 < hr <= 20 and a is b")]
-    [('hr', '6.5 < hr ≤ 20'), ('a', 'a is b')]
-    """
+    """Read the conditions that a rule's text joins by "and"; `orders` are labels of ordered columns, lowest first."""
     if text.strip() == "all rows":
         return []
     reader = _Reader(text, orders or {})
@@ -44,37 +40,19 @@ def parse_conditions(text: str, orders: Orders | None = None) -> list[tuple[str,
     return found
 
 
-def read_bound(text: str) -> np.datetime64 | np.timedelta64:
-    """Read a date or a duration as a rule writes it.
-
-    >>> str(read_bound("2012-03-01 06:00")), str(read_bound("2 hours"))
-    ('2012-03-01T06:00', '2 hours')
-    """
-    reader = _Reader(text, {})
-    found = reader.bound(reader.take())
-    if not (reader.at_end() and isinstance(found, np.datetime64 | np.timedelta64)):
-        raise reader.error()
-    return found
-
-
 class _Reader:
     """A place in a list of tokens; each method reads one piece of the grammar."""
 
     def __init__(self, text: str, orders: Orders) -> None:
-        self.text = text
-        self.orders = orders
-        self.tokens = self._tokens()
-        self.place = 0
-
-    def _tokens(self) -> list[Token]:
-        tokens, at = [], 0
-        while self.text[at:].strip():
-            match = _TOKENS.match(self.text, at)
+        self.text, self.orders = text, orders
+        self.tokens: list[tuple[str, str]] = []
+        self.place = at = 0
+        while text[at:].strip():
+            match = _TOKENS.match(text, at)
             if match is None or match.lastgroup is None:
                 raise self.error()
-            tokens.append((match.lastgroup, match.group(match.lastgroup)))
+            self.tokens.append((match.lastgroup, match.group(match.lastgroup)))
             at = match.end()
-        return tokens
 
     def error(self) -> InputError:
         hint = "Rules read like 'x ≤ 3 and 6.5 < hr ≤ 20 and w in {a, b}', with `names` and \"labels\" in marks."
@@ -83,7 +61,7 @@ class _Reader:
     def at_end(self) -> bool:
         return self.place >= len(self.tokens)
 
-    def take(self) -> Token:
+    def take(self) -> tuple[str, str]:
         if self.at_end():
             raise self.error()
         self.place += 1
@@ -110,16 +88,15 @@ class _Reader:
             found = self.clause()
             self.expect(")")
             return found
-        start = self.place
-        value = self.take()
-        if self.skip("<"):
-            name, low = self.name(self.take()), self.bound(value)
-            if not self.at_most():
-                raise self.error()
-            return name, self.interval(name, low, self.bound(self.take()))
-        self.place = start
-        name = self.name(self.take())
-        return name, self.about(name)
+        if self.tokens[self.place + 1 : self.place + 2] != [("sign", "<")]:
+            name = self.name()
+            return name, self.about(name)
+        low = self.bound()
+        self.expect("<")
+        name = self.name()
+        if not self.at_most():
+            raise self.error()
+        return name, self.interval(name, low, self.bound())
 
     def interval(self, name: str, low: Bound | None, high: Bound | None) -> Interval:
         found = Interval(low, high, self.orders.get(name), self.or_missing())
@@ -131,9 +108,9 @@ class _Reader:
     def about(self, name: str) -> Condition:
         """Read what follows the name of a column."""
         if self.at_most():
-            return self.interval(name, None, self.bound(self.take()))
+            return self.interval(name, None, self.bound())
         if self.skip(">"):
-            return self.interval(name, self.bound(self.take()), None)
+            return self.interval(name, self.bound(), None)
         single = self.skip("is")
         if single and self.skip("missing"):
             return Interval.only_missing()
@@ -142,7 +119,7 @@ class _Reader:
         if single and self.skip("present"):
             return Interval(missing=self.or_missing())
         others = self.skip("not")
-        levels = {self.label(self.take())} if single else self.levels()
+        levels = {self.label()} if single else self.levels()
         return Levels(levels, others, self.or_missing())
 
     def or_missing(self) -> bool:
@@ -154,51 +131,41 @@ class _Reader:
         while not self.skip("}"):
             if found:
                 self.expect(",")
-            found.add(self.label(self.take()))
+            found.add(self.label())
         return found
 
-    def name(self, token: Token) -> str:
-        kind, text = token
-        if kind == "name":
-            return unquoted(text)
+    def name(self) -> str:
+        kind, text = self.take()
+        return unquoted(text) if kind == "name" else self.word(kind, text)
+
+    def word(self, kind: str, text: str) -> str:
         if kind != "word" or text in KEYWORDS:
             raise self.error()
         return text
 
-    def label(self, token: Token) -> Label:
-        kind, text = token
+    def label(self) -> Label:
+        kind, text = self.take()
         if kind == "quote":
             return unquoted(text)
         if kind == "number":
             return int(text) if re.fullmatch(r"-?\d+", text) else as_number(text)
-        if kind == "word" and text in ("True", "False"):
-            return text == "True"
-        if kind != "word" or text in KEYWORDS:
-            raise self.error()
-        return text
+        return text == "True" if (kind, text) in _TRUTHS else self.word(kind, text)
 
-    def bound(self, token: Token) -> Bound:
-        kind, text = token
-        if kind == "date":
-            return self.date(text)
-        if kind == "duration":
-            return self.duration(*text.split(" "))
-        label = self.label(token)
-        return as_number(label) if kind == "number" else label
-
-    def date(self, text: str) -> np.datetime64:
-        text = text.replace(" ", "T")
+    def bound(self) -> Bound:
+        kind, text = self.take()
         try:
-            found = np.datetime64(text)
-        except ValueError:
-            raise self.error() from None
-        # NumPy wraps around silently when the date does not fit into 64 bits of the unit that the text implies.
-        if not str(found).startswith(text):
-            raise self.error()
-        return found
-
-    def duration(self, count: str, unit: str) -> np.timedelta64:
-        try:
-            return duration_of(int(count) * SIZES[UNITS[unit]])
+            if kind == "duration":
+                count, unit = text.split(" ")
+                return instant(np.timedelta64, int(count) * SIZES[UNITS[unit]])
+            if kind == "date":
+                text = text.replace(" ", "T")
+                found = np.datetime64(text)
+                # NumPy wraps around silently when the date does not fit into 64 bits of the unit that the text implies.
+                if not str(found).startswith(text):
+                    raise self.error()
+                return found
         except (ValueError, OverflowError):
             raise self.error() from None
+        self.place -= 1
+        label = self.label()
+        return as_number(label) if kind == "number" else label

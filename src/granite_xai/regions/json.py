@@ -30,13 +30,7 @@ _BELOW = ("left", "right", "children")
 
 
 def partition_to_dict(root: Node | None, names: Sequence[str], given: Sequence[Region]) -> dict[str, Any]:
-    """Write a tree as a list of nodes, parents first, or given regions as a list of rules.
-
-    Examples
-    --------
-    >>> sorted(partition_to_dict(Leaf(10, 1.0, 1.0), ["a"], ()))
-    ['names', 'nodes', 'type']
-    """
+    """Write a tree as a list of nodes, parents first, or given regions as a list of rules."""
     head = {"type": "partition", "names": list(names)}
     if root is None:
         lines = [_NODES.write(region, Region, "region", ("index", "rule")) for region in given]
@@ -58,13 +52,7 @@ def _write(node: Node, nodes: list[dict[str, Any]]) -> int:
 
 
 def partition_parts(data: object) -> tuple[Node | None, list[str], list[tuple[Rule, Leaf]]]:
-    """Read what `partition_to_dict` wrote: the tree, the names, and the given rules.
-
-    Examples
-    --------
-    >>> partition_parts(partition_to_dict(Leaf(10, 1.0, 1.0), ["a"], ()))
-    (Leaf(n_samples=10, fraction=1.0, disagreement=1.0, stop_reason=''), ['a'], [])
-    """
+    """Read what `partition_to_dict` wrote: the tree, the names, and the given rules."""
     if entry(data, "type", str, "partition") != "partition":
         raise broken("partition.type", "is not 'partition'")
     names = entry(data, "names", list, "partition")

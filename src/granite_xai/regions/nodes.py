@@ -36,11 +36,6 @@ class Split:
     """A node that divides its rows by a condition on one column and its complement.
 
     Every present value satisfies exactly one of the two; rows and shares are as for a `Leaf`, before the split.
-
-    >>> from granite_xai.regions.conditions import cut
-    >>> node = Split("hr", *cut(6.0), (Leaf(60, 0.6, 0.0), Leaf(40, 0.4, 0.1)), 100, 1.0, 1.0)
-    >>> node.right.text(node.column)
-    'hr > 6'
     """
 
     column: str
@@ -96,11 +91,7 @@ class Region:
 
 
 def leaves(node: Node, rule: Rule = Rule()) -> Iterator[tuple[Rule, Leaf]]:  # noqa: B008
-    """List the leaves from left to right, each with its rule.
-
-    >>> [str(rule) for rule, leaf in leaves(Leaf(10, 1.0, 1.0))]
-    ['all rows']
-    """
+    """List the leaves from left to right, each with its rule."""
     if isinstance(node, Leaf):
         yield rule, node
         return
@@ -109,24 +100,18 @@ def leaves(node: Node, rule: Rule = Rule()) -> Iterator[tuple[Rule, Leaf]]:  # n
 
 
 def find_leaves(root: Node, table: Table, names: Sequence[str] = ()) -> IntArray:
-    """Number the leaf that each row reaches, from left to right.
+    """Number the leaf that each row reaches, from left to right."""
+    found, numbers = np.zeros(table.n_rows, dtype=np.intp), itertools.count()
 
-    >>> from granite_xai.regions.rule import as_table
-    >>> find_leaves(Leaf(10, 1.0, 1.0), as_table([[1.0], [2.0]]))
-    array([0, 0])
-    """
-    found = np.zeros(table.n_rows, dtype=np.intp)
-    waiting: list[tuple[Node, IntArray]] = [(root, np.arange(table.n_rows))]
-    number = 0
-    while waiting:
-        node, rows = waiting.pop()
+    def descend(node: Node, rows: IntArray) -> None:
         if isinstance(node, Leaf):
-            found[rows] = number
-            number += 1
-        else:
-            left = _goes_left(node, table, rows, names)
-            # The left child comes off the list first, so that numbers run from left to right.
-            waiting += [(node.children[1], rows[~left]), (node.children[0], rows[left])]
+            found[rows] = next(numbers)
+            return
+        left = _goes_left(node, table, rows, names)
+        for child, side in zip(node.children, (left, ~left), strict=True):
+            descend(child, rows[side])
+
+    descend(root, np.arange(table.n_rows))
     return found
 
 

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
 from datetime import date, datetime, timedelta
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -21,21 +20,11 @@ Bound = Label | np.datetime64 | np.timedelta64
 Instant = TypeVar("Instant", np.datetime64, np.timedelta64)
 
 KEYWORDS = frozenset({"and", "or", "in", "is", "not", "missing", "present", "impossible", "True", "False"})
-UNITS = {
-    "days": "D",
-    "hours": "h",
-    "minutes": "m",
-    "seconds": "s",
-    "milliseconds": "ms",
-    "microseconds": "us",
-    "nanoseconds": "ns",
-    "picoseconds": "ps",
-    "femtoseconds": "fs",
-    "attoseconds": "as",
-}
 # Python integers of attoseconds hold every NumPy date exactly.
 SIZES = {"D": 86_400 * 10**18, "h": 3_600 * 10**18, "m": 60 * 10**18}
 SIZES |= {unit: 10 ** (18 - 3 * i) for i, unit in enumerate(["s", "ms", "us", "ns", "ps", "fs", "as"])}
+_FINE = [f"{prefix}seconds" for prefix in ("", "milli", "micro", "nano", "pico", "femto", "atto")]
+UNITS = dict(zip(["days", "hours", "minutes", *_FINE], SIZES, strict=True))
 _LONG = {"n": "\n", "r": "\r", "t": "\t"}
 
 
@@ -82,11 +71,7 @@ def label_order(label: Label) -> tuple[bool, float, str]:
 
 
 def unquoted(text: str) -> str:
-    """Undo `quoted`.
-
-    >>> unquoted(quoted("b<=c", "`"))
-    'b<=c'
-    """
+    """Undo `quoted`."""
     return re.sub(r"\\(x..|u.{4}|U.{8}|.)", _unescaped, text[1:-1], flags=re.DOTALL)
 
 
@@ -99,11 +84,7 @@ def _unescaped(match: re.Match[str]) -> str:
 
 
 def is_plain(text: str) -> bool:
-    """Tell whether text can stand in a rule without quotes.
-
-    >>> is_plain("hr"), is_plain("b<=c"), is_plain("missing")
-    (True, False, False)
-    """
+    """Tell whether text can stand in a rule without quotes."""
     return re.fullmatch(r"[^\W\d]\w*", text) is not None and text.isprintable() and text not in KEYWORDS
 
 
@@ -134,13 +115,8 @@ def value_text(value: Bound) -> str:
 
 
 def attoseconds(value: np.datetime64 | np.timedelta64) -> int:
-    """Count the attoseconds since 1970, or of a duration, exactly.
-
-    >>> attoseconds(np.timedelta64(3, "ns"))
-    3000000000
-    """
-    unit = np.datetime_data(value.dtype)[0]
-    kind = "datetime64" if isinstance(value, np.datetime64) else "timedelta64"
+    """Count the attoseconds since 1970, or of a duration, exactly."""
+    unit, kind = np.datetime_data(value.dtype)[0], type(value).__name__
     if np.isnat(value) or unit == "generic" or (kind == "timedelta64" and unit in "YM"):
         raise InputError(f"{value!r} is not a date or duration of known length.", code="P02", argument="value")
     unit = unit if unit in SIZES else "D"
@@ -153,29 +129,17 @@ def settled(value: Instant) -> Instant:
     >>> str(settled(np.timedelta64(7200, "s"))), str(settled(np.datetime64("2012")))
     ('2 hours', '2012-01-01')
     """
-    count = attoseconds(value)
-    if isinstance(value, np.timedelta64):
-        return duration_of(count)
-    return date_of(count, "D" if np.datetime_data(value.dtype)[0] in "YMWD" else "m")
+    days = isinstance(value, np.timedelta64) or np.datetime_data(value.dtype)[0] in "YMWD"
+    return instant(type(value), attoseconds(value), "D" if days else "m")
 
 
-def date_of(count: int, coarsest: str) -> np.datetime64:
-    """Return the date that many attoseconds after 1970, in a unit no coarser than the one named.
+def instant(kind: type[Instant], count: int, coarsest: str = "D") -> Instant:
+    """Return a date or duration of that many attoseconds, in the coarsest unit that holds it but none above one.
 
-    >>> str(date_of(0, "m"))
-    '1970-01-01T00:00'
+    >>> str(instant(np.datetime64, 0, "m")), str(instant(np.timedelta64, 7200 * 10**18))
+    ('1970-01-01T00:00', '2 hours')
     """
     units = list(SIZES)
-    made: np.datetime64 = _made("datetime64", count, units[units.index(coarsest) :])
+    unit = next(u for u in units[units.index(coarsest) :] if count % SIZES[u] == 0)
+    made: Instant = np.array(count // SIZES[unit], dtype=np.int64).astype(f"{kind.__name__}[{unit}]")[()]
     return made
-
-
-def duration_of(count: int) -> np.timedelta64:
-    """Return a duration of that many attoseconds in the coarsest unit that holds it."""
-    made: np.timedelta64 = _made("timedelta64", count, list(SIZES))
-    return made
-
-
-def _made(kind: str, count: int, units: Sequence[str]) -> Any:
-    unit = next(u for u in units if count % SIZES[u] == 0)
-    return np.array(count // SIZES[unit], dtype=np.int64).astype(f"{kind}[{unit}]")[()]

@@ -11,7 +11,7 @@ import numpy as np
 from granite_xai.base.errors import InputError
 from granite_xai.base.typing import IntArray
 from granite_xai.regions.conditions import Condition, Side, cut, grouping, missing_or_present
-from granite_xai.regions.words import SIZES, Instant, attoseconds, date_of, duration_of
+from granite_xai.regions.words import SIZES, Instant, attoseconds, instant
 from granite_xai.search.candidates import Candidate
 from granite_xai.tables import Column
 
@@ -130,11 +130,9 @@ def date_threshold(value: Instant, next_value: Instant) -> Instant:
         words = f"a threshold needs two values in increasing order, got {value} and {next_value}."
         raise InputError(words, code="P02", argument="next_value")
     found = _coarsest(low, high, calendar=isinstance(value, np.datetime64))
-    if isinstance(value, np.timedelta64):
-        return duration_of(found)
-    # Days stay days only where both values are: "≤ 2012-03-01" of hourly data would seem to include that day.
-    days_only = low % SIZES["D"] == 0 and high % SIZES["D"] == 0
-    return date_of(found, "D" if days_only else "m")
+    # Days stay days only where both dates are: "≤ 2012-03-01" of hourly data would seem to include that day.
+    days = isinstance(value, np.timedelta64) or low % SIZES["D"] == high % SIZES["D"] == 0
+    return instant(type(value), found, "D" if days else "m")
 
 
 def _coarsest(low: int, high: int, *, calendar: bool) -> int:
@@ -152,5 +150,5 @@ def _starts(middle: int, unit: str) -> tuple[int, int]:
     if unit in SIZES:
         start = middle // SIZES[unit] * SIZES[unit]
         return start, start + SIZES[unit]
-    first = date_of(middle // SIZES["D"] * SIZES["D"], "D").astype(f"datetime64[{unit}]")
+    first = instant(np.datetime64, middle // SIZES["D"] * SIZES["D"]).astype(f"datetime64[{unit}]")
     return attoseconds(first), attoseconds(first + 1)
