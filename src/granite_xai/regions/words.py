@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from datetime import date, datetime, timedelta
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -141,5 +141,5 @@ def instant(kind: type[Instant], count: int, coarsest: str = "D") -> Instant:
     """
     units = list(SIZES)
     unit = next(u for u in units[units.index(coarsest) :] if count % SIZES[u] == 0)
-    made: Instant = np.array(count // SIZES[unit], dtype=np.int64).astype(f"{kind.__name__}[{unit}]")[()]
-    return made
+    made: Any = np.array(count // SIZES[unit], dtype=np.int64).astype(f"{kind.__name__}[{unit}]")[()]
+    return cast(Instant, made)

@@ -16,7 +16,7 @@ from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.objective import ScaledObjective
 from granite_xai.regions.nodes import Leaf, Node
 from granite_xai.regions.partition import Partition
-from granite_xai.regions.rule import satisfied
+from granite_xai.regions.rule import find_column, satisfied
 
 if TYPE_CHECKING:
     from granite_xai.base.diagnostics import Diagnostics
@@ -137,11 +137,9 @@ def _measured(node: Node, problem: Problem, rows: IntArray) -> Node:
     members[0, rows] = 1.0
     share = float(problem.measure(members)[0])
     fraction = float(problem.evaluations.weights[rows].sum() / problem.shares.total)
-    if isinstance(node, Leaf):
-        return replace(node, n_samples=len(rows), fraction=fraction, disagreement=share)
-    column = problem.table.columns[problem.table.names.index(node.column)]
-    left = satisfied(node.left, column)[rows]
-    sides = (rows[left], rows[~left])
-    below = [_measured(child, problem, side) for child, side in zip(node.children, sides, strict=True)]
-    children = (below[0], below[1])
-    return replace(node, n_samples=len(rows), fraction=fraction, disagreement=share, children=children)
+    found = replace(node, n_samples=len(rows), fraction=fraction, disagreement=share)
+    if isinstance(found, Leaf):
+        return found
+    left = satisfied(found.left, find_column(problem.table, found.column))[rows]
+    one, two = found.children
+    return replace(found, children=(_measured(one, problem, rows[left]), _measured(two, problem, rows[~left])))
