@@ -12,9 +12,11 @@ import io
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -126,10 +128,17 @@ def load_model(options: argparse.Namespace) -> Any:
         raise _bad_model(f"{path} is in no format that is read here.", f"Known are {known}; or use --predictor.")
     package, reader = _READERS[ending]
     library = _package(package, path)
-    try:
+    with _any_error(f"{package} cannot read {path}"):
         return reader(library, path)
-    except Exception as error:  # each library has its own errors for files it cannot read
-        raise _bad_model(f"{package} cannot read {path} ({type(error).__name__}: {error}).", "") from error
+
+
+@contextmanager
+def _any_error(words: str) -> Iterator[None]:
+    """Libraries, pickles and modules of the user may raise anything."""
+    try:
+        yield
+    except Exception as error:
+        raise _bad_model(f"{words} ({type(error).__name__}: {error}).", "") from error
 
 
 _READERS: dict[str, tuple[str, Callable[[Any, str], Any]]] = {
@@ -148,10 +157,8 @@ def _pickle(path: str, allowed: bool) -> Any:
         raise _bad_model(message, hint)
     import joblib
 
-    try:
+    with _any_error(f"{path} cannot be loaded"):
         return joblib.load(path)  # reads plain pickles as well
-    except Exception as error:  # a pickle may raise anything
-        raise _bad_model(f"{path} cannot be loaded ({type(error).__name__}: {error}).", "") from error
 
 
 def _skops(path: str, trusted: list[str]) -> Any:
@@ -171,13 +178,8 @@ def _from_module(text: str) -> Any:
     here = os.getcwd()  # noqa: PTH109 - sys.path holds text
     if here not in sys.path:
         sys.path.insert(0, here)
-    try:
-        found = import_module(module)
-        for part in name.split("."):
-            found = getattr(found, part)
-    except Exception as error:  # the user's module may raise anything
-        raise _bad_model(f"{text} cannot be loaded ({type(error).__name__}: {error}).", "") from error
-    return found
+    with _any_error(f"{text} cannot be loaded"):
+        return attrgetter(name)(import_module(module))
 
 
 def _package(name: str, path: str) -> Any:
@@ -205,9 +207,7 @@ class Case:
 def opened(options: argparse.Namespace) -> Case:
     """Read the table, then load or fit the model."""
     X, y = features_and_target(read_table(options.data), options)
-    other = None
-    if options.test:
-        other = features_and_target(read_table(options.test), options)
+    other = features_and_target(read_table(options.test), options) if options.test else None
     if not options.train_on:
         return Case(load_model(options), X, y, other)
     trained = _train(X, y, options.seed)
@@ -234,10 +234,8 @@ def _train(X: Any, y: Any, seed: int) -> Case:
     parts = train_test_split(X, y, test_size=_HELD_OUT, random_state=seed, stratify=strata)
     model = kind(random_state=seed, categorical_features="from_dtype").fit(parts[0], parts[2])
     score, measure = model.score(parts[1], parts[3]), "accuracy" if labels else "R²"
-    remark(
-        f"{kind.__name__} fitted to {y.name!r} on {len(parts[0]):,} rows; {measure} {score:.3f} on the other "
-        f"{len(parts[1]):,} rows."
-    )
+    fitted = f"{kind.__name__} fitted to {y.name!r} on {len(parts[0]):,} rows"
+    remark(f"{fitted}; {measure} {score:.3f} on the other {len(parts[1]):,} rows.")
     return Case(model, parts[0], parts[2], (parts[1], parts[3]))
 
 
@@ -250,17 +248,11 @@ def _with_categories(X: Any) -> Any:
 def check_outputs(options: argparse.Namespace, **read: str | None) -> None:
     """Refuse, before any work, to write over what is read, two things to one file, or over a file of another kind.
 
-    Parameters
-    ----------
-    options : argparse.Namespace
-        With the paths ``report`` and ``save``, where they are given, and ``force``: files of another kind may go.
-    **read : str, optional
-        The paths that are read: data, test, model, saved; and ``predictor``, a module and a name.
+    `read` are paths: data, test, model, saved; and ``predictor``, a module and a name.
     """
     module = (read.pop("predictor", None) or "").partition(":")[0].replace(".", "/")
-    inputs = {
-        name: path for name, path in {**read, "module": module and f"{module}.py"}.items() if path and path != "-"
-    }
+    read["module"] = module and f"{module}.py"
+    inputs = {name: path for name, path in read.items() if path and path != "-"}
     outputs = {name: str(path) for name in _KINDS if (path := getattr(options, name, None))}
     if len(outputs) == 2 and _same_file(*outputs.values()):
         words = " and ".join(f"--{option} {path}" for option, path in outputs.items())

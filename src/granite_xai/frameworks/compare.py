@@ -16,14 +16,15 @@ from granite_xai.base.errors import GraniteWarning, InputError
 from granite_xai.base.options import choose, whole_number
 from granite_xai.catalog import explanations
 from granite_xai.estimator import Granite, fitted_view
-from granite_xai.frameworks.published import cohex, fd_trees, gadget, repid, transformation_trees, vine
+from granite_xai.frameworks.published import asked, cohex, fd_trees, gadget, repid, transformation_trees, vine
 from granite_xai.new_rows import evaluate_rows
-from granite_xai.objective import Objective
 from granite_xai.regions.partition import Partition
 from granite_xai.tables import frame, read_table
 
 SHARE = 0.8
 """Part of the rows that a refit sees."""
+READING = ("output", "response", "missing", "kinds", "max_samples", "n_jobs", "random_state", "resources")
+"""The options that say how model and table are read, and what that may cost."""
 
 
 def compare(
@@ -79,7 +80,8 @@ def compare(
     whole_number("resamples", resamples, at_least=0)
     if not questions or isinstance(questions, str):
         raise InputError("questions is not a list of questions.", code="P01", argument="questions")
-    rulers = [Granite(model, question, max_depth=0, **_reading(options)).fit(X, y) for question in questions]
+    reading = {name: options[name] for name in READING if name in options}
+    rulers = [Granite(model, question, max_depth=0, **reading).fit(X, y) for question in questions]
     chosen = _chosen(model, X, questions[0], frameworks, feature, options)
     lines = [_line(name, g, X, y, test, rulers, resamples, random_state) for name, g in chosen.items()]
     return frame({key: [line[key] for line in lines] for key in lines[0]}, like=read_table(X, missing="allow"))
@@ -91,19 +93,18 @@ def _line(
     """One framework, fitted and measured on other rows."""
     other_X, other_y = test if isinstance(test, tuple) and len(test) == 2 else (test, None)
     begin = time.perf_counter()
-    granite.fit(X, y)
+    partition = granite.fit(X, y).partition_
     seconds = time.perf_counter() - begin
-    line = _described(name, granite)
-    line |= {f"remaining {question_label(r)}": remaining(r, granite.partition_, other_X, other_y) for r in rulers}
-    line["fidelity"] = held_out_fidelity(granite, other_X)
-    line["stability"] = stability(granite, X, y, other_X, resamples, random_state)
-    return line | {"seconds": seconds}
-
-
-def _described(name: str, granite: Granite) -> dict[str, Any]:
-    features = "all" if granite.features is None else ", ".join(map(str, granite.features))
-    rules = " | ".join(map(str, granite.partition_.rules))
-    return {"framework": name, "feature": features, "regions": len(granite.partition_), "rules": rules}
+    return {
+        "framework": name,
+        "feature": "all" if granite.features is None else ", ".join(map(str, granite.features)),
+        "regions": len(partition),
+        "rules": " | ".join(map(str, partition.rules)),
+        **{f"remaining {question_label(ruler)}": remaining(ruler, partition, other_X, other_y) for ruler in rulers},
+        "fidelity": held_out_fidelity(granite, other_X),
+        "stability": stability(granite, X, y, other_X, resamples, random_state),
+        "seconds": seconds,
+    }
 
 
 def _chosen(
@@ -122,22 +123,13 @@ def _chosen(
         # Its regions depend on the rows alone: the question is only what is reported in them.
         "transformation_trees": lambda: transformation_trees(model, feature, question, **options),
     }
-    names = (
-        makers
-        if frameworks is None
-        else [choose("frameworks", n, {known: known for known in makers}) for n in frameworks]
-    )
+    known = {name: name for name in makers}
+    names = list(known) if frameworks is None else [choose("frameworks", name, known) for name in frameworks]
     if not names:
         raise InputError("frameworks is empty.", code="P01", argument="frameworks", hint="Name at least one.")
     if feature is None and {"vine", "repid", "transformation_trees"} & set(names):
         feature = busiest_column(model, X, options)
     return {name: makers[name]() for name in names}
-
-
-def _reading(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that say how model and table are read, and what that may cost."""
-    names = ("output", "response", "missing", "kinds", "max_samples", "n_jobs", "random_state", "resources")
-    return {name: options[name] for name in names if name in options}
 
 
 def busiest_column(model: Any, X: Any, options: Mapping[str, Any]) -> str:
@@ -152,10 +144,6 @@ def stability(granite: Granite, X: Any, y: Any, test: Any, resamples: int = 3, r
     """Mean adjusted Rand index between a fit and its refits on parts of the rows, on other rows.
 
     1: the same regions; 0: no more alike than chance. NaN without resamples.
-
-    >>> X = np.random.default_rng(0).uniform(-1, 1, (100, 2))
-    >>> stability(Granite(lambda X: X[:, 0]).fit(X), X, None, X)
-    1.0
     """
     if resamples == 0:
         return float("nan")
@@ -174,9 +162,7 @@ def stability(granite: Granite, X: Any, y: Any, test: Any, resamples: int = 3, r
 
 def question_label(granite: Granite) -> str:
     """What a fit asked, in a word."""
-    question = granite.question
-    objective = question if isinstance(question, Objective) else Objective(question)
-    return " + ".join(asked.label for asked, _ in objective.weighted())
+    return " + ".join(question.label for question in asked(granite))
 
 
 def remaining(ruler: Granite, partition: Partition, X: Any, y: Any) -> float:
@@ -191,6 +177,4 @@ def held_out_fidelity(granite: Granite, X: Any) -> float:
     fitted = fitted_view(granite)
     predictions = fitted.result.predictor.on_rows(fitted.read(X))
     variance = float(predictions.var())
-    if variance == 0.0:
-        return 1.0
-    return 1.0 - float(np.square(predictions - granite.predict(X)).mean()) / variance
+    return 1.0 - float(np.square(predictions - granite.predict(X)).mean()) / variance if variance else 1.0

@@ -12,7 +12,7 @@ from granite_xai.explainer import Explainer
 from granite_xai.frameworks.published import (
     EFFECTS,
     OBJECTIVES,
-    SUBGROUP_QUESTIONS,
+    asked,
     cohex,
     fd_trees,
     gadget,
@@ -20,7 +20,6 @@ from granite_xai.frameworks.published import (
     transformation_trees,
     vine,
 )
-from granite_xai.objective import Objective
 from granite_xai.tables import frame
 
 _LETTERS = {"marginal": "m", "conditional": "c", "accumulated": "c", "baseline": "b"}
@@ -43,7 +42,7 @@ def configurations() -> dict[str, list[Granite]]:
         "REPID": [repid(None, 0)],
         "GADGET": [gadget(None, effect=effect) for effect in EFFECTS],
         "FD-Trees": [fd_trees(None, objective) for objective in OBJECTIVES],
-        "Transf. Trees": [transformation_trees(None, 0, question) for question in SUBGROUP_QUESTIONS],
+        "Transf. Trees": [transformation_trees(None, 0, question) for question in ("cfi-pfi", "mplot-pdp")],
         "GRANITE": [Granite(None, anything)],
     }
 
@@ -58,23 +57,17 @@ def overview() -> Any:
     >>> overview().iloc[0].tolist()
     ['VINE', '✓', '✗', '–', '✓', '✗', '✗', 'm', '–']
     """
-    rows = {name: _row(_asked(forms)) for name, forms in configurations().items()}
+    rows = {name: _row([q for form in forms for q in asked(form)]) for name, forms in configurations().items()}
     columns = {key: [row[key] for row in rows.values()] for key in rows["GRANITE"]}
     return frame({"framework": list(rows), **columns})
 
 
-def _asked(forms: Iterable[Granite]) -> list[Disagreement]:
-    questions = (form.question for form in forms)
-    objectives = (asked if isinstance(asked, Objective) else Objective(asked) for asked in questions)
-    return [question for objective in objectives for question, _ in objective.weighted()]
-
-
-def _row(asked: list[Disagreement]) -> dict[str, str]:
-    sides = [(question.first, question.second) for question in asked]
+def _row(questions: list[Disagreement]) -> dict[str, str]:
+    sides = [(question.first, question.second) for question in questions]
     keys = [(a.masking.key, a.interaction.key, b.masking.key, b.interaction.key) for a, b in sides]
     interactions = {(m, frozenset({i, j})) for m, i, n, j in keys if m == n and {i, j} <= set(_INTERACTIONS)}
     maskings = {(i, frozenset({m, n})) for m, i, n, j in keys if i == j and m != n}
-    behaviors = {question.behavior.key for question in asked}
+    behaviors = {question.behavior.key for question in questions}
     return {
         "full → pure": _met({"full", "pure"}, interactions),
         "partial → pure": _met({"partial", "pure"}, interactions),
