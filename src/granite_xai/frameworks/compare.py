@@ -1,11 +1,12 @@
-"""All frameworks side by side on one model and one table."""
+"""All frameworks side by side: fitted to one model and one table, and in the paper's overview of what they address."""
 
 from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,20 @@ from sklearn.metrics import adjusted_rand_score
 from granite_xai.base.errors import GraniteWarning, InputError
 from granite_xai.base.options import choose, whole_number
 from granite_xai.catalog import explanations
+from granite_xai.disagreement import Disagreement
 from granite_xai.estimator import Granite, fitted_view
-from granite_xai.frameworks.published import asked, cohex, fd_trees, gadget, repid, transformation_trees, vine
+from granite_xai.explainer import Explainer
+from granite_xai.frameworks.published import (
+    EFFECTS,
+    OBJECTIVES,
+    asked,
+    cohex,
+    fd_trees,
+    gadget,
+    repid,
+    transformation_trees,
+    vine,
+)
 from granite_xai.new_rows import evaluate_rows
 from granite_xai.regions.partition import Partition
 from granite_xai.tables import frame, read_table
@@ -25,6 +38,9 @@ SHARE = 0.8
 """Part of the rows that a refit sees."""
 READING = ("output", "response", "missing", "kinds", "max_samples", "n_jobs", "random_state", "resources")
 """The options that say how model and table are read, and what that may cost."""
+_LETTERS = {"marginal": "m", "conditional": "c", "accumulated": "c", "baseline": "b"}
+_INTERACTIONS = ("full", "partial", "pure")
+_CELLS = {True: "✓", False: "✗", None: "–"}
 
 
 def compare(
@@ -178,3 +194,64 @@ def held_out_fidelity(granite: Granite, X: Any) -> float:
     predictions = fitted.result.predictor.on_rows(fitted.read(X))
     variance = float(predictions.var())
     return 1.0 - float(np.square(predictions - granite.predict(X)).mean()) / variance if variance else 1.0
+
+
+def configurations() -> dict[str, list[Granite]]:
+    """Each framework in all its forms, without a model, and GRANITE with every pair that the algebra allows."""
+    every = list(product(("marginal", "conditional", "baseline"), _INTERACTIONS))
+    pairs = [(a, b) for a, b in product(every, every) if a < b]
+    anything = [
+        Disagreement(Explainer(m1, behavior, i1), Explainer(m2, behavior, i2))
+        for behavior in ("local", "risk", "sensitivity")
+        for (m1, i1), (m2, i2) in pairs
+    ]
+    return {
+        "VINE": [vine(None, 0)],
+        "CohEx": [cohex(None)],
+        "REPID": [repid(None, 0)],
+        "GADGET": [gadget(None, effect=effect) for effect in EFFECTS],
+        "FD-Trees": [fd_trees(None, objective) for objective in OBJECTIVES],
+        "Transf. Trees": [transformation_trees(None, 0, question) for question in ("cfi-pfi", "mplot-pdp")],
+        "GRANITE": [Granite(None, anything)],
+    }
+
+
+def overview() -> Any:
+    """Which disagreement, behavior, masking and interaction each framework addresses, as a frame.
+
+    ✓ fulfilled, ✗ not fulfilled, * all choices, – not defined.
+
+    Examples
+    --------
+    >>> overview().iloc[0].tolist()
+    ['VINE', '✓', '✗', '–', '✓', '✗', '✗', 'm', '–']
+    """
+    rows = {name: _row([q for form in forms for q in asked(form)]) for name, forms in configurations().items()}
+    columns = {key: [row[key] for row in rows.values()] for key in rows["GRANITE"]}
+    return frame({"framework": list(rows), **columns})
+
+
+def _row(questions: list[Disagreement]) -> dict[str, str]:
+    sides = [(question.first, question.second) for question in questions]
+    keys = [(a.masking.key, a.interaction.key, b.masking.key, b.interaction.key) for a, b in sides]
+    interactions = {(m, frozenset({i, j})) for m, i, n, j in keys if m == n and {i, j} <= set(_INTERACTIONS)}
+    maskings = {(i, frozenset({m, n})) for m, i, n, j in keys if i == j and m != n}
+    behaviors = {question.behavior.key for question in questions}
+    return {
+        "full → pure": _met({"full", "pure"}, interactions),
+        "partial → pure": _met({"partial", "pure"}, interactions),
+        "conditional → marginal": _met({"conditional", "marginal"}, maskings),
+        **{key: _CELLS[key in behaviors] for key in ("local", "risk", "sensitivity")},
+        "masking": _listed({_LETTERS[m] for m, _ in interactions}, "mcb"),
+        "interaction": _listed({i for i, _ in maskings}, _INTERACTIONS),
+    }
+
+
+def _met(wanted: set[str], pairs: set[tuple[str, frozenset[str]]]) -> str:
+    return _CELLS[wanted in [pair for _, pair in pairs] if pairs else None]
+
+
+def _listed(found: set[str], every: Iterable[str]) -> str:
+    if not found:
+        return "–"
+    return "*" if found == set(every) else ", ".join(one for one in every if one in found)

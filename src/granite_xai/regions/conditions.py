@@ -16,8 +16,20 @@ from numpy.typing import NDArray
 
 from granite_xai.base.errors import InputError
 from granite_xai.base.typing import BoolArray
-from granite_xai.regions.ends import at_or_above, between, end, is_missing, ranks, tighter
-from granite_xai.regions.words import Bound, Label, as_label, label_order, name_text, value_text
+from granite_xai.regions.words import (
+    Bound,
+    Label,
+    as_label,
+    at_or_above,
+    between,
+    end,
+    is_missing,
+    label_order,
+    name_text,
+    ranks,
+    tighter,
+    value_text,
+)
 
 
 @dataclass(frozen=True)

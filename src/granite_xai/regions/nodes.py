@@ -13,8 +13,8 @@ from granite_xai.base.errors import InputError, column_text, count_text
 from granite_xai.base.typing import BoolArray, IntArray
 from granite_xai.base.wording import ALL_ROWS, aligned, percent, quoted, shortened
 from granite_xai.regions.conditions import Condition, complementary
-from granite_xai.regions.ends import is_missing
 from granite_xai.regions.rule import Rule, find_column, satisfied
+from granite_xai.regions.words import is_missing
 from granite_xai.tables import Table
 
 Line = tuple[str, ...]
@@ -131,24 +131,12 @@ def _goes_left(node: Split, table: Table, rows: IntArray, names: Sequence[str]) 
 
 
 def tree_text(root: Node) -> str:
-    """Print a tree, one line a node.
-
-    >>> print(tree_text(Leaf(100, 1.0, 0.0, "nothing to explain")))
-              region  rows  of all rows  disagreement  left after splits  not split because
-    all rows       0   100      100.0 %         0.0 %                     nothing to explain
-    <BLANKLINE>
-    1 region. The explanations agree: there is nothing to split.
-    """
+    """Print a tree, one line a node."""
     return _table([HEADINGS, *_walk(root, ALL_ROWS, "", itertools.count())]) + "\n\n" + _summary(root)
 
 
 def list_text(regions: Sequence[Region]) -> str:
-    """Print regions that have no tree, one line a region.
-
-    >>> print(list_text([Region(0, Rule.parse("x ≤ 1"), 0, float("nan"), float("nan"), "given")]))
-    region  rule
-         0  x ≤ 1
-    """
+    """Print regions that have no tree, one line a region; those of which only the rule is known, with that."""
     if all(math.isnan(region.fraction) for region in regions):
         return _table([("region", "rule"), *((str(r.index), shortened(str(r.rule))) for r in regions)])
     headings = ("region", "rows", "of all rows", "disagreement", "rule")
