@@ -84,10 +84,14 @@ class Explanation:
 
     def frame(self) -> Any:
         """A tidy table in the library of X: region, set, explanation, row, value, standard_error."""
-        lines = [_lines(part, self.sets) for part in self.parts]
-        data: dict[str, Any] = {key: [cell for line in lines for cell in line[key]] for key in lines[0]}
-        data |= {key: np.asarray(data[key], dtype=np.float64) for key in ("value", "standard_error")}
-        return frame(data, like=self.table)
+        keys = ("region", "set", "explanation", "row", "value", "standard_error")
+        lines = [
+            (part.region, ":".join(names), part.name, *cells)
+            for part in self.parts
+            for names, *figures in zip(self.sets, *map(_by_set, (part.values, part.errors)), strict=True)
+            for cells in zip([None] if part.rows is None else part.rows.tolist(), *figures, strict=True)
+        ]
+        return frame({key: [line[i] for line in lines] for i, key in enumerate(keys)}, like=self.table)
 
     def to_shap(self, name: str | None = None) -> Any:
         """A ``shap.Explanation`` of one local explanation, for shap's own plots.
@@ -143,19 +147,8 @@ class Explanation:
         return np.column_stack([columns[name] for name in names]) if known else None
 
 
-def _lines(part: Part, sets: Sequence[tuple[str, ...]]) -> dict[str, Any]:
-    """Columns of the tidy table for one part, sets slowest."""
-    labels = [":".join(names) for names in sets]
-    count = 1 if part.rows is None else len(part.rows)
-    rows: list[int | None] = [None] * len(labels) if part.rows is None else np.tile(part.rows, len(labels)).tolist()
-    return {
-        "region": [part.region] * (count * len(labels)),
-        "set": [label for label in labels for _ in range(count)],
-        "explanation": [part.name] * (count * len(labels)),
-        "row": rows,
-        "value": np.atleast_2d(part.values).T.ravel(),
-        "standard_error": np.atleast_2d(part.errors).T.ravel(),
-    }
+def _by_set(figures: FloatArray) -> Any:
+    return np.atleast_2d(figures).T.tolist()
 
 
 def _by_row(parts: Sequence[Part], field: str) -> FloatArray:

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib import import_module
 from operator import attrgetter
 from pathlib import Path
@@ -25,10 +26,13 @@ from granite_xai.base.files import require_writable
 from granite_xai.cli.speaking import remark
 
 _SEPARATORS = {".tsv": "\t", ".tab": "\t"}
+_BINARY = {".parquet": "read_parquet", ".pq": "read_parquet", ".feather": "read_feather", ".arrow": "read_feather"}
 _PICKLES = (".pkl", ".pickle", ".joblib")
 _READ = {"data": "the table that is read", "test": "the other table", "model": "the model that is read"}
 _READ |= {"module": "the module of the model", "saved": "the saved file"}
 _KINDS = {"report": ("an HTML page", (b"<!doctype html", b"<html")), "save": ("a saved fit", (b'{"schema": "granite',))}
+_bad_table = partial(gx.InputError, code="S12", argument="data")
+_bad_model = partial(gx.ModelError, code="S11", argument="model")
 _FEW = 2
 _HELD_OUT = 0.25
 
@@ -36,17 +40,15 @@ _HELD_OUT = 0.25
 def read_table(path: str) -> Any:
     """Read a CSV, Parquet or Feather file, or CSV from standard input (``-``), as a pandas frame (S12)."""
     if "://" in path:
-        raise _bad_table(f"{path} is an address; only files are read.", "Download the file first.")
+        raise _bad_table(f"{path} is an address; only files are read.", hint="Download the file first.")
     ending = Path(path).suffix.lower()
     try:
-        if ending in (".parquet", ".pq"):
-            return _with_pyarrow("read_parquet", path)
-        if ending in (".feather", ".arrow"):
-            return _with_pyarrow("read_feather", path)
+        if ending in _BINARY:
+            return _with_pyarrow(_BINARY[ending], path)
         raw = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
     except OSError as error:
         words = f"{path} cannot be read ({error.strerror or error})."
-        raise _bad_table(words, "Check the name of the file.") from error
+        raise _bad_table(words, hint="Check the name of the file.") from error
     return _csv(raw, "standard input" if path == "-" else path, _SEPARATORS.get(ending, ","))
 
 
@@ -57,9 +59,9 @@ def _with_pyarrow(function: str, path: str) -> Any:
         try:
             return getattr(pd, function)(file)
         except ImportError as error:
-            raise _bad_table(f"{path} needs the package pyarrow.", "pip install pyarrow installs it.") from error
+            raise _bad_table(f"{path} needs the package pyarrow.", hint="pip install pyarrow installs it.") from error
         except Exception as error:  # each reader has its own errors
-            raise _bad_table(f"{path} is not what its name says ({type(error).__name__}: {error}).", "") from error
+            raise _bad_table(f"{path} is not what its name says ({type(error).__name__}: {error}).") from error
 
 
 def _csv(raw: bytes, name: str, separator: str) -> Any:
@@ -68,7 +70,7 @@ def _csv(raw: bytes, name: str, separator: str) -> Any:
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise _bad_table(f"{name} is not UTF-8 at byte {error.start:,}.", "Save it as UTF-8.") from error
+        raise _bad_table(f"{name} is not UTF-8 at byte {error.start:,}.", hint="Save it as UTF-8.") from error
     _check_shape(text, name, separator)
     return pd.read_csv(io.StringIO(text), sep=separator, skip_blank_lines=False)
 
@@ -79,7 +81,7 @@ def _check_shape(text: str, name: str, separator: str) -> None:
     try:
         header = next(lines, [])
         if not any(header):
-            raise _bad_table(f"{name} has no header on line 1.", "Put the names of the columns there.")
+            raise _bad_table(f"{name} has no header on line 1.", hint="Put the names of the columns there.")
         twice = sorted(column for column, count in Counter(header).items() if count > 1)
         if twice:
             message = f"{name} has {', '.join(map(repr, twice))} more than once on line 1."
@@ -87,13 +89,9 @@ def _check_shape(text: str, name: str, separator: str) -> None:
         for row in lines:
             if len(row) != len(header):
                 message = f"{name} has {len(row)} cells on line {lines.line_num}, and {len(header)} on line 1."
-                raise _bad_table(message, "Mend that line.")
+                raise _bad_table(message, hint="Mend that line.")
     except csv.Error as error:
-        raise _bad_table(f"{name} cannot be read on line {lines.line_num} ({error}).", "") from error
-
-
-def _bad_table(message: str, hint: str) -> gx.InputError:
-    return gx.InputError(message, code="S12", argument="data", hint=hint or None)
+        raise _bad_table(f"{name} cannot be read on line {lines.line_num} ({error}).") from error
 
 
 def features_and_target(frame: Any, options: argparse.Namespace) -> tuple[Any, Any]:
@@ -116,16 +114,16 @@ def load_model(options: argparse.Namespace) -> Any:
     path = options.model
     ending = Path(path).suffix.lower()
     if "://" in path:
-        raise _bad_model(f"{path} is an address; only files are read.", "Download the file first.")
+        raise _bad_model(f"{path} is an address; only files are read.", hint="Download the file first.")
     if not Path(path).is_file():
-        raise _bad_model(f"there is no file {path}.", "Check its name.")
+        raise _bad_model(f"there is no file {path}.", hint="Check its name.")
     if ending in _PICKLES:
         return _pickle(path, options.allow_pickle)
     if ending == ".skops":
         return _skops(path, options.trust)
     if ending not in _READERS:
         known = ", ".join([*_READERS, ".skops", *_PICKLES])
-        raise _bad_model(f"{path} is in no format that is read here.", f"Known are {known}; or use --predictor.")
+        raise _bad_model(f"{path} is in no format that is read here.", hint=f"Known are {known}; or use --predictor.")
     package, reader = _READERS[ending]
     library = _package(package, path)
     with _any_error(f"{package} cannot read {path}"):
@@ -138,7 +136,7 @@ def _any_error(words: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        raise _bad_model(f"{words} ({type(error).__name__}: {error}).", "") from error
+        raise _bad_model(f"{words} ({type(error).__name__}: {error}).") from error
 
 
 _READERS: dict[str, tuple[str, Callable[[Any, str], Any]]] = {
@@ -154,7 +152,7 @@ def _pickle(path: str, allowed: bool) -> Any:
     if not allowed:
         message = f"{path} is a pickle: loading it runs whatever code it holds."
         hint = "Pass --allow-pickle if you trust the file, or save the model in another format."
-        raise _bad_model(message, hint)
+        raise _bad_model(message, hint=hint)
     import joblib
 
     with _any_error(f"{path} cannot be loaded"):
@@ -166,7 +164,7 @@ def _skops(path: str, trusted: list[str]) -> Any:
     unknown = [name for name in library.get_untrusted_types(file=path) if name not in trusted]
     if unknown:
         message = f"{path} holds types that are not known to be harmless: {', '.join(unknown)}."
-        raise _bad_model(message, f"If you trust them: --trust {' '.join(unknown)}")
+        raise _bad_model(message, hint=f"If you trust them: --trust {' '.join(unknown)}")
     return library.load(path, trusted=trusted)
 
 
@@ -187,11 +185,7 @@ def _package(name: str, path: str) -> Any:
         return import_module(name)
     except ImportError as error:
         package = name.partition(".")[0]
-        raise _bad_model(f"{path} needs the package {package}.", f"pip install {package} installs it.") from error
-
-
-def _bad_model(message: str, hint: str) -> gx.ModelError:
-    return gx.ModelError(message, code="S11", argument="model", hint=hint or None)
+        raise _bad_model(f"{path} needs the package {package}.", hint=f"pip install {package} installs it.") from error
 
 
 @dataclass(frozen=True)

@@ -34,23 +34,12 @@ from granite_xai.regions.words import (
 
 @dataclass(frozen=True)
 class Interval:
-    """Rows with ``low < x <= high`` of a numeric, ordered or date column.
+    """Rows with ``low < x <= high`` of a numeric, ordered or date column; an end that is None is open.
 
-    ``Interval()`` is every present value; `only_missing` its opposite. These two serve columns of any kind.
+    ``Interval()`` is every present value; `only_missing` its opposite. These two serve columns of any kind. `order` are
+    all labels of an ordered column, lowest first. `missing` and `others` say whether missing values, and labels outside
+    the order, belong too. Neither `order` nor `others` is part of the text, nor of equality.
 
-    Parameters
-    ----------
-    low, high : float, date, duration or label, optional
-        The ends; None is open.
-    order : sequence of labels, optional
-        All labels of an ordered column, lowest first. Not part of the text, nor of equality.
-    missing : bool
-        Whether missing values belong too.
-    others : bool
-        Whether labels outside `order` belong too. Not part of the text, nor of equality.
-
-    Examples
-    --------
     >>> Interval(6.5, 20).text("hr")
     '6.5 < hr ≤ 20'
     >>> Interval(high=1, missing=True).contains(np.array([0.0, 2.0, np.nan]))
@@ -131,22 +120,11 @@ class Interval:
 
 @dataclass(frozen=True)
 class Levels:
-    """Rows whose level of a nominal or boolean column is one of `levels`, or none of them.
+    """Rows whose level of a nominal or boolean column is one of `levels`, or none of them; `missing`: or is missing.
 
     With ``others=True`` the condition is the complement: every level but these, including levels that no
     fitting row had. So a rule says by itself where a new level goes.
 
-    Parameters
-    ----------
-    levels : set of labels
-        The levels listed.
-    others : bool
-        Whether all *other* levels belong instead.
-    missing : bool
-        Whether missing values belong too.
-
-    Examples
-    --------
     >>> Levels({"mist", "clear"}).text("weathersit")
     'weathersit in {clear, mist}'
     >>> Levels({"mist"}, others=True, missing=True).text("weathersit")

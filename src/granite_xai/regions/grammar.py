@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Mapping, Sequence
+from itertools import islice
 
 import numpy as np
 
@@ -24,6 +26,7 @@ _TOKENS = re.compile(
 )""",
     re.VERBOSE | re.DOTALL,
 )
+_SPELLED = {"<=": "≤"}
 _TRUTHS = {("word", "True"), ("word", "False")}
 Orders = Mapping[str, Sequence[Label]]
 
@@ -34,53 +37,46 @@ def parse_conditions(text: str, orders: Orders | None = None) -> list[tuple[str,
         return []
     reader = _Reader(text, orders or {})
     found = [reader.clause()]
-    while not reader.at_end():
+    while reader.tokens:
         reader.expect("and")
         found.append(reader.clause())
     return found
 
 
 class _Reader:
-    """A place in a list of tokens; each method reads one piece of the grammar."""
+    """The tokens still to be read; each method reads one piece of the grammar."""
 
     def __init__(self, text: str, orders: Orders) -> None:
         self.text, self.orders = text, orders
-        self.tokens: list[tuple[str, str]] = []
-        self.place = at = 0
+        self.tokens: deque[tuple[str, str]] = deque()
+        at = 0
         while text[at:].strip():
             match = _TOKENS.match(text, at)
             if match is None or match.lastgroup is None:
                 raise self.error()
-            self.tokens.append((match.lastgroup, match.group(match.lastgroup)))
+            self.tokens.append((match.lastgroup, _SPELLED.get(match[match.lastgroup], match[match.lastgroup])))
             at = match.end()
 
     def error(self) -> InputError:
         hint = "Rules read like 'x ≤ 3 and 6.5 < hr ≤ 20 and w in {a, b}', with `names` and \"labels\" in marks."
         return InputError(f"{self.text!r} is not a rule.", code="P02", argument="rule", hint=hint)
 
-    def at_end(self) -> bool:
-        return self.place >= len(self.tokens)
-
     def take(self) -> tuple[str, str]:
-        if self.at_end():
+        if not self.tokens:
             raise self.error()
-        self.place += 1
-        return self.tokens[self.place - 1]
+        return self.tokens.popleft()
 
     def skip(self, *words: str) -> bool:
         """Step over a sequence of words if it comes next."""
-        here = [text for kind, text in self.tokens[self.place : self.place + len(words)] if kind in ("word", "sign")]
-        if here != list(words):
+        if [text for kind, text in islice(self.tokens, len(words)) if kind in ("word", "sign")] != list(words):
             return False
-        self.place += len(words)
+        for _ in words:
+            self.tokens.popleft()
         return True
 
     def expect(self, *words: str) -> None:
         if not self.skip(*words):
             raise self.error()
-
-    def at_most(self) -> bool:
-        return self.skip("≤") or self.skip("<=")
 
     def clause(self) -> tuple[str, Condition]:
         """Read one condition with the name of its column, perhaps in parentheses."""
@@ -88,14 +84,13 @@ class _Reader:
             found = self.clause()
             self.expect(")")
             return found
-        if self.tokens[self.place + 1 : self.place + 2] != [("sign", "<")]:
+        if list(islice(self.tokens, 1, 2)) != [("sign", "<")]:
             name = self.name()
             return name, self.about(name)
         low = self.bound()
         self.expect("<")
         name = self.name()
-        if not self.at_most():
-            raise self.error()
+        self.expect("≤")
         return name, self.interval(name, low, self.bound())
 
     def interval(self, name: str, low: Bound | None, high: Bound | None) -> Interval:
@@ -107,7 +102,7 @@ class _Reader:
 
     def about(self, name: str) -> Condition:
         """Read what follows the name of a column."""
-        if self.at_most():
+        if self.skip("≤"):
             return self.interval(name, None, self.bound())
         if self.skip(">"):
             return self.interval(name, self.bound(), None)
@@ -166,6 +161,6 @@ class _Reader:
                 return found
         except (ValueError, OverflowError):
             raise self.error() from None
-        self.place -= 1
+        self.tokens.appendleft((kind, text))
         label = self.label()
         return as_number(label) if kind == "number" else label
