@@ -33,6 +33,7 @@ _READ |= {"module": "the module of the model", "saved": "the saved file"}
 _KINDS = {"report": ("an HTML page", (b"<!doctype html", b"<html")), "save": ("a saved fit", (b'{"schema": "granite',))}
 _bad_table = partial(gx.InputError, code="S12", argument="data")
 _bad_model = partial(gx.ModelError, code="S11", argument="model")
+_unsafe = partial(gx.InputError, code="P03")
 _FEW = 2
 _HELD_OUT = 0.25
 
@@ -65,18 +66,13 @@ def _with_pyarrow(function: str, path: str) -> Any:
 
 
 def _csv(raw: bytes, name: str, separator: str) -> Any:
+    """Read CSV, but refuse what readers mend in silence: headers that repeat, rows that are longer or shorter."""
     import pandas as pd
 
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise _bad_table(f"{name} is not UTF-8 at byte {error.start:,}.", hint="Save it as UTF-8.") from error
-    _check_shape(text, name, separator)
-    return pd.read_csv(io.StringIO(text), sep=separator, skip_blank_lines=False)
-
-
-def _check_shape(text: str, name: str, separator: str) -> None:
-    """Refuse what readers mend in silence: headers that repeat, rows that are longer or shorter."""
     lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
     try:
         header = next(lines, [])
@@ -92,6 +88,7 @@ def _check_shape(text: str, name: str, separator: str) -> None:
                 raise _bad_table(message, hint="Mend that line.")
     except csv.Error as error:
         raise _bad_table(f"{name} cannot be read on line {lines.line_num} ({error}).") from error
+    return pd.read_csv(io.StringIO(text), sep=separator, skip_blank_lines=False)
 
 
 def features_and_target(frame: Any, options: argparse.Namespace) -> tuple[Any, Any]:
@@ -250,15 +247,15 @@ def check_outputs(options: argparse.Namespace, **read: str | None) -> None:
     outputs = {name: str(path) for name in _KINDS if (path := getattr(options, name, None))}
     if len(outputs) == 2 and _same_file(*outputs.values()):
         words = " and ".join(f"--{option} {path}" for option, path in outputs.items())
-        raise _unsafe(f"{words} are one file.", "save", "Choose two files.")
+        raise _unsafe(f"{words} are one file.", argument="save", hint="Choose two files.")
     for option, path in outputs.items():
         for name, other in inputs.items():
             if _same_file(path, other):
-                raise _unsafe(f"--{option} {path} is {_READ[name]}.", option, "Choose another file.")
+                raise _unsafe(f"--{option} {path} is {_READ[name]}.", argument=option, hint="Choose another file.")
         kind, starts = _KINDS[option]
         if not options.force and Path(path).is_file() and not _begins_with(path, starts):
             hint = "Choose another file, or pass --force to replace it."
-            raise _unsafe(f"--{option} {path} exists and is not {kind}.", option, hint)
+            raise _unsafe(f"--{option} {path} exists and is not {kind}.", argument=option, hint=hint)
     for path in outputs.values():
         require_writable(path)  # F02
 
@@ -278,7 +275,3 @@ def _begins_with(path: str, starts: tuple[bytes, ...]) -> bool:
     except OSError:
         return False
     return not head or head.startswith(starts)
-
-
-def _unsafe(message: str, option: str, hint: str) -> gx.InputError:
-    return gx.InputError(message, code="P03", argument=option, hint=hint)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -19,23 +19,14 @@ from granite_xai.catalog import explanations
 from granite_xai.disagreement import Disagreement
 from granite_xai.estimator import Granite, fitted_view
 from granite_xai.explainer import Explainer
-from granite_xai.frameworks.published import (
-    EFFECTS,
-    OBJECTIVES,
-    asked,
-    cohex,
-    fd_trees,
-    gadget,
-    repid,
-    transformation_trees,
-    vine,
-)
+from granite_xai.frameworks import published
 from granite_xai.new_rows import evaluate_rows
 from granite_xai.regions.partition import Partition
 from granite_xai.tables import frame, read_table
 
 SHARE = 0.8
 """Part of the rows that a refit sees."""
+CONFIGURED = ("vine", "cohex", "repid", "gadget", "fd_trees", "transformation_trees")
 READING = ("output", "response", "missing", "kinds", "max_samples", "n_jobs", "random_state", "resources")
 """The options that say how model and table are read, and what that may cost."""
 _LETTERS = {"marginal": "m", "conditional": "c", "accumulated": "c", "baseline": "b"}
@@ -129,23 +120,21 @@ def _chosen(
     """The frameworks to compare, unfitted, by name."""
     if isinstance(frameworks, Mapping):
         return dict(frameworks)
-    makers: dict[str, Callable[[], Granite]] = {
-        "granite": lambda: Granite(model, question, **options),
-        "vine": lambda: vine(model, feature, **options),
-        "cohex": lambda: cohex(model, **options),
-        "repid": lambda: repid(model, feature, **options),
-        "gadget": lambda: gadget(model, **options),
-        "fd_trees": lambda: fd_trees(model, **options),
-        # Its regions depend on the rows alone: the question is only what is reported in them.
-        "transformation_trees": lambda: transformation_trees(model, feature, question, **options),
-    }
-    known = {name: name for name in makers}
+    known = {name: name for name in ("granite", *CONFIGURED)}
     names = list(known) if frameworks is None else [choose("frameworks", name, known) for name in frameworks]
     if not names:
         raise InputError("frameworks is empty.", code="P01", argument="frameworks", hint="Name at least one.")
     if feature is None and {"vine", "repid", "transformation_trees"} & set(names):
         feature = busiest_column(model, X, options)
-    return {name: makers[name]() for name in names}
+    # Regions of transformation trees depend on the rows alone: the question is only what is reported in them.
+    asked = {
+        "granite": (question,),
+        "vine": (feature,),
+        "repid": (feature,),
+        "transformation_trees": (feature, question),
+    }
+    made = {name: getattr(published, name) if name in CONFIGURED else Granite for name in names}
+    return {name: make(model, *asked.get(name, ()), **options) for name, make in made.items()}
 
 
 def busiest_column(model: Any, X: Any, options: Mapping[str, Any]) -> str:
@@ -178,7 +167,7 @@ def stability(granite: Granite, X: Any, y: Any, test: Any, resamples: int = 3, r
 
 def question_label(granite: Granite) -> str:
     """What a fit asked, in a word."""
-    return " + ".join(question.label for question in asked(granite))
+    return " + ".join(question.label for question in published.asked(granite))
 
 
 def remaining(ruler: Granite, partition: Partition, X: Any, y: Any) -> float:
@@ -206,12 +195,12 @@ def configurations() -> dict[str, list[Granite]]:
         for (m1, i1), (m2, i2) in pairs
     ]
     return {
-        "VINE": [vine(None, 0)],
-        "CohEx": [cohex(None)],
-        "REPID": [repid(None, 0)],
-        "GADGET": [gadget(None, effect=effect) for effect in EFFECTS],
-        "FD-Trees": [fd_trees(None, objective) for objective in OBJECTIVES],
-        "Transf. Trees": [transformation_trees(None, 0, question) for question in ("cfi-pfi", "mplot-pdp")],
+        "VINE": [published.vine(None, 0)],
+        "CohEx": [published.cohex(None)],
+        "REPID": [published.repid(None, 0)],
+        "GADGET": [published.gadget(None, effect=effect) for effect in published.EFFECTS],
+        "FD-Trees": [published.fd_trees(None, objective) for objective in published.OBJECTIVES],
+        "Transf. Trees": [published.transformation_trees(None, 0, question) for question in ("cfi-pfi", "mplot-pdp")],
         "GRANITE": [Granite(None, anything)],
     }
 
@@ -226,7 +215,9 @@ def overview() -> Any:
     >>> overview().iloc[0].tolist()
     ['VINE', '✓', '✗', '–', '✓', '✗', '✗', 'm', '–']
     """
-    rows = {name: _row([q for form in forms for q in asked(form)]) for name, forms in configurations().items()}
+    rows = {
+        name: _row([q for form in forms for q in published.asked(form)]) for name, forms in configurations().items()
+    }
     columns = {key: [row[key] for row in rows.values()] for key in rows["GRANITE"]}
     return frame({"framework": list(rows), **columns})
 

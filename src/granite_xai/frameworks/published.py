@@ -238,8 +238,8 @@ def fd_trees(model: Any, objective: str = "coe", *, exact: bool = False, **optio
     question = choose("objective", objective, OBJECTIVES | {name: name for name in OBJECTIVES.values()})
     if not exact:
         return _configured(model, question, options)
-    objective = Objective(options.pop("question", question), normalize="variance")
-    return _configured(model, objective, options, partitioner=NumericTree())
+    scaled = Objective(options.pop("question", question), normalize="variance")
+    return _configured(model, scaled, options, partitioner=NumericTree())
 
 
 def transformation_trees(

@@ -137,26 +137,25 @@ def tree_text(root: Node) -> str:
 
 def list_text(regions: Sequence[Region]) -> str:
     """Print regions that have no tree, one line a region; those of which only the rule is known, with that."""
-    if all(math.isnan(region.fraction) for region in regions):
-        return _table([("region", "rule"), *((str(r.index), shortened(str(r.rule))) for r in regions)])
-    headings = ("region", "rows", "of all rows", "disagreement", "rule")
-    body = [
-        (str(r.index), str(r.n_samples), _percent(r.fraction), _percent(r.disagreement), shortened(str(r.rule)))
-        for r in regions
-    ]
-    return _table([headings, *body])
+    known = not all(math.isnan(region.fraction) for region in regions)
+    headings = ("region", *HEADINGS[2:5], "rule") if known else ("region", "rule")
+    lines = ((str(r.index), *(_figures(r) if known else ()), shortened(str(r.rule))) for r in regions)
+    return _table([headings, *lines])
 
 
 def _walk(node: Node, label: str, below: str, numbers: Iterator[int]) -> Iterator[Line]:
     """List a node and those below it, parents first; leaves take the next number."""
-    figures = (f"{node.n_samples}", _percent(node.fraction), _percent(node.disagreement))
     if isinstance(node, Leaf):
-        yield (label, str(next(numbers)), *figures, "", quoted(node.stop_reason, ""))
+        yield (label, str(next(numbers)), *_figures(node), "", quoted(node.stop_reason, ""))
         return
-    yield (label, "", *figures, _percent(_left(node)), "")
+    yield (label, "", *_figures(node), _percent(_left(node)), "")
     sides = zip(node.children, (node.left, node.right), ("├─ ", "└─ "), ("│  ", "   "), strict=True)
     for child, condition, branch, rest in sides:
         yield from _walk(child, below + branch + shortened(condition.text(node.column)), below + rest, numbers)
+
+
+def _figures(part: Node | Region) -> Line:
+    return str(part.n_samples), _percent(part.fraction), _percent(part.disagreement)
 
 
 def _left(node: Node) -> float:

@@ -210,18 +210,16 @@ def _write(node: Node, nodes: list[dict[str, Any]]) -> int:
 
 def _given(data: object, place: str) -> tuple[Rule, Leaf]:
     rule = Rule.from_dict(entry(data, "rule", dict, place), f"{place}.rule")
-    leaf: Leaf = _NODES.read(_without(data, "rule"), Leaf, place)
-    _check_figures(leaf, place)
-    return rule, leaf
+    return rule, _read(_NODES, data, Leaf, place, apart=("rule",))
 
 
-def _without(data: Any, *keys: str) -> dict[str, Any]:
-    return {key: value for key, value in data.items() if key not in keys}
-
-
-def _check_figures(node: Node, place: str) -> None:
+def _read(structure: Structure, data: Any, kind: type, place: str, apart: Sequence[str] = (), **known: Any) -> Any:
+    """Read a node, but for what stands apart; its figures must be possible."""
+    own = {key: value for key, value in data.items() if key not in apart} if apart else data
+    node = structure.read(own, kind, place, **known)
     if node.n_samples < 0 or node.fraction < 0 or node.fraction > 1:
         raise broken(place, "has a number of rows, or a share of them, that cannot be")
+    return node
 
 
 def _tree(items: list[Any], names: list[str]) -> Node:
@@ -234,8 +232,7 @@ def _tree(items: list[Any], names: list[str]) -> Node:
             children, depth = _children(items[i], i, built, place)
             node: Node = _split(items[i], children, names, place)
         else:
-            node, depth = CONDITIONS.read(items[i], Leaf, place), 0
-        _check_figures(node, place)
+            node, depth = _read(CONDITIONS, items[i], Leaf, place), 0
         built[i] = node, depth
     if len(built) > 1:
         raise broken("partition.nodes", f"has {len(built) - 1} nodes that no split refers to")
@@ -274,7 +271,7 @@ def _split(data: dict[str, Any], children: tuple[Node, Node], names: list[str], 
     conditions = entry(data, "conditions", list, place)
     left, right = CONDITIONS.read(conditions, tuple[Condition, Condition], f"{place}.conditions")
     known = {"left": left, "right": right, "children": children}
-    node: Split = CONDITIONS.read(_without(data, "conditions", "children"), Split, place, **known)
+    node: Split = _read(CONDITIONS, data, Split, place, ("conditions", "children"), **known)
     if names and node.column not in names:
         raise broken(f"{place}.column", f"is {node.column!r}, which is not among the names")
     if node.n_samples != sum(child.n_samples for child in children):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date, datetime, timedelta
 from typing import Any, TypeVar, cast
 
@@ -187,12 +187,17 @@ def between(
     """Tell which values satisfy ``low < x <= high`` (None is open); labels outside the order do if `others` is set."""
     if order is not None:
         places = ranks(values, order)
-        return np.where(places < 0, others, _within(places, _rank(low, order), _rank(high, order)))
-    known = high if low is None else low
-    if isinstance(known, np.datetime64 | np.timedelta64):
-        return _between_dates(values, low, high)
-    if isinstance(known, str):
-        words = f"the order of the labels is not known for an interval that ends at {value_text(known)}."
+        return np.where(places < 0, others, _within(places, low, high, lambda end: _rank(end, order)))
+    ends = [v for v in (low, high) if v is not None]
+    if isinstance(ends[0], np.datetime64 | np.timedelta64):
+        if any(values.dtype.kind != _kind(v) for v in ends):
+            words = f"{value_text(ends[0])} cannot be compared with {values.dtype}."
+            raise InputError(words, code="P03", argument="X")
+        if np.datetime_data(values.dtype)[0] in "YMW":
+            values = values.astype(f"{values.dtype.kind}8[D]")
+        return _within(values.astype(np.int64), low, high, lambda end: _floor_ticks(end, values.dtype))
+    if isinstance(ends[0], str):
+        words = f"the order of the labels is not known for an interval that ends at {value_text(ends[0])}."
         hint = "Give the column an ordered categorical type."
         raise InputError(words, code="P03", argument="order", hint=hint)
     # Truth values and numbers kept as objects count as numbers.
@@ -200,32 +205,19 @@ def between(
     numeric = (int, float, np.number, np.bool_, type(None))
     if values.dtype.kind not in "fiubO" or not all(isinstance(v, numeric) for v in objects):
         raise InputError("the rule compares with numbers, but the column has others.", code="P03", argument="X")
-    return _within(values.astype(np.float64), low, high)
+    return _within(values.astype(np.float64), low, high, float)
 
 
-def _within(values: NDArray[Any], low: Any, high: Any) -> BoolArray:
-    above = np.ones(len(values), dtype=np.bool_) if low is None else values > low
-    return above if high is None else above & (values <= high)
+def _within(values: NDArray[Any], low: Any, high: Any, number: Callable[[Any], float]) -> BoolArray:
+    above = np.ones(len(values), dtype=np.bool_) if low is None else values > number(low)
+    return above if high is None else above & (values <= number(high))
 
 
-def _between_dates(values: NDArray[Any], low: Bound | None, high: Bound | None) -> BoolArray:
-    """Compare dates or durations exactly, whatever their units."""
-    ends = [v for v in (low, high) if v is not None]
-    if any(values.dtype.kind != _kind(v) for v in ends):
-        words = f"{value_text(ends[0])} cannot be compared with {values.dtype}."
-        raise InputError(words, code="P03", argument="X")
-    if np.datetime_data(values.dtype)[0] in "YMW":
-        values = values.astype(f"{values.dtype.kind}8[D]")
-    return _within(values.astype(np.int64), *(_floor_ticks(v, values.dtype) for v in (low, high)))
-
-
-def _floor_ticks(value: Any, dtype: Any) -> int | None:
+def _floor_ticks(value: Any, dtype: Any) -> int:
     """Return the last tick of an array's unit at or before a date, kept within 64 bits.
 
     ``x <= value`` and ``x > value`` hold for a tick ``x`` exactly when they hold against this integer.
     """
-    if value is None:
-        return None
     unit, count = np.datetime_data(dtype)
     limits = np.iinfo(np.int64)
     return min(max(attoseconds(value) // (SIZES[unit] * count), int(limits.min)), int(limits.max))
@@ -240,8 +232,8 @@ def ranks(values: NDArray[Any], labels: Iterable[Label]) -> NDArray[np.int64]:
     return np.array(found, dtype=np.int64)
 
 
-def _rank(value: Bound | None, order: Sequence[Label]) -> int | None:
+def _rank(value: Bound, order: Sequence[Label]) -> int:
     labels: list[object] = list(order)
-    if value is not None and value not in labels:
+    if value not in labels:
         raise InputError(f"{value_text(value)} is not one of the ordered labels.", code="P03", argument="order")
-    return None if value is None else labels.index(value)
+    return labels.index(value)
