@@ -26,7 +26,9 @@ from granite_xai.tables import frame, read_table
 
 SHARE = 0.8
 """Part of the rows that a refit sees."""
-CONFIGURED = ("vine", "cohex", "repid", "gadget", "fd_trees", "transformation_trees")
+ARGUMENTS: dict[str, tuple[str, ...]] = {"granite": ("question",), "vine": ("feature",), "cohex": ()}
+ARGUMENTS |= {"repid": ("feature",), "gadget": (), "fd_trees": (), "transformation_trees": ("feature", "question")}
+"""What each is given. Regions of the last depend on the rows alone: the question is only what is reported in them."""
 READING = ("output", "response", "missing", "kinds", "max_samples", "n_jobs", "random_state", "resources")
 """The options that say how model and table are read, and what that may cost."""
 _LETTERS = {"marginal": "m", "conditional": "c", "accumulated": "c", "baseline": "b"}
@@ -120,21 +122,15 @@ def _chosen(
     """The frameworks to compare, unfitted, by name."""
     if isinstance(frameworks, Mapping):
         return dict(frameworks)
-    known = {name: name for name in ("granite", *CONFIGURED)}
+    known = {name: name for name in ARGUMENTS}
     names = list(known) if frameworks is None else [choose("frameworks", name, known) for name in frameworks]
     if not names:
         raise InputError("frameworks is empty.", code="P01", argument="frameworks", hint="Name at least one.")
-    if feature is None and {"vine", "repid", "transformation_trees"} & set(names):
+    if feature is None and any("feature" in ARGUMENTS[name] for name in names):
         feature = busiest_column(model, X, options)
-    # Regions of transformation trees depend on the rows alone: the question is only what is reported in them.
-    asked = {
-        "granite": (question,),
-        "vine": (feature,),
-        "repid": (feature,),
-        "transformation_trees": (feature, question),
-    }
-    made = {name: getattr(published, name) if name in CONFIGURED else Granite for name in names}
-    return {name: make(model, *asked.get(name, ()), **options) for name, make in made.items()}
+    given = {"feature": feature, "question": question}
+    makers = {name: getattr(published, name, Granite) for name in names}
+    return {name: make(model, *(given[a] for a in ARGUMENTS[name]), **options) for name, make in makers.items()}
 
 
 def busiest_column(model: Any, X: Any, options: Mapping[str, Any]) -> str:
@@ -215,9 +211,7 @@ def overview() -> Any:
     >>> overview().iloc[0].tolist()
     ['VINE', '✓', '✗', '–', '✓', '✗', '✗', 'm', '–']
     """
-    rows = {
-        name: _row([q for form in forms for q in published.asked(form)]) for name, forms in configurations().items()
-    }
+    rows = {name: _row([q for one in forms for q in published.asked(one)]) for name, forms in configurations().items()}
     columns = {key: [row[key] for row in rows.values()] for key in rows["GRANITE"]}
     return frame({"framework": list(rows), **columns})
 
