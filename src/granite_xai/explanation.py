@@ -110,8 +110,12 @@ class Explanation:
             words = "to_shap needs effects of columns or groups; these are interactions."
             raise InputError(words, code="P03", hint="Use to_shapiq for interactions.")
         names = [label for (label,) in self.sets]
+        columns = {column.name: column.values for column in self.table.columns if column.kind == "numeric"}
+        # The rows' own values where every set is a numeric column, unless the explanation was loaded without rows.
+        known = self.table.n_rows and all(name in columns for name in names)
+        data = np.column_stack([columns[name] for name in names]) if known else None
         values, base = (_by_row(chosen, field) for field in ("values", "base"))
-        return shap.Explanation(values=values, base_values=base, data=self._data(names), feature_names=names)
+        return shap.Explanation(values=values, base_values=base, data=data, feature_names=names)
 
     def to_shapiq(self, row: int | None = None, name: str | None = None) -> Any:
         """A ``shapiq.InteractionValues`` of one row (local) or one region (otherwise), for shapiq's own plots.
@@ -139,12 +143,6 @@ class Explanation:
             baseline_value=base,
             estimated=any(bool(part.errors.any()) for part in chosen),
         )
-
-    def _data(self, names: Sequence[str]) -> Any:
-        """The rows' own values where every set is a numeric column; otherwise nothing."""
-        columns = {column.name: column.values for column in self.table.columns if column.kind == "numeric"}
-        known = self.table.n_rows and all(name in columns for name in names)  # no rows: loaded without them
-        return np.column_stack([columns[name] for name in names]) if known else None
 
 
 def _by_set(figures: FloatArray) -> Any:

@@ -22,21 +22,6 @@ def parser() -> argparse.ArgumentParser:
     demo = _command(commands, "demo", "fit a model on known data, find its regions and print them")
     demo.add_argument("--data", choices=("diabetes", "bike"), default="diabetes", help="diabetes needs no network")
     _outputs(demo, "the report")
-    _explain(commands)
-    _saved(commands)
-    _lists(commands)
-    return top
-
-
-def _command(commands: Any, name: str, text: str) -> argparse.ArgumentParser:
-    description = text[0].upper() + text[1:] + "."
-    command: argparse.ArgumentParser = commands.add_parser(name, help=text, description=description)
-    command.add_argument("--json", action="store_true", help="print the result, or the error, as JSON")
-    command.set_defaults(command=name)
-    return command
-
-
-def _explain(commands: Any) -> None:
     explain = _command(commands, "explain", "find the regions of a model and tell the story")
     _inputs(explain, train=True)
     _settings(explain)
@@ -47,9 +32,6 @@ def _explain(commands: Any) -> None:
     _outputs(explain, "the report")
     add("--save", metavar="FILE", help="also save the fitted regions as JSON, for apply and evaluate")
     add("--plan", action="store_true", help="say what it would cost (rows, bytes, seconds) and stop")
-
-
-def _saved(commands: Any) -> None:
     evaluate = _command(commands, "evaluate", "measure saved regions on other rows")
     evaluate.add_argument("saved", help="file that explain --save wrote")
     _inputs(evaluate)
@@ -59,9 +41,6 @@ def _saved(commands: Any) -> None:
     show = _command(commands, "show", "print what a saved file holds")
     show.add_argument("saved", help="file that explain --save or gx.save wrote")
     _outputs(show, "its report")
-
-
-def _lists(commands: Any) -> None:
     _command(commands, "questions", "list the questions that have a name")
     _command(commands, "explanations", "list the explanations that have a name")
     text = "list published frameworks, or compare them on a model and a table"
@@ -71,6 +50,15 @@ def _lists(commands: Any) -> None:
     _settings(compare)
     compare.add_argument("--test", metavar="FILE", help="a table of other rows; default: every fourth row of the data")
     compare.add_argument("--frameworks", metavar="NAME", nargs="+", help="default: all")
+    return top
+
+
+def _command(commands: Any, name: str, text: str) -> argparse.ArgumentParser:
+    description = text[0].upper() + text[1:] + "."
+    command: argparse.ArgumentParser = commands.add_parser(name, help=text, description=description)
+    command.add_argument("--json", action="store_true", help="print the result, or the error, as JSON")
+    command.set_defaults(command=name)
+    return command
 
 
 def _inputs(command: argparse.ArgumentParser, *, train: bool = False) -> None:

@@ -90,14 +90,15 @@ def compare(
     if not questions or isinstance(questions, str):
         raise InputError("questions is not a list of questions.", code="P01", argument="questions")
     reading = {name: options[name] for name in READING if name in options}
-    rulers = [Granite(model, question, max_depth=0, **reading).fit(X, y) for question in questions]
+    fitted = [Granite(model, question, max_depth=0, **reading).fit(X, y) for question in questions]
+    rulers = {" + ".join(question.label for question in published.asked(ruler)): ruler for ruler in fitted}
     chosen = _chosen(model, X, questions[0], frameworks, feature, options)
     lines = [_line(name, g, X, y, test, rulers, resamples, random_state) for name, g in chosen.items()]
     return frame({key: [line[key] for line in lines] for key in lines[0]}, like=read_table(X, missing="allow"))
 
 
 def _line(
-    name: str, granite: Granite, X: Any, y: Any, test: Any, rulers: Sequence[Granite], resamples: int, random_state: int
+    name: str, granite: Granite, X: Any, y: Any, test: Any, rulers: dict[str, Any], resamples: int, random_state: int
 ) -> dict[str, Any]:
     """One framework, fitted and measured on other rows."""
     other_X, other_y = test if isinstance(test, tuple) and len(test) == 2 else (test, None)
@@ -109,7 +110,7 @@ def _line(
         "feature": "all" if granite.features is None else ", ".join(map(str, granite.features)),
         "regions": len(partition),
         "rules": " | ".join(map(str, partition.rules)),
-        **{f"remaining {question_label(ruler)}": remaining(ruler, partition, other_X, other_y) for ruler in rulers},
+        **{f"remaining {label}": remaining(ruler, partition, other_X, other_y) for label, ruler in rulers.items()},
         "fidelity": held_out_fidelity(granite, other_X),
         "stability": stability(granite, X, y, other_X, resamples, random_state),
         "seconds": seconds,
@@ -159,11 +160,6 @@ def stability(granite: Granite, X: Any, y: Any, test: Any, resamples: int = 3, r
             again = clone(granite).fit(table.take(rows).native, part)
             found.append(adjusted_rand_score(known, again.apply(test)))
     return float(np.mean(found))
-
-
-def question_label(granite: Granite) -> str:
-    """What a fit asked, in a word."""
-    return " + ".join(question.label for question in published.asked(granite))
 
 
 def remaining(ruler: Granite, partition: Partition, X: Any, y: Any) -> float:

@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from granite_xai.regions.words import is_missing
 from granite_xai.tables import Table
 
 Line = tuple[str, ...]
+_percent = partial(percent, rounding=0.0)  # nothing but zero is zero
 HEADINGS = ("", "region", "rows", "of all rows", "disagreement", "left after splits", "not split because")
 
 
@@ -171,11 +173,6 @@ def _summary(root: Node) -> str:
         f"{count} regions keep {_percent(_left(root))} of the disagreement between the explanations.\n"
         "Disagreement is given as a share of that over all rows."
     )
-
-
-def _percent(share: float) -> str:
-    """A share of the tree, in which nothing but zero is zero."""
-    return percent(share, rounding=0.0)
 
 
 def _table(lines: Sequence[Line]) -> str:

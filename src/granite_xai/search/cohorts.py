@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
@@ -125,27 +125,21 @@ class Cohorts(Partitioner):
         return pure_loss(problem.evaluations, ResolvedQuestion(question, effect, pure[0], np.square))
 
     def _climb(self, generator: np.random.Generator, distances: FloatArray, score: Score) -> tuple[float, IntArray]:
-        """One greedy search from random representatives."""
+        """One greedy search from random representatives, by sets with one less or one more of them."""
         n = len(distances)
         chosen = generator.choice(n, size=min(self.free, n), replace=False).tolist()
         labels = nearest(distances, [chosen])
         cost = float(score(labels)[0]) + self.penalty(len(chosen), n)
         while True:
             pool = generator.choice(n, size=min(self.pool, n), replace=False).tolist()
-            sets = list(_neighbours(chosen, pool))
+            fewer = [[row for row in chosen if row != gone] for gone in chosen] if len(chosen) > 1 else []
+            sets = fewer + [[*chosen, row] for row in pool if row not in chosen]
             options = nearest(distances, sets)
             costs = score(options) + np.array([self.penalty(len(one), n) for one in sets])
             lead = int(np.argmin(costs))
             if costs[lead] >= cost - 1e-12:
                 return cost, np.unique(labels[0], return_inverse=True)[1].reshape(-1).astype(np.intp)
             cost, chosen, labels = float(costs[lead]), sets[lead], options[lead : lead + 1]
-
-
-def _neighbours(chosen: list[int], pool: list[int]) -> Iterator[list[int]]:
-    """The set with one representative less, or one more."""
-    if len(chosen) > 1:
-        yield from ([row for row in chosen if row != gone] for gone in chosen)
-    yield from ([*chosen, row] for row in pool if row not in chosen)
 
 
 def nearest(distances: FloatArray, sets: list[list[int]]) -> IntArray:

@@ -128,18 +128,16 @@ class OwnPartitioner(Partitioner):
 
 def measured(node: Node, problem: Problem) -> Partition:
     """A tree that was grown for another end, or elsewhere, with the rows and the disagreement of this problem."""
-    rows = np.arange(problem.table.n_rows, dtype=np.intp)
-    return Partition(_measured(node, problem, rows), problem.table.names)
+    table, weights = problem.table, problem.evaluations.weights
 
+    def again(node: Node, rows: IntArray) -> Node:
+        members = np.zeros((1, table.n_rows))
+        members[0, rows] = 1.0
+        share, fraction = float(problem.measure(members)[0]), float(weights[rows].sum() / problem.shares.total)
+        found = replace(node, n_samples=len(rows), fraction=fraction, disagreement=share)
+        if isinstance(found, Leaf):
+            return found
+        left = satisfied(found.left, find_column(table, found.column))[rows]
+        return replace(found, children=(again(found.children[0], rows[left]), again(found.children[1], rows[~left])))
 
-def _measured(node: Node, problem: Problem, rows: IntArray) -> Node:
-    members = np.zeros((1, problem.table.n_rows))
-    members[0, rows] = 1.0
-    share = float(problem.measure(members)[0])
-    fraction = float(problem.evaluations.weights[rows].sum() / problem.shares.total)
-    found = replace(node, n_samples=len(rows), fraction=fraction, disagreement=share)
-    if isinstance(found, Leaf):
-        return found
-    left = satisfied(found.left, find_column(problem.table, found.column))[rows]
-    one, two = found.children
-    return replace(found, children=(_measured(one, problem, rows[left]), _measured(two, problem, rows[~left])))
+    return Partition(again(node, np.arange(table.n_rows, dtype=np.intp)), table.names)
