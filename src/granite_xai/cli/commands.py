@@ -11,6 +11,16 @@ from granite_xai.base.wording import aligned
 from granite_xai.cli.files import Case, check_outputs, features_and_target, load_model, opened, read_table
 from granite_xai.cli.speaking import escaped, remark, remarks_instead_of_warnings, say, say_json
 
+_STORY = """\
+HistGradientBoostingRegressor on the {data} data, {n_rows} rows and {n_columns} columns.
+Where do a row's own curves (ICE) and the average curves (PDP) tell the same story?
+
+{partition}
+
+disagreement_     {disagreement:<10.4g} mean squared gap between ICE and PDP over all rows
+remaining_        {remaining:<10.1%} of it is left inside the regions
+global_fidelity_  {global_fidelity:<10.1%} of the model's variance is explained by one curve per column
+fidelity_         {fidelity:<10.1%} by one curve per column and region"""
 _BEYOND = "Beyond the limits: use fewer rows (--max-samples) or a grid (--max-grid 64)."
 
 
@@ -108,22 +118,9 @@ def demo(options: argparse.Namespace) -> None:
     if options.json:
         say_json(facts | {"partition": granite.partition_.to_dict()})
     else:
-        say(_story(granite, facts))
+        say(_STORY.format(partition=granite.partition_, **facts))
     if options.report:
         remark(f"The whole story, with figures: {options.report}")
-
-
-def _story(granite: gx.Granite, facts: dict[str, Any]) -> str:
-    return f"""\
-HistGradientBoostingRegressor on the {facts["data"]} data, {facts["n_rows"]} rows and {facts["n_columns"]} columns.
-Where do a row's own curves (ICE) and the average curves (PDP) tell the same story?
-
-{granite.partition_}
-
-disagreement_     {facts["disagreement"]:<10.4g} mean squared gap between ICE and PDP over all rows
-remaining_        {facts["remaining"]:<10.1%} of it is left inside the regions
-global_fidelity_  {facts["global_fidelity"]:<10.1%} of the model's variance is explained by one curve per column
-fidelity_         {facts["fidelity"]:<10.1%} by one curve per column and region"""
 
 
 def _loaded(path: str, model: Any = None) -> Any:

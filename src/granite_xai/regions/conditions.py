@@ -159,13 +159,10 @@ class Levels:
 
     def text(self, name: str) -> str:
         """Write the condition as a person would."""
-        labels = [value_text(v) for v in sorted(self.levels, key=label_order)]
+        labels = ", ".join(value_text(v) for v in sorted(self.levels, key=label_order))
         negation = "not " if self.others else ""
-        if len(labels) == 1:
-            text = f"{name_text(name)} is {negation}{labels[0]}"
-        else:
-            text = f"{name_text(name)} {negation}in {{{', '.join(labels)}}}"
-        return text + " or missing" if self.missing else text
+        text = f"is {negation}{labels}" if len(self.levels) == 1 else f"{negation}in {{{labels}}}"
+        return f"{name_text(name)} {text}{' or missing' if self.missing else ''}"
 
 
 Condition = Interval | Levels

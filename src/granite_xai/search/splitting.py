@@ -65,12 +65,9 @@ def threshold(value: float, next_value: float) -> float:
     if math.nextafter(low, math.inf) == high:
         return low
     middle = (Fraction(low) + Fraction(high)) / 2
-    for digits in range(1, 18):  # 17 digits tell all floats apart
-        # A decimal as a float is correctly rounded, and inf where it is too large.
-        found = [t for t in _around(middle, digits) if low <= float(t) < high]
-        if found:
-            return float(min(found, key=lambda t: (abs(Fraction(t) - middle), t)))
-    return low
+    # 17 digits tell all floats apart. A decimal as a float is correctly rounded, and inf where it is too large.
+    found = ([t for t in _around(middle, digits) if low <= float(t) < high] for digits in range(1, 18))
+    return float(min(next(filter(None, found), [Decimal(low)]), key=lambda t: (abs(Fraction(t) - middle), t)))
 
 
 def _around(middle: Fraction, digits: int) -> list[Decimal]:
@@ -101,18 +98,12 @@ def date_threshold(value: Instant, next_value: Instant) -> Instant:
         words = f"a threshold needs two values in increasing order, got {value} and {next_value}."
         raise InputError(words, code="P02", argument="next_value")
     duration = isinstance(value, np.timedelta64)
-    found = _coarsest(low, high, list(SIZES) if duration else ["Y", "M", *SIZES])
+    units = list(SIZES) if duration else ["Y", "M", *SIZES]
+    found = ([t for t in _starts((low + high) // 2, unit) if low <= t < high] for unit in units)
+    nearest = min(next(filter(None, found), [low]), key=lambda t: (abs(2 * t - low - high), t))
     # Days stay days only where both dates are: "≤ 2012-03-01" of hourly data would seem to include that day.
     days = duration or low % SIZES["D"] == high % SIZES["D"] == 0
-    return instant(type(value), found, "D" if days else "m")
-
-
-def _coarsest(low: int, high: int, units: list[str]) -> int:
-    for unit in units:
-        found = [t for t in _starts((low + high) // 2, unit) if low <= t < high]
-        if found:
-            return min(found, key=lambda t: (abs(2 * t - low - high), t))
-    return low
+    return instant(type(value), nearest, "D" if days else "m")
 
 
 def _starts(middle: int, unit: str) -> tuple[int, int]:
