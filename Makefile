@@ -6,13 +6,13 @@ VENV := .venv/bin/python
 export GRANITE_DATA
 
 .DEFAULT_GOAL := demo
-.PHONY: demo test test-all lint bench experiments experiment mutants docs wheel
+.PHONY: demo test test-all test-oldest test-pythons lint bench experiments experiment mutants fuzz docs wheel
 
 demo: .venv/.package
 	$(VENV) -m granite_xai.cli demo --report report.html
 
 # Two workers on two cores: a model that starts threads of its own in each would only make them wait.
-test test-all docs mutants: export OMP_NUM_THREADS = 1
+test test-all test-oldest test-pythons docs mutants fuzz: export OMP_NUM_THREADS = 1
 
 test: lint
 	$(VENV) -m pytest -n 2 -m "not slow and not browser"
@@ -20,6 +20,27 @@ test: lint
 # A test that was skipped because a package is missing counts as failed here: group "full" has them all but torch.
 test-all: lint .venv/.full
 	GRANITE_TEST_PROFILE=deep $(VENV) -m pytest -n 2 --require-packages
+	$(MAKE) test-oldest test-pythons
+
+# Tables, models, fits and files: where other packages are met. Left out where the Python is not on the PATH.
+MET := tests/tables tests/models tests/trees tests/masking tests/display tests/test_estimator.py tests/test_persistence.py \
+	tests/test_fuzz.py
+HAS = "$(1)" -c 'import ensurepip, venv' >/dev/null 2>&1
+
+# The oldest Python with the oldest versions that pyproject.toml allows.
+test-oldest:
+	@if $(call HAS,python3.11); then \
+		$(MAKE) .venv-oldest/.installed && .venv-oldest/bin/python -m pytest -n 2 -m "not slow and not browser" $(MET); \
+	else echo 'The oldest versions are not tested: there is no python3.11 on the PATH.'; fi
+
+# The other Pythons with the newest versions.
+test-pythons:
+	@for version in 3.12 3.13; do \
+		if $(call HAS,python$$version); then \
+			$(MAKE) .venv-$$version/.installed && \
+			.venv-$$version/bin/python -m pytest -n 2 -m "not slow and not browser" $(MET) || exit 1; \
+		else echo "Python $$version is not tested: there is no python$$version on the PATH."; fi; \
+	done
 
 # ("python -m importlinter.cli" would import the module, check nothing and succeed.)
 lint: .venv/.test
@@ -37,6 +58,11 @@ experiments: .venv/.test
 
 experiment: .venv/.test
 	$(VENV) -m experiments $(NAME)
+
+# Random fits against the definitions: a failure prints the seed that repeats it.
+SECONDS ?= 3600
+fuzz: .venv/.test
+	PYTHONPATH=tests $(VENV) tests/fuzz.py --seconds $(SECONDS)
 
 # Small faults planted in the search, each against the tests of its own room. About an hour.
 mutants: .venv/.test
@@ -56,6 +82,19 @@ wheel: .venv/.package
 # One stamp per group: a second run needs no network, a changed pyproject.toml installs again.
 .venv/.test .venv/.full .venv/.docs: .venv/.%: .venv/.package pyproject.toml
 	$(VENV) -m pip install --quiet --group $*
+	@touch $@
+
+.venv-oldest/.installed: pyproject.toml tests/oldest.py
+	python3.11 -m venv --clear .venv-oldest
+	.venv-oldest/bin/python tests/oldest.py > .venv-oldest/versions.txt
+	.venv-oldest/bin/python -m pip install --quiet --requirement .venv-oldest/versions.txt
+	.venv-oldest/bin/python -m pip install --quiet --no-deps --editable .
+	@touch $@
+
+.venv-3.%/.installed: pyproject.toml
+	python3.$* -m venv --clear .venv-3.$*
+	.venv-3.$*/bin/python -m pip install --quiet "pip>=25.1"
+	.venv-3.$*/bin/python -m pip install --quiet --group test --editable .
 	@touch $@
 
 .venv/.package: .venv/.pip pyproject.toml

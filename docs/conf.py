@@ -18,7 +18,7 @@ html_css_files = ["manual.css"]
 html_show_sourcelink = False
 html_theme_options = {"show_toc_level": 2, "navigation_with_keys": False, "show_prev_next": False}
 _PAGES = ["algebra", "method", "reliability", "differences", "architecture", "extending"]
-html_sidebars = dict.fromkeys(_PAGES, [])
+html_sidebars: dict[str, list[str]] = {page: [] for page in _PAGES}
 
 autodoc_typehints = "none"  # the docstrings say it in words
 autosummary_generate = True

@@ -1,4 +1,4 @@
-"""Plant small faults in the search for regions and count those that the tests of the room notice.
+"""Plant small faults between the masked model and the regions and count those that the tests of the room notice.
 
     .venv/bin/python tests/mutants.py --seed 4 --count 200 --out mutants.json
     .venv/bin/python tests/mutants.py --only mutants.json --out survivors.json      the survivors of that run again
@@ -35,23 +35,26 @@ from hypothesis import Phase, settings
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "src/granite_xai"
-RULES = ("search/test_thresholds.py", "regions/test_rules.py", "regions/test_regions.py")
-TREES = ("search/test_candidates.py", "search/test_tree.py")
-FRAMEWORKS = tuple(f"frameworks/test_{name}.py" for name in ("partitioners", "exact", "known_answers"))
+RULES = ("search/test_splitting.py", "regions")
+TREES = ("search/test_candidates.py", "search/test_partitioners.py", "search/test_tree.py")
+FRAMEWORKS = ("search/test_partitioners.py", "frameworks/test_exact.py", "frameworks/test_known_answers.py")
 VECTORS = ("search/test_cohorts.py", "search/test_scatter.py", *FRAMEWORKS)
-WORDED = "conditions dates ends grammar nodes pairs regions rules stored text thresholds tree_file words"
-GROWN = "candidates levels problem splitting tree"
-OTHERS = "clusters cohort_loss cohorts describe distances given numeric original scatter subgroups values"
+MASKED = ("engine/test_masked.py", "engine", "test_fuzz.py", "paper")
+GROWN = "candidates levels problem shortlist tree"
 
-# Which tests belong to which file, quick and decisive ones first; the file's own examples run before them.
+# Which tests belong to which file or room, quick and decisive ones first; the file's own examples run before them. The
+# name of a room is also that of the one file it may be.
 ROOMS: dict[str, tuple[str, ...]] = {
-    "disagreement": ("test_disagreement.py", "test_numerics.py"),
+    "engine": ("engine/test_sides.py", *MASKED),
+    "masking": ("masking", *MASKED),
+    "behavior": (*MASKED, "test_disagreement.py"),
+    "interaction": ("engine/test_games.py", *MASKED),
+    "disagreement": ("test_disagreement.py", "test_numerics.py", "test_fuzz.py"),
     "objective": ("test_objective.py", "test_disagreement.py", "test_numerics.py", "search/test_tree.py"),
-    "engine": ("engine/test_sides.py", "engine/test_masked.py", "engine", "paper"),
-    "partition": (*RULES, "partition", FRAMEWORKS[0]),  # what no line below names
-    **{f"partition/{name}": RULES for name in WORDED.split()},
-    **{f"partition/{name}": (TREES[0], FRAMEWORKS[0], TREES[1]) for name in GROWN.split()},
-    **{f"partition/{name}": VECTORS for name in OTHERS.split()},
+    "regions": (*RULES, FRAMEWORKS[0]),
+    "search": (*VECTORS, "search"),  # what no line below names
+    **{f"search/{name}": (*TREES, "search/test_shortlist.py") for name in GROWN.split()},
+    "search/splitting": (*RULES, *TREES),
 }
 
 COMPARISONS = {"Lt": "LtE", "Gt": "GtE", "Eq": "NotEq", "In": "NotIn", "Is": "IsNot"}
@@ -150,8 +153,11 @@ def changed(node: ast.AST) -> ast.AST | None:
 def room_of(file: str) -> list[str]:
     """The file's own examples, then the tests of its room."""
     place = file.removeprefix(PACKAGE + "/").removesuffix(".py")
-    chosen = ROOMS[place if place in ROOMS else place.split("/")[0]]
-    return [file, *(f"tests/{name}" for name in chosen)]
+    chosen = dict.fromkeys(ROOMS[place if place in ROOMS else place.split("/")[0]])
+    known = [f"tests/{name}" for name in chosen if (ROOT / "tests" / name).exists()]
+    if not known:
+        raise SystemExit(f"no tests are known for {file}")
+    return [file, *known]
 
 
 def run(folder: Path, tests: list[str], limit: float) -> tuple[str, float]:
@@ -200,8 +206,9 @@ def scratch_copy(folder: Path) -> None:
 
 def chosen_mutants(arguments: argparse.Namespace) -> list[Mutant]:
     """The mutants of this run: drawn, or the survivors of an earlier one."""
-    files = [ROOT / PACKAGE / "disagreement.py", ROOT / PACKAGE / "objective.py"]
-    files += [file for room in ("engine", "partition") for file in sorted((ROOT / PACKAGE / room).glob("*.py"))]
+    rooms = [ROOT / PACKAGE / name for name in ROOMS if "/" not in name]
+    files = [room.with_suffix(".py") for room in rooms if room.with_suffix(".py").is_file()]
+    files += [file for room in rooms for file in sorted(room.rglob("*.py"))]
     everyone = [mutant for file in files for mutant in mutants_of(file)]
     print(f"{len(everyone)} places in {len(files)} files", flush=True)
     if not arguments.only:

@@ -245,22 +245,22 @@ def center(problem: Problem, rows: Rows, how: str) -> list[Any]:
     return row
 
 
-def midrank(problem: Problem, j: int, value: Any) -> float:
+def midrank(problem: Problem, j: int, value: Any) -> Fraction:
     """Rank of a value among the fitting rows, ties sharing their mean rank."""
     values = problem.present(j)
-    return sum(v < value for v in values) + (sum(v == value for v in values) + 1) / 2
+    return sum(v < value for v in values) + Fraction(sum(v == value for v in values) + 1, 2)
 
 
 def region_row(problem: Problem, rows: Rows) -> list[Any]:
-    """The row closest to the region's lower medians and modes; ties to the first row."""
+    """The row closest to the region's lower medians and modes; ties to the first row, so distances are exact."""
     target = center(problem, rows, "median")
 
-    def distance(n: int) -> float:
-        total = 0.0
+    def distance(n: int) -> Fraction:
+        total = Fraction(0)
         for j in range(problem.d):
             cell = problem.X[n][j]
             if is_missing(cell) or is_missing(target[j]) or not problem.is_ordered(j):
-                total += float(same(cell) != same(target[j]))
+                total += int(same(cell) != same(target[j]))
             else:
                 total += abs(midrank(problem, j, cell) - midrank(problem, j, target[j])) / len(problem.rows)
         return total
@@ -281,14 +281,23 @@ def baseline_row(problem: Problem, setting: Setting, home: Rows) -> Sequence[Any
 # ---------------------------------------------------------------------------------------------- masking: conditional
 
 
+def stood_for(fitted: Problem) -> dict[int, Fraction]:
+    """How many rows each row stands for: its weight; weights below 1 on average are scaled to 1 on average."""
+    weights = {n: Fraction(fitted.w[n]) for n in fitted.rows}
+    average = sum(weights.values()) / len(weights)
+    return {n: w / min(average, 1) for n, w in weights.items()}
+
+
 def edges(fitted: Problem, j: int) -> list[Any]:
-    """C8: z_k, the smallest fitting value with at least k/10 of the fitting rows at or below it, equal ones once."""
-    values, distinct = sorted(fitted.present(j)), fitted.levels(j)
+    """C8: z_k, the smallest fitting value with k/10 of the weight (to 1e-12) at or below it, equal ones once."""
+    distinct, w = fitted.levels(j), stood_for(fitted)
     if len(distinct) <= 10:
         return distinct
     found: list[Any] = []
+    seen = [n for n in fitted.rows if not is_missing(fitted.X[n][j])]
+    total = sum(w[n] for n in seen) * (1 - Fraction(1, 10**12))
     for k in range(1, 11):
-        z = next(v for v in distinct if 10 * sum(u <= v for u in values) >= k * len(values))
+        z = next(v for v in distinct if 10 * sum(w[n] for n in seen if fitted.X[n][j] <= v) >= k * total)
         if z not in found:
             found.append(z)
     return found
@@ -316,15 +325,19 @@ def predictor_columns(fitted: Problem, j: int, cell: Any) -> list[float]:
 
 
 def target_columns(fitted: Problem, j: int) -> list[list[float]]:
-    """C9: mid-ranks scaled to variance 1 (missing lowest), levels one-hot with total variance 1; constants dropped."""
+    """C9: mid-ranks scaled to variance 1 (missing lowest), levels one-hot with total variance 1; constants dropped.
+
+    Ranks and variances are those of rows repeated as often as they weigh.
+    """
     cells = [fitted.X[n][j] for n in fitted.rows]
+    times = [float(w) for w in stood_for(fitted).values()]
     if fitted.is_ordered(j):
         place = [-math.inf if is_missing(cell) else cell for cell in cells]
-        columns = [[sum(b < a for b in place) + (sum(b == a for b in place) + 1) / 2 for a in place]]
+        both = list(zip(place, times, strict=True))
+        columns = [[sum(w for b, w in both if b < a) + (sum(w for b, w in both if b == a) + 1) / 2 for a in place]]
     else:
         columns = [list(column) for column in zip(*(predictor_columns(fitted, j, cell) for cell in cells), strict=True)]
-    ones = [1.0] * len(cells)
-    total = math.fsum(variance(column, ones) for column in columns)
+    total = math.fsum(variance(column, times) for column in columns)
     if total <= 0:
         return []
     return [[value / math.sqrt(total) for value in column] for column in columns if len(set(column)) > 1]
@@ -339,8 +352,12 @@ def tree_bins(fitted: Problem, T: Set, setting: Setting) -> Callable[[Sequence[A
     def predictors(row: Sequence[Any]) -> list[float]:
         return [value for j in sorted(T) for value in predictor_columns(fitted, j, row[j])]
 
-    tree = DecisionTreeRegressor(max_leaf_nodes=10, min_samples_leaf=setting.bin_leaf, random_state=setting.bin_seed)
-    tree.fit(np.array([predictors(fitted.X[n]) for n in fitted.rows]), np.array(targets).T)
+    times = [float(w) for w in stood_for(fitted).values()]
+    least = setting.bin_leaf / math.fsum(times) * (1 - 1e-12)  # a leaf weighs at least as much as so many rows
+    if least > 0.5:
+        return lambda _: 0
+    tree = DecisionTreeRegressor(max_leaf_nodes=10, min_weight_fraction_leaf=least, random_state=setting.bin_seed)
+    tree.fit(np.array([predictors(fitted.X[n]) for n in fitted.rows]), np.array(targets).T, times)
     return lambda row: int(tree.apply(np.array([predictors(row)]))[0])
 
 
@@ -706,15 +723,18 @@ def noise(
     return max(8 * epsilon * largest, max(apart(again)), max(apart(reordered)), moved)
 
 
-def floor(asked: Question, problem: Problem, delta: float) -> float:
-    """The disagreement that a model without any would show for numerical reasons."""
+def floor(asked: Question, problem: Problem, delta: float, shift: float = 0.0) -> float:
+    """The disagreement that a model without any would show for numerical reasons.
+
+    ``shift`` moves the mean prediction, for bounds on what rounding of that mean does to the floor of a risk.
+    """
     setting, rows = asked.first, problem.rows
     weights, F = problem.weights_of(rows), problem.F()
     error = delta
     if asked.kind == "pair" and setting.behavior == "sensitivity":
         error = 2 * math.sqrt(variance([F[n] for n in rows], weights)) * delta + delta**2
     if asked.kind == "pair" and setting.behavior == "risk":
-        average = mean([F[n] for n in rows], weights)
+        average = mean([F[n] for n in rows], weights) + shift
 
         def moved(prediction: float, y: float) -> float:
             here = risk_loss(setting.loss, prediction, y)
@@ -764,10 +784,12 @@ def scale_of(objective: Objective, problem: Problem, delta: float | None = None)
         delta = noise(problem.largest)
     floors = tuple(floor(asked, problem, delta) for asked in objective.questions)
     given = objective.weights or (1.0,) * len(R)
-    kept = [w if r > f else 0.0 for w, r, f in zip(given, R, floors, strict=True)]
-    weights = tuple(w / math.fsum(kept) if w else 0.0 for w in kept)
     spread = variance([F[n] for n in problem.rows], problem.weights_of(problem.rows))
-    return Scale(R, floors, weights, R if objective.normalize == "root" else (spread,) * len(R))
+    divisors = R if objective.normalize == "root" else (spread,) * len(R)
+    asked = zip(given, R, floors, divisors, strict=True)
+    kept = [w if r > f and divisor else 0.0 for w, r, f, divisor in asked]  # no share of a variance of 0
+    weights = tuple(w / math.fsum(kept) if w else 0.0 for w in kept)
+    return Scale(R, floors, weights, divisors)
 
 
 def share(objective: Objective, scale: Scale, problem: Problem, rows: Rows) -> float:

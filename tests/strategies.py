@@ -21,10 +21,10 @@ from hypothesis import settings, strategies as st
 
 import granite_xai as gx
 import oracle as o
-from granite_xai.behavior.behavior import Local, Risk, Sensitivity
+from granite_xai.behavior import Local, Risk, Sensitivity
 from granite_xai.influence import Individual, Interactions, Joint
 from granite_xai.interaction import Full, Partial, Pure
-from granite_xai.masking.masking import Baseline, Conditional, Marginal
+from granite_xai.masking import Baseline, Conditional, Marginal
 
 LABELS = ("low", "mid", "high", "top", "peak")  # of ordered columns; the oracle sees their places
 LEVELS = ("a", "b", "c", "d", "e", "f", "g", "h")  # of nominal columns
@@ -452,14 +452,29 @@ def agree(ours: float, theirs: float, scale: float) -> bool:
     return abs(ours - theirs) <= 1e-10 * scale
 
 
-def rounding(case: Case, problem: o.Problem, asked: o.Question) -> float:
-    """What rounding can do to R: the loss of gaps that are off by 1e-14 of the quantities they are differences of."""
+def rounding(case: Case, problem: o.Problem, asked: o.Question, rows: o.Rows | None = None) -> float:
+    """What rounding can do to R of a region: gaps are off by 1e-14 of the quantities they are differences of."""
     effect = scale_of(case, problem, vars(asked.first))
-    found = [v for gap in o.gaps(asked, problem).values() for v in (gap.values() if isinstance(gap, dict) else [gap])]
+    found = [
+        v for gap in o.gaps(asked, problem, rows).values() for v in (gap.values() if isinstance(gap, dict) else [gap])
+    ]
     largest = max((abs(v) for v in found), default=0.0)
     error = 1e-14 * effect
     change = o.gap_loss(asked.loss, 4 * largest + error) - o.gap_loss(asked.loss, 4 * largest)
     return len(found) and len(o.question_sets(asked, case.d)) * change
+
+
+def floor_bounds(problem: o.Problem, asked: o.Question, delta: float) -> tuple[float, float]:
+    """The noise floor at the mean prediction, and at means as far off as rounding can put them.
+
+    A mean of n predictions in size up to s takes n products and n - 1 additions and one division, each right to half a
+    unit in the last place: it is off by at most (n + 1) 2^-53 s, while delta may be as small as 2^-49 s. Where the mean
+    is a target (a loss whose slope is 0 there), the floor of a risk is of the order of delta, and so is what rounding
+    does to it.
+    """
+    furthest = (len(problem.rows) + 1) * 2.0**-53 * problem.largest
+    found = [o.floor(asked, problem, delta, shift) for shift in (-furthest, 0.0, furthest)]
+    return min(found), max(found)
 
 
 # ------------------------------------------------------------------------------------------------ drawing questions

@@ -11,14 +11,13 @@ from hypothesis import assume, given, strategies as st
 
 import granite_xai as gx
 import oracle as o
-from granite_xai import disagreement as room
+from granite_xai.behavior import Sensitivity
 from granite_xai.compute import Resources
-from granite_xai.engine.masked import masked_model
-from granite_xai.engine.membership import Splits
+from granite_xai.engine.splits import Splits
+from granite_xai.evaluation_plan import evaluate, request
+from granite_xai.masking import Conditional
 from granite_xai.masking.fitted import FittedMaskings
-from granite_xai.masking.masking import Conditional
 from granite_xai.models import as_predictor
-from granite_xai.requests import evaluate, request
 from granite_xai.tables import read_table
 from granite_xai.trees.routes import Route
 from strategies import (
@@ -110,25 +109,18 @@ def test_conditional_trees_need_enough_rows():
 
 
 def test_values_that_several_sets_read_are_computed_once(monkeypatch):
-    """ICE against PDP reads the prediction with all and with no columns for every set, and two more for each."""
+    """Full against pure variance reads the variance of the prediction for every set, and two more for each."""
     asked = []
+    value = Sensitivity.value
 
-    class Counted:
-        def __init__(self, *arguments):
-            self.masked = masked_model(*arguments)
+    def counted(self, game, term):
+        asked.append(term)
+        return value(self, game, term)
 
-        def __call__(self, coalition):
-            asked.append(coalition)
-            return self.masked(coalition)
-
-        def add(self, out, coefficient, coalition):
-            asked.append(coalition)
-            self.masked.add(out, coefficient, coalition)
-
-    monkeypatch.setattr(room, "masked_model", Counted)
+    monkeypatch.setattr(Sensitivity, "value", counted)
     table = read_table(np.random.default_rng(0).normal(size=(6, 4)), missing="error")
     predictor, weights = as_predictor(lambda X: X[:, 0] * X[:, 1]), np.ones(6)
-    comparison = gx.questions()["ice-pdp"].compare(Route(predictor, table), Resources(), 0)
+    comparison = gx.questions()["variance"].compare(Route(predictor, table), Resources(), 0)
     needed = request(table, [comparison.first, comparison.second])
     options = {"weights": weights, "y": None, "resources": Resources()}
     evaluations = evaluate(Route(predictor, table), needed, FittedMaskings({}, {}, {}), **options)[0]

@@ -10,15 +10,17 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+import sklearn
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.fixes import parse_version
 
 import granite_xai as gx
 from granite_xai.base.errors import InputError, ModelError, ModelWarning
-from granite_xai.masking.masking import Conditional
+from granite_xai.masking import Conditional
 
 COLUMNS = ["hr", "work", "temp"]
 REGRESSION = ("ice-pdp", "sobol", "pfi-risk", "coe")
@@ -81,7 +83,16 @@ CHECKED = [
 ]
 
 
-@parametrize_with_checks(CHECKED)
+# Two checks of scikit-learn 1.6 ask of every estimator what only some promise: sparse tables, and a mean subtracted in
+# place from whole numbers, which NumPy refuses before the estimator is asked.
+OLD = parse_version(sklearn.__version__) < parse_version("1.7")
+AMISS = {
+    "check_sample_weight_equivalence_on_sparse_data": "asks for sparse tables whatever the tags say",
+    "check_positive_only_tag_during_fit": "subtracts a mean from whole numbers in place",
+}
+
+
+@parametrize_with_checks(CHECKED, expected_failed_checks=lambda _: AMISS if OLD else {})
 def test_scikit_learn_checks_pass(estimator, check):
     check(estimator)
 

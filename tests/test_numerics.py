@@ -11,7 +11,7 @@ import pytest
 
 import granite_xai as gx
 from granite_xai.base.errors import InputError
-from granite_xai.engine.membership import Splits
+from granite_xai.engine.splits import Splits
 
 rng = np.random.default_rng(3)
 X = rng.normal(size=(80, 3))

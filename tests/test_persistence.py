@@ -33,12 +33,12 @@ from granite_xai.compute import Resources
 from granite_xai.estimator import fitted_view
 from granite_xai.influence import Interactions, Joint
 from granite_xai.interaction import Partial
+from granite_xai.masking import MASKINGS, Baseline, Conditional
 from granite_xai.masking.bins import BinTree
-from granite_xai.masking.masking import MASKINGS, Baseline, Conditional
+from granite_xai.partitioners import AllExcept, Clusters, Cohorts, GivenRules, Ice, RepidTree, Subgroups, Tree
 from granite_xai.persistence.documents import OLDEST, VERSION
 from granite_xai.persistence.forms import structure
 from granite_xai.persistence.models import synthetic_rows
-from granite_xai.search.partitioners import AllExcept, Clusters, Cohorts, GivenRules, Ice, RepidTree, Subgroups, Tree
 from granite_xai.tables import Column, outline_from_dict, outline_to_dict, read_table, rows_from_dict, rows_to_dict
 from saved_objects import FIXTURES, RULES, fitted, model, other_model, table, target
 from strategies import examples
@@ -177,7 +177,7 @@ def test_a_loaded_granite_can_be_fitted_again(saved):
         GivenRules(["a ≤ 1", "a > 1"]),
         RepidTree(features=("a",), effect="ale"),
         Subgroups("a"),
-        gx.Resources(batch_size=7, dtype="float32"),
+        gx.Resources(batch_size=7),
     ],
     ids=repr,
 )
@@ -894,10 +894,10 @@ plain = st.one_of(
 )
 nested = st.recursive(
     plain,
-    lambda inner: st.one_of(
-        st.lists(inner, max_size=3),
-        st.lists(inner, max_size=3).map(tuple),
-        st.dictionaries(st.one_of(st.text(max_size=3), st.integers(0, 9)), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.tuples(inner, inner)
+        | st.dictionaries(st.text(max_size=3) | st.integers(0, 9), inner, max_size=3)
     ),
     max_leaves=8,
 )

@@ -11,7 +11,7 @@ from hypothesis import assume, given, strategies as st
 
 import granite_xai as gx
 import oracle as o
-from strategies import Case, cases, column, examples, influences, quiet
+from strategies import Case, Function, Term, cases, column, examples, influences, quiet
 
 
 @st.composite
@@ -55,14 +55,37 @@ def test_predictions_are_the_sum_of_pure_effects(drawn, data):
     """Interpolated between fitting values and constant beyond; by model call with exact=True."""
     case, granite, setting, problem, regions = drawn
     new = data.draw(other_rows(case, 3)) if data.draw(st.booleans()) else case.with_rows(case.rows, case.y)
+    same_predictions(case, granite, setting, problem, regions, new)
+
+
+def test_a_model_that_is_zero_at_every_row_and_at_every_new_row():
+    """It is 1 only where new values of one column meet fitting values of the others: what is compared is of size 1."""
+    rows = ((False, True, 0.0), (False, True, -1.0), (False, False, 0.5), (True, True, -1.0), (False, True, -1.0))
+    function = Function(("boolean", "boolean", "numeric"), (0.0,) * 3, (Term("step", 1.0, (0, 1, 2), 0.6875),))
+    case = Case(rows, function, (2.0, 2.0, 2.0, 0.5, 0.5), (2.5, 1.0, 1.0, 0.25, 2.5), framed=True)
+    new = case.with_rows([(False, True, 1.875), (False, False, -0.75), (True, False, 2.625)], [0.0] * 3)
+    question = gx.question("coe").with_influence(gx.Interactions(2))
+    with quiet():
+        granite = gx.Granite(case.model, question, min_samples_leaf=1).fit(case.X, None, case.weights)
+    assert len(granite.partition_) == 1
+    assert not any(case.call([*case.rows, *new.rows]))
+    setting = o.Setting(influence="interaction", order=2)
+    same_predictions(case, granite, setting, case.problem(), [list(range(5))], new)
+
+
+def same_predictions(
+    case: Case, granite: gx.Granite, setting: o.Setting, problem: o.Problem, regions: list[list[int]], new: Case
+) -> None:
     with quiet():
         applied = granite.apply(new.X)
         found = {exact: granite.predict(new.X, exact=exact) for exact in (False, True)}
-    scale = size_of(case, problem) + max(abs(value) for value in case.call(new.rows))
     for exact, values in found.items():
-        for n, row in enumerate(new.rows):
-            wanted = o.surrogate_at(problem, regions[applied[n]], row, setting, exact)
-            assert abs(values[n] - wanted) <= 1e-10 * scale, (exact, n, values[n], wanted)
+        wanted = [o.surrogate_at(problem, regions[applied[n]], row, setting, exact) for n, row in enumerate(new.rows)]
+        # The effects are differences of predictions at new rows recombined with fitting rows: with the values among
+        # those, not only with F at the rows themselves, grows what rounding leaves (F may be 0 at all of the latter).
+        scale = max(size_of(case, problem), problem.largest)
+        for n, (ours, theirs) in enumerate(zip(values, wanted, strict=True)):
+            assert abs(ours - theirs) <= 1e-10 * scale, (exact, n, ours, theirs)
 
 
 @given(drawn=fitted(missing=None))

@@ -28,13 +28,11 @@ Whatever is wrong with data or model ends in a `GraniteError` that names argumen
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from granite_xai import datasets as datasets, frameworks as frameworks
+    from granite_xai import datasets as datasets, frameworks as frameworks, partitioners as partitioners
     from granite_xai.base.errors import (
         BinWarning as BinWarning,
         DataWarning as DataWarning,
@@ -46,8 +44,8 @@ if TYPE_CHECKING:
         ModelWarning as ModelWarning,
         ResourceError as ResourceError,
     )
-    from granite_xai.behavior.behavior import Local as Local, Risk as Risk, Sensitivity as Sensitivity
-    from granite_xai.catalog import explanations as explanations
+    from granite_xai.behavior import Local as Local, Risk as Risk, Sensitivity as Sensitivity
+    from granite_xai.catalog import explanations as explanations, question as question, questions as questions
     from granite_xai.compute import Resources as Resources
     from granite_xai.disagreement import Disagreement as Disagreement
     from granite_xai.display.effect import EffectDisplay as EffectDisplay
@@ -63,7 +61,7 @@ if TYPE_CHECKING:
         Joint as Joint,
     )
     from granite_xai.interaction import Full as Full, Partial as Partial, Pure as Pure
-    from granite_xai.masking.masking import (
+    from granite_xai.masking import (
         Accumulated as Accumulated,
         Baseline as Baseline,
         Conditional as Conditional,
@@ -71,11 +69,9 @@ if TYPE_CHECKING:
     )
     from granite_xai.objective import Objective as Objective
     from granite_xai.persistence import load as load, save as save
-    from granite_xai.questions import question as question, questions as questions
     from granite_xai.regions.partition import Partition as Partition, Region as Region
     from granite_xai.regions.rule import Rule as Rule
     from granite_xai.report import Report as Report, explain as explain
-    from granite_xai.search import partitioners as partitioners
 
 __version__ = "0.1.0"
 
@@ -87,16 +83,16 @@ _ROOMS = {
     "Explanation": "explanation",
     "Disagreement": "disagreement",
     "Objective": "objective",
-    "question": "questions",
-    "questions": "questions",
+    "question": "catalog",
+    "questions": "catalog",
     "explanations": "catalog",
-    "Marginal": "masking.masking",
-    "Conditional": "masking.masking",
-    "Baseline": "masking.masking",
-    "Accumulated": "masking.masking",
-    "Local": "behavior.behavior",
-    "Sensitivity": "behavior.behavior",
-    "Risk": "behavior.behavior",
+    "Marginal": "masking",
+    "Conditional": "masking",
+    "Baseline": "masking",
+    "Accumulated": "masking",
+    "Local": "behavior",
+    "Sensitivity": "behavior",
+    "Risk": "behavior",
     "Pure": "interaction",
     "Partial": "interaction",
     "Full": "interaction",
@@ -124,7 +120,7 @@ _ROOMS = {
     "BinWarning": "base.errors",
     "datasets": "datasets",
     "frameworks": "frameworks",
-    "partitioners": "search.partitioners",
+    "partitioners": "partitioners",
 }
 _NAMESPACES = ("datasets", "frameworks", "partitioners")
 
@@ -144,19 +140,3 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     """List the public names, loaded or not."""
     return sorted([*__all__, "__version__"])
-
-
-class _Face(ModuleType):
-    """This module, whose public names no room can hide.
-
-    Python binds an imported room to its package: importing the room ``questions`` would turn the function
-    ``questions`` into a module.
-    """
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if name == "questions" and isinstance(value, ModuleType):
-            return
-        super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Face

@@ -1,44 +1,20 @@
-"""The explanations that have a familiar name, with their place in the algebra."""
+"""The catalog: explanations and questions that have a name, with their titles."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
-from granite_xai.behavior.behavior import Local, Risk, Sensitivity
-from granite_xai.explainer import Explainer
-from granite_xai.influence import Joint
-from granite_xai.interaction import Additive, Whole
+from granite_xai.base.errors import InputError
+from granite_xai.base.options import choose
+from granite_xai.base.typing import Elementwise, PairLoss
+from granite_xai.behavior import Behavior, Risk, Sensitivity
+from granite_xai.disagreement import Disagreement
+from granite_xai.explainer import explanations
+from granite_xai.masking import Conditional
 
-_JANSEN = Sensitivity(total="jansen")
-_LOCAL = Local()
-_RISK = Risk()
-
-# name: masking, behavior, interaction, and influence where it is not individual
-_EXPLANATIONS: dict[str, tuple[Any, ...]] = {
-    "ice": ("marginal", _LOCAL, "full"),
-    "pdp": ("marginal", _LOCAL, "pure"),
-    "shap": ("marginal", _LOCAL, "partial"),
-    "baseline-shap": ("baseline", _LOCAL, "partial"),
-    "cice": ("conditional", _LOCAL, "full"),
-    "mplot": ("conditional", _LOCAL, "pure"),
-    "cshap": ("conditional", _LOCAL, "partial"),
-    "local-change": ("accumulated", _LOCAL, "full"),
-    "ale": ("accumulated", _LOCAL, "pure"),
-    "sobol-total": ("marginal", _JANSEN, "full"),
-    "sobol-closed": ("marginal", _JANSEN, "pure"),
-    "shapley-effects": ("conditional", Sensitivity(), "partial"),
-    "csobol-total": ("conditional", _JANSEN, "full"),
-    "variance-full": ("marginal", Sensitivity(), "full"),
-    "variance-pure": ("marginal", Sensitivity(), "pure"),
-    "pfi": ("marginal", _RISK, "full"),
-    "grouped-pfi": ("marginal", _RISK, "full", Joint(())),
-    "pure-risk": ("marginal", _RISK, "pure"),
-    "sage": ("marginal", _RISK, "partial"),
-    "cfi": ("conditional", _RISK, "full"),
-    "prediction": ("marginal", _LOCAL, Whole()),
-    "additive": ("marginal", _LOCAL, Additive()),
-}
+__all__ = ["TITLES", "explanations", "meaning", "question", "questions", "title"]
 
 TITLES: dict[str, tuple[str, str]] = {
     "ice": ("ICE", "how the prediction of each single row moves with a column"),
@@ -67,19 +43,6 @@ TITLES: dict[str, tuple[str, str]] = {
 """Name of an explanation: how it is called, and what it is."""
 
 
-def explanations() -> dict[str, Explainer]:
-    """The explanations with a familiar name.
-
-    ``grouped-pfi`` has no groups yet: ``explanations()["grouped-pfi"].with_influence(Joint({name: columns}))``.
-
-    Examples
-    --------
-    >>> explanations()["pdp"].interaction.key
-    'pure'
-    """
-    return {name: replace(Explainer(*axes), name=name) for name, axes in _EXPLANATIONS.items()}
-
-
 def title(name: str | None, place: str = "") -> str:
     """How an explanation is called.
 
@@ -96,3 +59,104 @@ def title(name: str | None, place: str = "") -> str:
 def meaning(name: str | None) -> str:
     """What an explanation is, in a few words."""
     return TITLES[name][1] if name in TITLES else "an explanation without a familiar name"
+
+
+# name: first, second
+_QUESTIONS: dict[str, tuple[str, str]] = {
+    "ice-pdp": ("ice", "pdp"),
+    "shap-pdp": ("shap", "pdp"),
+    "ice-shap": ("ice", "shap"),
+    "mplot-pdp": ("mplot", "pdp"),
+    "cice-mplot": ("cice", "mplot"),
+    "cshap-shap": ("cshap", "shap"),
+    "sobol": ("sobol-total", "sobol-closed"),
+    "variance": ("variance-full", "variance-pure"),
+    "csobol-sobol": ("csobol-total", "sobol-total"),
+    "pfi-risk": ("pfi", "pure-risk"),
+    "sage-risk": ("sage", "pure-risk"),
+    "cfi-pfi": ("cfi", "pfi"),
+    "coe": ("prediction", "additive"),
+    "ale": ("local-change", "ale"),
+}
+
+
+def questions() -> dict[str, Disagreement]:
+    """The questions with a name: pairs of explanations that share behavior and influence.
+
+    Examples
+    --------
+    >>> questions()["ice-pdp"].first.name
+    'ice'
+    """
+    return dict(_questions())
+
+
+@cache
+def _questions() -> dict[str, Disagreement]:
+    named = explanations()
+    return {name: Disagreement(named[one], named[two], name=name) for name, (one, two) in _QUESTIONS.items()}
+
+
+def question(
+    name: str,
+    *,
+    loss: str | Elementwise = "squared",
+    risk_loss: str | PairLoss | None = None,
+    average: str = "prediction",
+    pointwise: bool = False,
+    total: str | None = None,
+    conditional: Conditional | None = None,
+) -> Disagreement:
+    """A named question with its options.
+
+    Parameters
+    ----------
+    name : str
+        A name of ``gx.questions()``.
+    loss : "squared", "absolute" or callable
+        On the gap between both explanations.
+    risk_loss : str or callable, optional
+        Risk only: "squared", "absolute", "log", "brier" or ``loss(prediction, y)``.
+    average : "prediction" or "loss"
+        Risk only: loss of the averaged prediction, or averaged loss.
+    pointwise : bool
+        Risk only: compare row by row.
+    total : "difference" or "jansen", optional
+        Sensitivity only: how a full effect is measured.
+    conditional : Conditional, optional
+        Conditional masking only: its bins.
+
+    Examples
+    --------
+    >>> question("pfi-risk", risk_loss="absolute").behavior.loss
+    'absolute'
+    """
+    base = choose("question", name, questions())
+    risk = {"risk_loss": risk_loss, "average": average, "pointwise": pointwise}
+    behavior = _behavior(name, base.first.behavior, risk, total)
+    sides = [replace(side, behavior=behavior) for side in (base.first, base.second)]
+    if conditional is not None:
+        if not any(side.masking.key == conditional.key for side in sides):
+            raise _not_for(name, "conditional", "questions with conditional masking")
+        sides = [replace(s, masking=conditional) if s.masking.key == conditional.key else s for s in sides]
+    return Disagreement(sides[0], sides[1], loss, name)
+
+
+def _behavior(name: str, behavior: Behavior, risk: dict[str, Any], total: str | None) -> Behavior:
+    if total is not None and not isinstance(behavior, Sensitivity):
+        raise _not_for(name, "total", "sensitivity questions")
+    if isinstance(behavior, Risk):
+        return Risk(risk["risk_loss"], risk["average"], risk["pointwise"])
+    for option, default in (("risk_loss", None), ("average", "prediction"), ("pointwise", False)):
+        if risk[option] != default:
+            raise _not_for(name, option, "risk questions")
+    return Sensitivity(total) if total is not None else behavior
+
+
+def _not_for(name: str, option: str, owners: str) -> InputError:
+    return InputError(
+        f"{option} is an option of {owners}; {name!r} is none.",
+        code="P03",
+        argument=option,
+        hint=f"Leave {option} out, or choose another question.",
+    )

@@ -10,27 +10,24 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from granite_xai.base.errors import InputError
-from granite_xai.base.options import choose, unknown
-from granite_xai.base.typing import Elementwise, FloatArray, Terms
-from granite_xai.behavior.behavior import Behavior
-from granite_xai.catalog import explanations
+from granite_xai.base.options import choose
+from granite_xai.base.typing import Elementwise, FloatArray, Term, Terms
+from granite_xai.behavior import Behavior
+from granite_xai.behavior.behavior import Game, read_twice
+from granite_xai.behavior.losses import Loss, gap_loss
 from granite_xai.compute import Resources
 from granite_xai.compute.compiling import available
-from granite_xai.effects import ResolvedExplainer
-from granite_xai.engine.fused import LOSSES, SingleGap, applies, side_losses
-from granite_xai.engine.games import RegionalGame, read_twice
-from granite_xai.engine.masked import masked_model
-from granite_xai.engine.membership import Splits
+from granite_xai.engine.splits import Splits
+from granite_xai.engine.values import RowValues, joined
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.explainer import Explainer
+from granite_xai.explainer import Explainer, explanations
 from granite_xai.influence import Influence
 from granite_xai.interaction import add_terms, union
-from granite_xai.masking.masking import Marginal, Masking
+from granite_xai.masking import Masking
+from granite_xai.resolved import ResolvedExplainer
 
 if TYPE_CHECKING:
     from granite_xai.trees.routes import Route
-
-GAP_LOSSES: dict[str, Elementwise] = {"squared": np.square, "absolute": np.abs}
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -75,8 +72,7 @@ class Disagreement:
         self._check()
 
     def _check(self) -> None:
-        if not callable(self.loss) and self.loss not in GAP_LOSSES:
-            raise unknown("loss", self.loss, GAP_LOSSES)
+        gap_loss(self.loss)
         for axis in ("behavior", "influence"):
             ours, theirs = getattr(self.first, axis), getattr(self.second, axis)
             if ours != theirs:
@@ -120,29 +116,7 @@ class Disagreement:
         """This question resolved on the table of a route, sampled effects from so many ``pairs`` of orders."""
         sides = zip((self.first, self.second), pairs, strict=True)
         effects = tuple(side.effect(route, resources, random_state, count) for side, count in sides)
-        loss = CheckedLoss(self.loss) if callable(self.loss) else GAP_LOSSES[self.loss]
-        return ResolvedQuestion(self, effects[0], effects[1], loss)
-
-
-@dataclass(frozen=True, slots=True)
-class CheckedLoss:
-    """A user's own loss, which must return finite numbers ≥ 0 of the shape it was given (T07)."""
-
-    loss: Elementwise
-
-    def __call__(self, gaps: FloatArray) -> FloatArray:
-        """Losses of some gaps."""
-        returned = np.asarray(self.loss(gaps.copy()))
-        losses = np.full(gaps.shape, np.nan) if returned.dtype.kind not in "biuf" else returned.astype(np.float64)
-        if losses.shape != gaps.shape or not np.all(np.isfinite(losses)) or np.any(losses < 0):
-            raise InputError(
-                f"the loss returned shape {losses.shape} for gaps of shape {gaps.shape}, or values that are negative "
-                "or not finite.",
-                code="T07",
-                argument="loss",
-                hint="Return one finite number ≥ 0 for each gap.",
-            )
-        return losses
+        return ResolvedQuestion(self, effects[0], effects[1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +126,16 @@ class ResolvedQuestion:
     question: Disagreement
     first: ResolvedExplainer
     second: ResolvedExplainer
-    loss: Elementwise
+
+    @cached_property
+    def measure(self) -> Loss:
+        """The loss of a gap, with what the engine knows of it."""
+        return gap_loss(self.question.loss)
+
+    @property
+    def loss(self) -> Elementwise:
+        """The loss of a gap as a function."""
+        return self.measure.gap
 
     @cached_property
     def gaps(self) -> list[dict[Masking, Terms]]:
@@ -166,61 +149,62 @@ class ResolvedQuestion:
         ]
 
     @cached_property
-    def _single_gaps(self) -> list[SingleGap]:
-        """The gaps of local questions under marginal masking, which are found in one pass; none for other questions."""
-        masking = self.first.masking
-        if self.first.behavior.key != "local" or not isinstance(masking, Marginal) or self.second.masking != masking:
-            return []
-        sets = zip(self.first.layout.sets, self.gaps, strict=True)
-        found = [SingleGap(union(members), gap[masking]) for members, gap in sets]
-        everything = union(self.first.layout.players)
-        return found if all(gap.is_single(everything) for gap in found) else []
+    def _shared(self) -> dict[Masking, set[Term]]:
+        """Terms that more than one set reads."""
+        return {masking: read_twice([gap[masking] for gap in self.gaps]) for masking in self.gaps[0]}
+
+    def _games(self, evaluations: Evaluations, splits: Splits) -> Iterator[list[tuple[Game, Terms]]]:
+        """For each set, the games whose values make up its gap."""
+        behavior = self.first.behavior
+        shared = {masking: Game.of(behavior, masking, evaluations, splits) for masking in self.gaps[0]}
+        for masking, game in shared.items():
+            game.share(self._shared[masking])
+        for members, gap in zip(self.first.layout.sets, self.gaps, strict=True):
+            own = evaluations.own(union(members))
+            games = shared
+            if own is not evaluations:
+                games = {masking: Game.of(behavior, masking, own, splits) for masking in gap}
+            yield [(games[masking], terms) for masking, terms in gap.items()]
+
+    def _row_gaps(self, evaluations: Evaluations, splits: Splits) -> Iterator[RowValues]:
+        """The gap of each set, one number a row."""
+        for games in self._games(evaluations, splits):
+            yield joined([game.rows(terms) for game, terms in games], splits)
+
+    def _region_gaps(self, evaluations: Evaluations, splits: Splits) -> Iterator[FloatArray]:
+        """The gap of each set, one number for each side of every split, (K, 2)."""
+        for games in self._games(evaluations, splits):
+            yield np.sum([game.values(terms) for game, terms in games], axis=0)
+
+    def gap_values(self, evaluations: Evaluations, splits: Splits) -> Iterator[FloatArray]:
+        """``phi1(S) - phi2(S)`` of each set in turn, (K, n) with one number a row, otherwise (K, 2)."""
+        if not self.first.behavior.per_row:
+            yield from self._region_gaps(evaluations, splits)
+            return
+        for gap in self._row_gaps(evaluations, splits):
+            yield splits.primitives.host(gap.array(splits)).T
 
     def losses(self, evaluations: Evaluations, splits: Splits) -> FloatArray:
         """``sum over S of loss(phi1(S) - phi2(S))``: (K, n) for behaviors with one value a row, otherwise (K, 2)."""
-        behavior = self.first.behavior
-        total = np.zeros(splits.inside.shape if behavior.per_row else splits.mass.shape)
-        for gap in self.gap_values(evaluations, splits):
-            # A ufunc may write over the gap, which nobody reads again.
-            total += self.loss(gap, out=gap) if isinstance(self.loss, np.ufunc) else self.loss(gap)
+        total: FloatArray = np.sum([self.loss(gap) for gap in self.gap_values(evaluations, splits)], axis=0)
         return total
-
-    def gap_values(self, evaluations: Evaluations, splits: Splits) -> Iterator[FloatArray]:
-        """``phi1(S) - phi2(S)`` of each set in turn, (K, n) or (K, 2); arrays that may be written."""
-        shared = self._games(evaluations, splits)
-        for masking, game in shared.items():
-            game.share(read_twice([gap[masking] for gap in self.gaps if masking in gap]))
-        for members, gap in zip(self.first.layout.sets, self.gaps, strict=True):
-            own = evaluations.own(union(members))
-            games = shared if own is evaluations else self._games(own, splits)
-            values = [games[masking].combine(terms) for masking, terms in gap.items()]
-            yield values[0] if len(values) == 1 else values[0] + values[1]
-
-    def _games(self, evaluations: Evaluations, splits: Splits) -> dict[Masking, RegionalGame]:
-        behavior = self.first.behavior
-        return {
-            masking: RegionalGame(behavior, masked_model(masking, evaluations, splits), evaluations, splits)
-            for masking in (self.first.masking, self.second.masking)
-        }
 
     def regional(self, evaluations: Evaluations, splits: Splits) -> FloatArray:
         """``R`` of both sides of every split, shape (K, 2): the mean loss over the side's rows; 0 on an empty side."""
-        if applies(self._single_gaps, self.loss, evaluations, splits):
-            disagreement = side_losses(self._single_gaps, self.loss, evaluations, splits)
-        else:
-            losses = self.losses(evaluations, splits)
-            disagreement = splits.means(losses) if self.first.behavior.per_row else losses
-        return np.where(splits.mass > 0, disagreement, 0.0)
+        if not self.first.behavior.per_row:
+            return np.where(splits.mass > 0, self.losses(evaluations, splits), 0.0)
+        P, mode = splits.primitives, self.measure.mode
+        total = P.array(np.zeros((2, splits.count)))
+        for gap in self._row_gaps(evaluations, splits):
+            if mode is None:
+                total = total + gap.sums_of(lambda values, rows: self.loss(values), splits)
+            else:
+                total = total + gap.sums(mode, splits)[0, :, :]
+        return np.where(splits.mass > 0, P.host(total * splits.scale[0, :, :]).T, 0.0)
 
     def split_bytes(self, n_rows: int, n_values: int) -> int:
         """Bytes that scoring takes for each split of so many rows, where sets have at most so many values."""
-        if self._single_gaps and self.loss in LOSSES and available():
-            return 2 * n_rows + 16 * n_values  # membership twice, and the sums of the values twice
-        return 8 * n_rows * self.widest
-
-    @property
-    def widest(self) -> int:
-        """How many values of the game are held at once while one set is compared."""
-        gaps = self.gaps
-        shared = sum(len(read_twice([gap[m] for gap in gaps if m in gap])) for m in gaps[0])
-        return shared + 6
+        shared = sum(map(len, self._shared.values())) if self.first.behavior.per_row else 0
+        written = len(self.gaps[0]) - 1 if self.first.masking.averages_rows else 2
+        members = 2 * n_rows if available() else 10 * n_rows
+        return members + 16 * n_values + 8 * n_rows * (shared + written)

@@ -35,7 +35,7 @@ from granite_xai.tables import read_table
 from granite_xai.trees.routes import Route
 
 if TYPE_CHECKING:
-    from granite_xai.behavior.behavior import Behavior
+    from granite_xai.behavior import Behavior
     from granite_xai.tables import Table
 
 
@@ -189,7 +189,8 @@ class Granite(BaseEstimator):
         y : array, optional
             The target; needed for questions about risk.
         sample_weight : array, optional
-            Weights of the rows; those of weight 0 are left out.
+            Weights of the rows; those of weight 0 are left out. A row of weight 2 counts as two rows in every mean,
+            share and bin; cuts and the leaf minimum of regions count rows as they are.
         """
         fit_with_evaluations(self, X, y, sample_weight)
         return self
@@ -321,13 +322,12 @@ def fit_with_evaluations(g: Granite, X: Any, y: Any = None, sample_weight: Any =
 def restore(g: Granite, result: FitResult, diagnostics: dict[str, Any]) -> None:
     """Set all fitted attributes at once: a fit that fails leaves the previous one as it was."""
     labels = [comparison.question.label for comparison in result.comparisons]
-    several = len(labels) > 1
-    heard = np.where(result.roots > result.floors, result.roots, 0.0)
+    measured = np.where(result.roots > result.floors, result.roots, 0.0)
     state: dict[str, Any] = {
         "_fitted": result,
         "partition_": result.partition,
-        "disagreement_": float(heard[0]) if not several else float(not result.silent),
-        "disagreements_": dict(zip(labels, heard.tolist(), strict=True)),
+        "disagreement_": float(measured[0]) if len(labels) == 1 else float(not result.below_noise_floor),
+        "disagreements_": dict(zip(labels, measured.tolist(), strict=True)),
         "remaining_": result.remaining,
         "fidelity_": result.fidelity,
         "global_fidelity_": result.global_fidelity,
@@ -375,7 +375,7 @@ def fit_inputs(g: Granite, X: Any, y: Any, sample_weight: Any, record: Diagnosti
         if isinstance(grower, Tree):
             grower.columns(table)
     route = Route(predictor, table, record, seed)
-    also = partitioner.extra_effects(route, resources, seed)
+    extra_effects = partitioner.extra_effects(route, resources, seed)
     comparisons = tuple(question.compare(route, resources, seed) for question, _ in questions)
     for text in table.notices:
         record.remember(text)
@@ -391,7 +391,7 @@ def fit_inputs(g: Granite, X: Any, y: Any, sample_weight: Any, record: Diagnosti
         question_weights=tuple(weight for _, weight in questions),
         partitioner=partitioner,
         tree=tree,
-        also=also,
+        extra_effects=extra_effects,
         missing=missing,
         resources=resources,
         n_jobs=g.n_jobs,

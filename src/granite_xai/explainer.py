@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from granite_xai.base.options import choose
 from granite_xai.base.typing import FloatArray, IntArray, Terms
-from granite_xai.behavior.behavior import BEHAVIORS, PROBABILITY_LOSSES, Behavior, Risk
+from granite_xai.behavior import BEHAVIORS, Behavior, Local, Risk, Sensitivity
+from granite_xai.behavior.behavior import Game
 from granite_xai.compute import Resources, one_blas_thread, require_supported
-from granite_xai.effects import ResolvedExplainer, resolve
-from granite_xai.engine.games import RegionalGame
-from granite_xai.engine.masked import masked_model
-from granite_xai.engine.membership import Splits
+from granite_xai.engine.splits import Splits
+from granite_xai.evaluation_plan import coordinates_of, evaluate, request
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.explanation import Explanation, Part
 from granite_xai.influence import Individual, Influence, Interactions, Joint
 from granite_xai.interaction import INTERACTIONS, Additive, Full, Interaction, Partial, Pure, Whole, union
+from granite_xai.masking import MASKINGS, Masking
 from granite_xai.masking.fitted import fit_reference
-from granite_xai.masking.masking import MASKINGS, Masking
 from granite_xai.models import accepts_missing, as_predictor
 from granite_xai.models.target import read_rows, read_target
-from granite_xai.requests import coordinates_of, evaluate, request
+from granite_xai.resolved import ResolvedExplainer, resolve
 from granite_xai.tables import read_table
 from granite_xai.trees.routes import Route
 
@@ -104,12 +104,9 @@ class Explainer:
         self, route: Route, resources: Resources, random_state: int, pairs: int | None = None
     ) -> ResolvedExplainer:
         """This explanation resolved on the table of a route: the terms of each set, drawn from ``pairs`` of orders."""
-        behavior = (
-            self.behavior.resolved(route.predictor.is_probability) if isinstance(self.behavior, Risk) else self.behavior
-        )
         return resolve(
             self.masking,
-            behavior,
+            self.behavior.resolved(route.predictor.is_probability),
             self.interaction,
             self.influence,
             route.table,
@@ -173,63 +170,106 @@ class Explainer:
             y=None if target is None else target[chosen],
             resources=limits,
             # Ranks, like bins, are those among all rows.
-            coordinates=coordinates_of(everyone).restrict(chosen) if asked.by_region else None,
+            coordinates=coordinates_of(everyone).restrict(chosen) if asked.coordinates else None,
         )
         with one_blas_thread():
             part = regional_part(0, self.name or "first", effect, evaluations, chosen)
         return Explanation(effect.layout.labels, (part,), everyone)
 
 
+_JANSEN = Sensitivity(total="jansen")
+_LOCAL = Local()
+_RISK = Risk()
+
+# name: masking, behavior, interaction, and influence where it is not individual
+_EXPLANATIONS: dict[str, tuple[Any, ...]] = {
+    "ice": ("marginal", _LOCAL, "full"),
+    "pdp": ("marginal", _LOCAL, "pure"),
+    "shap": ("marginal", _LOCAL, "partial"),
+    "baseline-shap": ("baseline", _LOCAL, "partial"),
+    "cice": ("conditional", _LOCAL, "full"),
+    "mplot": ("conditional", _LOCAL, "pure"),
+    "cshap": ("conditional", _LOCAL, "partial"),
+    "local-change": ("accumulated", _LOCAL, "full"),
+    "ale": ("accumulated", _LOCAL, "pure"),
+    "sobol-total": ("marginal", _JANSEN, "full"),
+    "sobol-closed": ("marginal", _JANSEN, "pure"),
+    "shapley-effects": ("conditional", Sensitivity(), "partial"),
+    "csobol-total": ("conditional", _JANSEN, "full"),
+    "variance-full": ("marginal", Sensitivity(), "full"),
+    "variance-pure": ("marginal", Sensitivity(), "pure"),
+    "pfi": ("marginal", _RISK, "full"),
+    "grouped-pfi": ("marginal", _RISK, "full", Joint(())),
+    "pure-risk": ("marginal", _RISK, "pure"),
+    "sage": ("marginal", _RISK, "partial"),
+    "cfi": ("conditional", _RISK, "full"),
+    "prediction": ("marginal", _LOCAL, Whole()),
+    "additive": ("marginal", _LOCAL, Additive()),
+}
+
+
+def explanations() -> dict[str, Explainer]:
+    """The explanations with a familiar name.
+
+    ``grouped-pfi`` has no groups yet: ``explanations()["grouped-pfi"].with_influence(Joint({name: columns}))``.
+
+    Examples
+    --------
+    >>> explanations()["pdp"].interaction.key
+    'pure'
+    """
+    return dict(_explanations())
+
+
+@cache
+def _explanations() -> dict[str, Explainer]:
+    return {name: replace(Explainer(*axes), name=name) for name, axes in _EXPLANATIONS.items()}
+
+
 def target_for(y: Any, table: Table, predictor: Predictor, *behaviors: Behavior) -> FloatArray | None:
     """The target as these behaviors need it; None where none of them does."""
-    named = [b.loss for b in behaviors if isinstance(b, Risk) and isinstance(b.loss, str)]
-    of_probability = next((loss for loss in named if loss in PROBABILITY_LOSSES), None)
+    of_probability = next((b.needs_probability for b in behaviors if b.needs_probability), None)
     return read_target(y, table, predictor, any(b.needs_y for b in behaviors), of_probability)
 
 
 def regional_part(region: int, name: str, effect: ResolvedExplainer, evaluations: Evaluations, rows: IntArray) -> Part:
     """The values of an effect when all rows of the evaluations are the region."""
     splits = Splits.whole(evaluations.weights)
-    game = _game(effect, evaluations, splits)
-    values = _effects(game, effect, effect.combined, evaluations)
+    game = Game.of(effect.behavior, effect.masking, evaluations, splits)
+    values = _effects(game, effect, effect.combined)
     local = effect.behavior.per_row
-    pivot = evaluations.pivot if effect.behavior.key == "local" else 0.0
-    base = np.broadcast_to(game(frozenset())[0, : None if local else 1] + pivot, evaluations.n_rows if local else 1)
+    start = game.values({frozenset(): 1.0})[0] if local else game.values({frozenset(): 1.0})[0, :1]
     return Part(
         region,
         name,
         rows if local else None,
         values,
-        _errors(game, effect, evaluations, values),
-        base,
+        _errors(game, effect, values),
+        start + (evaluations.pivot if effect.behavior.is_linear else 0.0),
     )
 
 
-def _game(effect: ResolvedExplainer, evaluations: Evaluations, splits: Splits) -> RegionalGame:
-    return RegionalGame(effect.behavior, masked_model(effect.masking, evaluations, splits), evaluations, splits)
-
-
-def _effects(
-    game: RegionalGame, effect: ResolvedExplainer, terms: Iterable[Terms], evaluations: Evaluations
-) -> FloatArray:
+def _effects(game: Game, effect: ResolvedExplainer, terms: Iterable[Terms]) -> FloatArray:
     """One column (or number) for each set."""
-    local = game.behavior.per_row
     columns = []
     for members, combination in zip(effect.layout.sets, terms, strict=True):
-        own = evaluations.own(union(members))
-        value = (game if own is evaluations else _game(effect, own, game.splits)).combine(combination)
-        level = evaluations.pivot * sum(combination.values()) if game.behavior.key == "local" else 0.0
+        own = game.evaluations.own(union(members))
+        if own is not game.evaluations:
+            value = Game.of(effect.behavior, effect.masking, own, game.splits).values(combination)[0]
+        else:
+            value = game.values(combination)[0]
+        level = game.evaluations.pivot * sum(combination.values()) if game.behavior.is_linear else 0.0
         if any(not isinstance(term, frozenset) for term in combination):
             level = 0.0  # attributions and total variances are differences already
-        columns.append(np.broadcast_to(value, (1, value.shape[1]))[0] + level if local else value[0, 0])
+        columns.append(value + level if game.behavior.per_row else value[0])
     return np.stack(columns, axis=-1)
 
 
-def _errors(game: RegionalGame, effect: ResolvedExplainer, evaluations: Evaluations, values: FloatArray) -> FloatArray:
+def _errors(game: Game, effect: ResolvedExplainer, values: FloatArray) -> FloatArray:
     """Standard errors over the draws of sampled effects; attributions carry theirs with the evaluations."""
     if not effect.draws:
         return np.zeros_like(values)
     if effect.pairwise:
-        return np.stack([evaluations.errors[term] for term in effect.attributions], axis=-1)
-    draws = np.stack([_effects(game, effect, draw, evaluations) for draw in effect.draws])
+        return np.stack([game.evaluations.errors[term] for term in effect.attributions], axis=-1)
+    draws = np.stack([_effects(game, effect, draw) for draw in effect.draws])
     return np.asarray(draws.std(axis=0, ddof=1) / np.sqrt(len(draws)))

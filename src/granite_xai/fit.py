@@ -1,4 +1,4 @@
-"""One fit, step by step: plan, ask the model, measure, search, describe."""
+"""One fit, step by step: plan, inputs the model, measure, search, describe."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy as np
 from granite_xai.base.errors import BinWarning, ModelWarning
 from granite_xai.base.files import BY_ROW
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.behavior.behavior import Risk, Sensitivity
 from granite_xai.compute import Resources, one_blas_thread
 from granite_xai.disagreement import ResolvedQuestion
 from granite_xai.engine.centres import central_rows
-from granite_xai.engine.membership import CUT_BYTES, Splits
+from granite_xai.engine.splits import CUT_BYTES, Splits
+from granite_xai.evaluation_plan import EvaluationPlan, evaluate, request
 from granite_xai.evaluations.agnostic import EvaluationRange, too_large
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.noise_floor import (
@@ -24,9 +24,7 @@ from granite_xai.evaluations.noise_floor import (
     floor,
     inconstancy,
     probe,
-    risk_error,
     sampling_floor,
-    sensitivity_error,
 )
 from granite_xai.explainer import regional_part
 from granite_xai.grid_check import grid_note, words
@@ -36,14 +34,13 @@ from granite_xai.masking.fitted import FittedMaskings, fit_reference
 from granite_xai.objective import Objective, ScaledObjective, shares
 from granite_xai.regions.nodes import Leaf
 from granite_xai.regions.partition import Partition
-from granite_xai.requests import EvaluationPlan, evaluate, request
 from granite_xai.search.problem import Partitioner, PartitionResult, Problem
 from granite_xai.surrogate import Surrogate, fidelity, fit_surrogate
 
 if TYPE_CHECKING:
     from granite_xai.base.diagnostics import Diagnostics
-    from granite_xai.effects import ResolvedExplainer
     from granite_xai.models import Predictor
+    from granite_xai.resolved import ResolvedExplainer
     from granite_xai.search.tree import Tree
     from granite_xai.tables import Table
     from granite_xai.trees.routes import Route
@@ -68,7 +65,7 @@ class FitInputs:
     question_weights: tuple[float, ...]
     partitioner: Partitioner
     tree: Tree
-    also: tuple[ResolvedExplainer, ...]
+    extra_effects: tuple[ResolvedExplainer, ...]
     missing: bool
     resources: Resources
     n_jobs: int | None
@@ -110,7 +107,7 @@ class FitResult:
     fingerprint: object = None
 
     @property
-    def silent(self) -> bool:
+    def below_noise_floor(self) -> bool:
         """Whether every question is at its noise floor."""
         return bool(np.all(self.roots <= self.floors))
 
@@ -128,84 +125,100 @@ class FitRun(NamedTuple):
     route: Route
 
 
-def run(ask: FitInputs) -> FitRun:
+def run(inputs: FitInputs) -> FitRun:
     """Ask the model, search for regions, and describe them."""
-    record = ask.diagnostics
-    asked = requested(ask)
+    record = inputs.diagnostics
+    asked = requested(inputs)
     changes = set().union(*(effect.changes() for effect in asked.effects))
     readings = set().union(*(effect.readings() for effect in asked.effects))
-    reference = fit_reference(readings, changes, ask.table, ask.weights, ask.seed)
-    layout = ask.comparisons[0].first.layout
-    order = _order(ask.comparisons)
+    reference = fit_reference(readings, changes, inputs.table, inputs.weights, inputs.seed)
     record.note("bytes", asked.bytes)
-    candidate = candidate_bytes(ask)
-    budget = asked.budget(ask.table, ask.resources, candidate)
-    record.note("plan", asked.stages(ask.table, budget, candidate))
-    probed = probe(ask.predictor, ask.table, record)
+    candidate = candidate_bytes(inputs)
+    budget = asked.budget(inputs.table, inputs.resources, candidate)
+    record.note("plan", asked.stages(inputs.table, budget, candidate))
+    probed = probe(inputs.predictor, inputs.table, record)
     with record.stage("evaluations"):
         evaluations, extent = evaluate(
-            ask.route,
+            inputs.route,
             asked,
             reference,
-            weights=ask.weights,
-            y=ask.y,
-            resources=ask.resources,
+            weights=inputs.weights,
+            y=inputs.y,
+            resources=inputs.resources,
             seconds_per_row=probed.seconds_per_row,
-            n_jobs=ask.n_jobs,
+            n_jobs=inputs.n_jobs,
             diagnostics=record,
         )
     if evaluations.snapped:
         note = grid_note(
-            ask.comparisons, ask.table, ask.predictor, evaluations, reference, ask.resources, asked.checked, ask.seed
+            inputs.comparisons,
+            inputs.table,
+            inputs.predictor,
+            evaluations,
+            reference,
+            inputs.resources,
+            asked.checked,
+            inputs.seed,
         )
         record.note("max_grid", note)
         record.remember(words(note))
     with record.stage("search"), one_blas_thread():
-        roots, floors, error = _measure(ask, evaluations, extent, probed)
-        scaled = shares(ask.comparisons, ask.question_weights, roots, floors, ask.objective, evaluations)
-        found = _search(ask, evaluations, scaled, error)
+        roots, floors, error = _measure(inputs, evaluations, extent, probed)
+        scaled = shares(inputs.comparisons, inputs.question_weights, roots, floors, inputs.objective, evaluations)
+        found = _search(inputs, evaluations, scaled, error)
     record.note("memory", {"held": evaluations.space.most_held, "spilled": evaluations.space.most_spilled})
-    partition = found.partition
-    regions = partition.apply(ask.table)
+    result = _described(inputs, evaluations, reference, found, (roots, floors))
+    return FitRun(result, evaluations, inputs.route)
+
+
+def _described(
+    inputs: FitInputs,
+    evaluations: Evaluations,
+    reference: FittedMaskings,
+    found: PartitionResult,
+    measured: tuple[FloatArray, FloatArray],
+) -> FitResult:
+    """The regions with their central rows and their additive surrogate."""
+    table, partition = inputs.table, found.partition
+    players, order = inputs.comparisons[0].first.layout.players, _order(inputs.comparisons)
+    regions = partition.apply(table)
     rows = [np.flatnonzero(regions == k) for k in range(len(partition))]
-    _note_bins(ask, evaluations, rows)
+    _note_bins(inputs, evaluations, rows)
     with one_blas_thread():
-        everyone = [np.arange(ask.table.n_rows)]
-        result = FitResult(
-            table=ask.table,
-            predictor=ask.predictor,
-            comparisons=ask.comparisons,
-            question_weights=ask.question_weights,
+        return FitResult(
+            table=table,
+            predictor=inputs.predictor,
+            comparisons=inputs.comparisons,
+            question_weights=inputs.question_weights,
             reference=reference,
             partition=partition,
             regions=regions,
-            weights=ask.weights,
-            roots=roots,
-            floors=floors,
+            weights=inputs.weights,
+            roots=measured[0],
+            floors=measured[1],
             remaining=float(sum(region.disagreement for region in partition)),
             centres=_centres(evaluations, rows),
-            surrogate=fit_surrogate(ask.table, evaluations, layout.players, order, rows),
-            fidelity=fidelity(ask.table, evaluations, layout.players, order, rows),
-            global_fidelity=fidelity(ask.table, evaluations, layout.players, order, everyone),
-            missing=ask.missing,
+            surrogate=fit_surrogate(table, evaluations, players, order, rows),
+            fidelity=fidelity(table, evaluations, players, order, rows),
+            global_fidelity=fidelity(table, evaluations, players, order, [np.arange(table.n_rows)]),
+            missing=inputs.missing,
             learned=found.extra_attributes,
         )
-    return FitRun(result, evaluations, ask.route)
 
 
-def requested(ask: FitInputs) -> EvaluationPlan:
+def requested(inputs: FitInputs) -> EvaluationPlan:
     """What a fit asks of the model: both sides of every question, and the pure effects of the surrogate."""
-    effects = [side for comparison in ask.comparisons for side in (comparison.first, comparison.second)]
-    players, order = ask.comparisons[0].first.layout.players, _order(ask.comparisons)
+    effects = [side for comparison in inputs.comparisons for side in (comparison.first, comparison.second)]
+    players, order = inputs.comparisons[0].first.layout.players, _order(inputs.comparisons)
     additive = {term for term in Additive(order).terms(players, ()) if isinstance(term, frozenset)}
-    singles = {frozenset({i}) for i in range(ask.table.n_columns)}
-    return request(ask.table, [*effects, *ask.also], additive | singles, ask.resources.max_grid)
+    singles = {frozenset({i}) for i in range(inputs.table.n_columns)}
+    return request(inputs.table, [*effects, *inputs.extra_effects], additive | singles, inputs.resources.max_grid)
 
 
-def candidate_bytes(ask: FitInputs) -> int:
+def candidate_bytes(inputs: FitInputs) -> int:
     """Memory of the search for one candidate: what is least, since candidates are scored in blocks."""
-    n = ask.table.n_rows
-    return CUT_BYTES * n + max(comparison.split_bytes(n, n) for comparison in ask.comparisons)
+    n = inputs.table.n_rows
+    return CUT_BYTES * n + max(comparison.split_bytes(n, n) for comparison in inputs.comparisons)
 
 
 def _order(comparisons: Sequence[ResolvedQuestion]) -> int:
@@ -215,35 +228,35 @@ def _order(comparisons: Sequence[ResolvedQuestion]) -> int:
 
 
 def _measure(
-    ask: FitInputs, evaluations: Evaluations, extent: EvaluationRange, probed: Probe
+    inputs: FitInputs, evaluations: Evaluations, extent: EvaluationRange, probed: Probe
 ) -> tuple[FloatArray, FloatArray, float]:
     """Disagreement of each question on all rows, its noise floor, and the noise of one prediction."""
-    single = ask.predictor.native_float32 or extent.single_precision
+    single = inputs.predictor.native_float32 or extent.single_precision
     error = noise_delta(probed, extent.scale, single)
     splits = Splits.whole(evaluations.weights)
     spread = float(np.sqrt(splits.variances(evaluations.predictions[None])[0, 0]))
     changes = inconstancy(error, extent.changed, spread, single)
     if changes is not None:
-        ask.diagnostics.warn(changes, ModelWarning)
+        inputs.diagnostics.warn(changes, ModelWarning)
         error = max(error, extent.changed)
     with np.errstate(over="ignore", invalid="ignore"):  # an overflow is named below (N06)
-        roots = np.array([comparison.regional(evaluations, splits)[0, 0] for comparison in ask.comparisons])
-        floors = np.array([_floor(comparison, evaluations, error) for comparison in ask.comparisons])
-        countable = np.isfinite(roots * ask.table.n_rows) & np.isfinite(floors)
-    labels = [comparison.question.label for comparison in ask.comparisons]
-    ask.diagnostics.note("noise_floor", dict(zip(labels, floors.tolist(), strict=True)))
-    ask.diagnostics.note("measured_disagreement", dict(zip(labels, roots.tolist(), strict=True)))
+        roots = np.array([comparison.regional(evaluations, splits)[0, 0] for comparison in inputs.comparisons])
+        floors = np.array([_floor(comparison, evaluations, error) for comparison in inputs.comparisons])
+        countable = np.isfinite(roots * inputs.table.n_rows) & np.isfinite(floors)
+    labels = [comparison.question.label for comparison in inputs.comparisons]
+    inputs.diagnostics.note("noise_floor", dict(zip(labels, floors.tolist(), strict=True)))
+    inputs.diagnostics.note("measured_disagreement", dict(zip(labels, roots.tolist(), strict=True)))
     if not np.all(countable):
         raise too_large(extent.scale)
-    _tell_swallowed(ask, roots, floors, extent.scale, float(np.max(np.abs(evaluations.predictions))))
+    _tell_swallowed(inputs, roots, floors, extent.scale, float(np.max(np.abs(evaluations.predictions))))
     return roots, floors, error
 
 
-def _tell_swallowed(ask: FitInputs, roots: FloatArray, floors: FloatArray, scale: float, size: float) -> None:
+def _tell_swallowed(inputs: FitInputs, roots: FloatArray, floors: FloatArray, scale: float, size: float) -> None:
     """Say where the noise floor hides more than rounding mostly makes, or where squares are too small to be numbers."""
-    if any(text.startswith(("M09", "N01")) for text in ask.diagnostics.warnings):
+    if any(text.startswith(("M09", "N01")) for text in inputs.diagnostics.warnings):
         return  # these say that the floor is high, and why
-    for comparison, root, least in zip(ask.comparisons, roots.tolist(), floors.tolist(), strict=True):
+    for comparison, root, least in zip(inputs.comparisons, roots.tolist(), floors.tolist(), strict=True):
         label, powers = comparison.question.label, 2 if comparison.first.behavior.key == "local" else 4
         if size > 0.0 and powers * np.log10(size) < SMALLEST:
             text = (
@@ -255,18 +268,13 @@ def _tell_swallowed(ask: FitInputs, roots: FloatArray, floors: FloatArray, scale
             remedy = f"The predictions reach {scale:.3g}: explain them minus a constant, or in double precision."
         else:
             continue
-        ask.diagnostics.warn(f"N10: {label}: {text}; it is reported as 0. {remedy}", ModelWarning)
+        inputs.diagnostics.warn(f"N10: {label}: {text}; it is reported as 0. {remedy}", ModelWarning)
 
 
 def _floor(comparison: ResolvedQuestion, evaluations: Evaluations, error: float) -> float:
-    """The disagreement that rounding (and sampling) alone can produce (1.5)."""
+    """The disagreement that rounding (and sampling) alone can produce (C4)."""
     behavior, weights = comparison.first.behavior, evaluations.weights
-    if isinstance(behavior, Sensitivity):
-        variance = Splits.whole(weights).variances(evaluations.predictions[None])[0, 0]
-        error = sensitivity_error(error, float(np.sqrt(variance)))
-    elif isinstance(behavior, Risk) and evaluations.y is not None:
-        predictions = evaluations.predictions + evaluations.pivot
-        error = risk_error(error, behavior.function, predictions, evaluations.pivot, evaluations.y, weights)
+    error = behavior.error(error, evaluations)
     layout = comparison.first.layout
     order = _order([comparison])
     total = floor(len(layout.sets), comparison.loss, order, error)
@@ -278,24 +286,24 @@ def _floor(comparison: ResolvedQuestion, evaluations: Evaluations, error: float)
     return total
 
 
-def _search(ask: FitInputs, evaluations: Evaluations, scaled: ScaledObjective, error: float) -> PartitionResult:
+def _search(inputs: FitInputs, evaluations: Evaluations, scaled: ScaledObjective, error: float) -> PartitionResult:
     """The regions; one when there is nothing to explain (C4), but for partitioners that have an end of their own."""
     problem = Problem(
-        route=ask.route,
+        route=inputs.route,
         evaluations=evaluations,
         shares=scaled,
-        missing=ask.missing,
-        resources=ask.resources,
-        n_jobs=ask.n_jobs,
-        diagnostics=ask.diagnostics,
-        tree=ask.tree,
+        missing=inputs.missing,
+        resources=inputs.resources,
+        n_jobs=inputs.n_jobs,
+        diagnostics=inputs.diagnostics,
+        tree=inputs.tree,
         error=error,
-        seed=ask.seed,
+        seed=inputs.seed,
     )
-    if problem.below_noise_floor and not ask.partitioner.ignores_noise_floor:
-        reason = "too few samples" if ask.table.n_rows == 1 else "nothing to explain"
-        return PartitionResult(Partition(Leaf(ask.table.n_rows, 1.0, 0.0, reason), ask.table.names))
-    return ask.partitioner.partition(problem)
+    if problem.below_noise_floor and not inputs.partitioner.ignores_noise_floor:
+        reason = "too few samples" if inputs.table.n_rows == 1 else "nothing to explain"
+        return PartitionResult(Partition(Leaf(inputs.table.n_rows, 1.0, 0.0, reason), inputs.table.names))
+    return inputs.partitioner.partition(problem)
 
 
 def _centres(evaluations: Evaluations, regions: Sequence[IntArray]) -> dict[int | None, int]:
@@ -309,7 +317,7 @@ def _centres(evaluations: Evaluations, regions: Sequence[IntArray]) -> dict[int 
     return {None: everyone, **dict(enumerate(others))}
 
 
-def _note_bins(ask: FitInputs, evaluations: Evaluations, regions: Sequence[IntArray]) -> None:
+def _note_bins(inputs: FitInputs, evaluations: Evaluations, regions: Sequence[IntArray]) -> None:
     """Count the bins that are too thin to average over, and warn once (C10)."""
     thin = single = 0
     for bins in evaluations.bins.values():
@@ -317,9 +325,9 @@ def _note_bins(ask: FitInputs, evaluations: Evaluations, regions: Sequence[IntAr
             counts = np.unique(bins.numbers[rows], return_counts=True)[1]
             thin += int(np.count_nonzero(counts < THIN))
             single += len(counts) == 1
-    ask.diagnostics.note("thin_bins", {"cells": thin, "single_bin": single})
+    inputs.diagnostics.note("thin_bins", {"cells": thin, "single_bin": single})
     if thin or single:
-        ask.diagnostics.warn(
+        inputs.diagnostics.warn(
             f"C10: conditional masking has {thin} bins with fewer than {THIN} rows of a region, and {single} times all "
             "rows of a region share one bin, where conditional equals marginal by construction.",
             BinWarning,

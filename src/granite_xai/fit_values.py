@@ -11,23 +11,22 @@ import numpy as np
 
 from granite_xai.base.errors import GraniteError
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
-from granite_xai.behavior.behavior import Local
+from granite_xai.behavior import Local
+from granite_xai.behavior.behavior import Game
+from granite_xai.catalog import questions as named_questions
 from granite_xai.compute import Resources
 from granite_xai.curves import dependence_bins
 from granite_xai.disagreement import ResolvedQuestion
-from granite_xai.effects import ResolvedExplainer
-from granite_xai.engine.games import RegionalGame
-from granite_xai.engine.masked import masked_model
-from granite_xai.engine.membership import Splits
+from granite_xai.engine.splits import Splits
+from granite_xai.evaluation_plan import evaluate, request
 from granite_xai.evaluations.evaluations import Bins, Evaluations
 from granite_xai.evaluations.plan import plan
 from granite_xai.explainer import regional_part
 from granite_xai.fit import FitResult
 from granite_xai.interaction import Additive, union
+from granite_xai.masking import Marginal
 from granite_xai.masking.fitted import FittedMaskings, fit_reference
-from granite_xai.masking.masking import Baseline, Marginal
-from granite_xai.questions import questions as named_questions
-from granite_xai.requests import evaluate, request
+from granite_xai.resolved import ResolvedExplainer
 from granite_xai.scopes import Scope, region_scopes, scopes_of
 from granite_xai.surrogate import additive
 from granite_xai.trees.routes import Route
@@ -245,8 +244,8 @@ class FitValues:
         """``sum of (F - G)²`` in one region, G with the joint effects of the pairs."""
         node = self.evaluations.restrict(rows)
         splits = Splits.whole(node.weights)
-        game = RegionalGame(Local(), masked_model(Marginal(), node, splits), node, splits)
-        total = game.combine(Additive(1).terms(self.fitted.layout.players, ()))[0].copy()
+        game = Game.of(Local(), Marginal(), node, splits)
+        total = game.values(Additive(1).terms(self.fitted.layout.players, ()))[0]
         further, _ = evaluate(
             Route(self.fitted.predictor, part),
             request(part, [], {union(pair) for pair in pairs}),
@@ -258,7 +257,7 @@ class FitValues:
         for one, two in pairs:
             matrix = further.matrix(one | two)
             joint = (matrix.values @ (further.weights / further.weights.sum()))[matrix.codes]
-            total += joint + further.pivot - node.pivot - game(one)[0] - game(two)[0] + game(frozenset())[0]
+            total += joint + further.pivot - node.pivot - game.values({one: 1.0, two: 1.0, frozenset(): -1.0})[0]
         return float(node.weights @ np.square(node.predictions - total))
 
     def strongest_pairs(self, amount: int = PAIRS) -> list[Pair]:
@@ -295,7 +294,7 @@ def _question_values(question: ResolvedQuestion, node: Evaluations) -> QuestionV
 
 
 def _is_known(effect: ResolvedExplainer, evaluations: Evaluations) -> bool:
-    if effect.changes() or effect.pairwise or isinstance(effect.masking, Baseline):
+    if effect.changes() or effect.pairwise or effect.masking.n_references or effect.needed().coordinates:
         return False
     ends: tuple[Coalition, ...] = (frozenset(), evaluations.everything)
     return all(visible in evaluations.places or visible in ends for _, visible in effect.readings())

@@ -11,10 +11,10 @@ import numpy as np
 from granite_xai.base.typing import FloatArray
 from granite_xai.compute import Resources
 from granite_xai.disagreement import ResolvedQuestion
-from granite_xai.engine.membership import Splits
+from granite_xai.engine.splits import Splits
+from granite_xai.evaluation_plan import evaluate, request
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.masking.fitted import FittedMaskings
-from granite_xai.requests import evaluate, request
 from granite_xai.trees.routes import Route
 
 if TYPE_CHECKING:

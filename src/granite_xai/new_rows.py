@@ -14,16 +14,15 @@ import numpy as np
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.compute import Resources, one_blas_thread
 from granite_xai.disagreement import ResolvedQuestion
-from granite_xai.effects import ResolvedExplainer
-from granite_xai.engine.membership import Splits
+from granite_xai.engine.splits import Splits
+from granite_xai.evaluation_plan import evaluate, request
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.explainer import regional_part
 from granite_xai.explanation import Explanation, Part
 from granite_xai.fit import FitResult
 from granite_xai.masking.fitted import FittedMaskings
-from granite_xai.masking.masking import Baseline
 from granite_xai.objective import ScaledObjective
-from granite_xai.requests import evaluate, request
+from granite_xai.resolved import ResolvedExplainer
 from granite_xai.tables import frame
 from granite_xai.trees.routes import Route
 
@@ -145,11 +144,10 @@ def _anchored(
     """The effects with every baseline fixed: that of a region is a fitting row of this region."""
     if not fitted.centres:
         return effects, reference
-    masking = Baseline(("region", "all" if region is None else region))
     row = fitted.table.take(np.array([fitted.centres[region]]))
-    own = Baseline("region")
-    anchored = [replace(effect, masking=masking) if effect.masking == own else effect for effect in effects]
-    return anchored, replace(reference, baselines={**reference.baselines, masking: row})
+    anchored = [replace(effect, masking=effect.masking.anchored(region)) for effect in effects]
+    changed = {new.masking for new, old in zip(anchored, effects, strict=True) if new.masking != old.masking}
+    return anchored, replace(reference, baselines={**reference.baselines, **dict.fromkeys(changed, row)})
 
 
 def both_sides(questions: Sequence[ResolvedQuestion]) -> list[ResolvedExplainer]:

@@ -11,11 +11,11 @@ import numpy as np
 from granite_xai.base.errors import InputError
 from granite_xai.base.options import choose, real_number, unknown
 from granite_xai.base.typing import FloatArray
+from granite_xai.catalog import questions
 from granite_xai.disagreement import Disagreement, ResolvedQuestion
-from granite_xai.engine.membership import Splits
+from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.influence import Influence
-from granite_xai.questions import questions
 
 Questions = str | Disagreement | Sequence["str | Disagreement"] | Mapping["str | Disagreement", float]
 
@@ -127,7 +127,7 @@ class ScaledObjective:
 
     def split_bytes(self, evaluations: Evaluations) -> int:
         """Bytes that scoring takes for each split of the rows of a node."""
-        n_values = max((len(matrix.values) for matrix in evaluations.matrices.values()), default=0)
+        n_values = max((matrix.n_values for matrix in evaluations.matrices.values()), default=0)
         return max(comparison.split_bytes(evaluations.n_rows, n_values) for comparison in self.comparisons)
 
 

@@ -1,6 +1,6 @@
 """All rows or one region: the rows that are shown, and the values of explanations there, in plain numbers.
 
-Displays and report read the model only through this module and `fit_values`.
+Displays and report know the engine only through this module and `fit_values`.
 """
 
 from __future__ import annotations
@@ -17,16 +17,17 @@ from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.base.wording import ALL_ROWS
 from granite_xai.catalog import explanations as named_explanations
 from granite_xai.compute import one_blas_thread
-from granite_xai.effects import ResolvedExplainer
-from granite_xai.engine.membership import Splits
+from granite_xai.engine.splits import Splits
 from granite_xai.estimator import fitted_view
 from granite_xai.explainer import Explainer, regional_part
 from granite_xai.explanation import Part
 from granite_xai.fit import FitResult
 from granite_xai.influence import PlayersAndSets
-from granite_xai.masking.fitted import AleIntervals, FittedMaskings, fit_reference
+from granite_xai.masking.accumulated import AleIntervals
+from granite_xai.masking.fitted import FittedMaskings, fit_reference
 from granite_xai.new_rows import NewRows, both_sides
 from granite_xai.objective import ScaledObjective
+from granite_xai.resolved import ResolvedExplainer
 from granite_xai.trees.routes import Route
 
 if TYPE_CHECKING:
@@ -151,7 +152,7 @@ class RowsToShow:
         """
         view = fitted_view(g)
         everyone = view.read(X)
-        target = view.target(y, everyone, *(side.behavior for side in sides))
+        target = view.target(y, everyone, *(side.behavior for side in sides)) if sides else None
         rows = view.drawn(everyone.n_rows, max_samples)
         route = Route(view.result.predictor, everyone.take(rows))
         shown = NewRows(view.result, route, None if target is None else target[rows], view.resources)

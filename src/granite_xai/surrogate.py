@@ -11,14 +11,13 @@ import numpy as np
 
 from granite_xai.base.files import BY_ROW
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
-from granite_xai.behavior.behavior import Local
-from granite_xai.engine.games import RegionalGame
-from granite_xai.engine.masked import masked_model
-from granite_xai.engine.membership import Splits
+from granite_xai.behavior import Local
+from granite_xai.behavior.behavior import Game
+from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.interaction import Additive, Players, subsets, union
+from granite_xai.masking import Marginal
 from granite_xai.masking.bins import sortable
-from granite_xai.masking.masking import Marginal
 from granite_xai.tables import require_rows
 
 if TYPE_CHECKING:
@@ -196,11 +195,11 @@ def additive(table: Table, evaluations: Evaluations, players: Players, order: in
     inside = np.zeros((1, evaluations.n_rows), dtype=np.bool_)
     inside[0, rows] = True
     splits = Splits.of(inside, evaluations.weights)
-    game = RegionalGame(Local(), masked_model(Marginal(), evaluations, splits), evaluations, splits)
-    result: FloatArray = game.combine(Additive(order).terms(players, ()))[0, rows]
+    game = Game.of(Local(), Marginal(), evaluations, splits)
+    result: FloatArray = game.values(Additive(order).terms(players, ()))[0, rows]
     for columns in evaluations.snapped.keys() & set(players):  # between the values of a grid G is interpolated
         column, matrix = table.columns[min(columns)], evaluations.matrix(columns)
-        shares = splits.inner[0] / splits.mass[0, 0]
+        shares = splits.left[0] / splits.mass[0, 0]
         curve = grid_curve(column, evaluations, shares)
         result += curve[column.codes[rows] + 1] - (matrix.values @ shares)[matrix.codes[rows]]
     return result

@@ -130,7 +130,7 @@ def test_displays_draw_the_rows_that_the_fit_drew(bike):
 
 @pytest.mark.parametrize("kind", [gx.EffectDisplay, gx.ImportanceDisplay, gx.InteractionDisplay])
 def test_what_is_not_a_fitted_granite_is_refused(kind, bike):
-    with pytest.raises(gx.InputError, match="needs a fitted Granite"):
+    with pytest.raises(gx.InputError, match="a fitted Granite is needed"):
         kind.from_estimator(bike.model, bike.rows)
     from sklearn.exceptions import NotFittedError
 

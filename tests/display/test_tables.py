@@ -299,3 +299,9 @@ def test_the_mean_of_points_is_taken_at_each_of_few_values(bike):
     means = points.groupby("x")["value"].mean()
     np.testing.assert_allclose(line["x"], means.index)
     np.testing.assert_allclose(line["value"], means, atol=1e-12)
+
+
+def test_the_surface_of_a_pair_needs_no_target(bike):
+    g = gx.Granite(bike.model, "pfi-risk", max_depth=1).fit(bike.rows, bike.y)
+    surface = gx.InteractionDisplay.from_estimator(g, bike.rows, pair=("hr", "temp"), points=3)
+    assert len(surface.frame()) > 0

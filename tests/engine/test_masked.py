@@ -11,20 +11,19 @@ from hypothesis import given, strategies as st
 import granite_xai as gx
 import oracle as o
 from granite_xai.base.typing import JansenTotal
-from granite_xai.behavior.behavior import Local, Risk, Sensitivity
-from granite_xai.compute import Resources
-from granite_xai.effects import resolve
-from granite_xai.engine import sides as passes
+from granite_xai.behavior import Local, Risk, Sensitivity
+from granite_xai.behavior.behavior import Game
+from granite_xai.compute import Resources, compiled as passes
+from granite_xai.compute.primitives import NUMPY
 from granite_xai.engine.centres import central_rows
-from granite_xai.engine.games import RegionalGame
-from granite_xai.engine.masked import masked_model
-from granite_xai.engine.membership import Cut, Splits
+from granite_xai.engine.splits import Cut, Splits
+from granite_xai.evaluation_plan import evaluate, request
 from granite_xai.evaluations.evaluations import Coordinates
 from granite_xai.influence import Individual
 from granite_xai.interaction import Partial
 from granite_xai.masking.fitted import fit_reference
 from granite_xai.models import as_predictor
-from granite_xai.requests import evaluate, request
+from granite_xai.resolved import resolve
 from granite_xai.tables import read_table
 from granite_xai.trees.routes import Route
 from strategies import Case, cases, examples, maskings, quiet
@@ -71,10 +70,10 @@ def test_the_masked_model_of_every_row_is_that_of_its_own_side(batch):
     problem = case.problem()
     with quiet():
         evaluations = known(case, masking)
-    masked = masked_model(masking, evaluations, Splits.of(inside, evaluations.weights))
+    game = Game.of(Local(), masking, evaluations, Splits.of(inside, evaluations.weights))
     scale = size_of(case, problem)
     for T in o.subsets(range(case.d)):
-        found = np.broadcast_to(masked(T), inside.shape) + evaluations.pivot
+        found = game.values({T: 1.0}) + evaluations.pivot
         for k, split in enumerate(inside):
             for rows in sides_of(split, problem.rows):
                 for n in rows:
@@ -95,14 +94,14 @@ def test_the_value_of_every_side_is_that_of_the_region_alone(batch, behavior):
     splits = Splits.of(inside, evaluations.weights)
     risk = behavior in ("prediction", "loss")
     operator = Risk("squared", behavior) if risk else Sensitivity()
-    game = RegionalGame(operator, masked_model(masking, evaluations, splits), evaluations, splits)
+    game = Game.of(operator, masking, evaluations, splits)
     words = {"behavior": "risk" if risk else "sensitivity", "average": behavior if risk else "prediction"}
     setting = o.replace(setting, **words)
     scale = (size_of(case, problem) + 2.0) ** 2
     for T in o.subsets(range(case.d)):
         if behavior == "jansen" and not T:
             continue
-        found = np.broadcast_to(game(JansenTotal(T) if behavior == "jansen" else T), (len(inside), 2))
+        found = game.values({JansenTotal(T) if behavior == "jansen" else T: 1.0})
         for k, split in enumerate(inside):
             for side, rows in enumerate(sides_of(split, problem.rows)):
                 if rows:
@@ -113,39 +112,19 @@ def test_the_value_of_every_side_is_that_of_the_region_alone(batch, behavior):
                     assert abs(found[k, side] - wanted) <= 1e-10 * scale, (T, k, side)
 
 
-@given(batch=batches())
-@examples(30)
-def test_local_values_are_the_masked_model(batch):
-    """``nu(T) = F_T`` for local behavior."""
-    _, masking, _, inside = batch
+@given(batch=batches(), coefficients=st.lists(st.sampled_from([-1.0, 0.5, 2.0]), min_size=8, max_size=8))
+@examples(60)
+def test_a_combination_of_masked_models_is_the_sum_of_its_terms(batch, coefficients):
+    """Terms of one mass are added before they are averaged; the numbers are those of one term after the other."""
+    case, masking, _, inside = batch
     with quiet():
-        evaluations = known(batch[0], masking)
-    splits = Splits.of(inside, evaluations.weights)
-    masked = masked_model(masking, evaluations, splits)
-    game = RegionalGame(Local(), masked, evaluations, splits)
-    for T in o.subsets(range(batch[0].d)):
-        assert np.array_equal(game(T), masked(T))
-
-
-def test_local_effects_of_a_group_read_what_several_sets_share_once():
-    """``share`` keeps the values of terms, and combinations read them from there."""
-    inside, weights = np.array([[True, False]]), np.ones(2)
-    splits, asked = Splits.of(inside, weights), []
-
-    class Counted:
-        def __call__(self, coalition):
-            asked.append(coalition)
-            return np.full((1, 2), float(len(coalition)))
-
-        def add(self, out, coefficient, coalition):
-            out += coefficient * self(coalition)
-
-    game = RegionalGame(Local(), Counted(), None, splits)
-    one, two, both = frozenset({0}), frozenset({1}), frozenset({0, 1})
-    game.share({both})
-    for single in (one, two):
-        assert game.combine({both: 2.0, single: -1.0}).tolist() == [[3.0, 3.0]]
-    assert asked == [both, one, two]
+        evaluations = known(case, masking)
+    game = Game.of(Local(), masking, evaluations, Splits.of(inside, evaluations.weights))
+    terms = dict(zip(o.subsets(range(case.d)), coefficients, strict=False))
+    wanted = sum(value * game.values({T: 1.0}) for T, value in terms.items())
+    np.testing.assert_allclose(game.values(terms), wanted, atol=1e-10 * (1e-9 + np.abs(wanted).max()))
+    game.share(terms)
+    np.testing.assert_allclose(game.values(terms), wanted, atol=1e-10 * (1e-9 + np.abs(wanted).max()))
 
 
 # ------------------------------------------------------------------------------------------------- membership of splits
@@ -185,16 +164,17 @@ def test_splits_along_cuts_are_the_same_splits_row_by_row(cells, batch, seed):
         for splits, chosen in ((along, np.arange(n)), (along.at(rows), rows)):
             member = np.where(inside[:, chosen], weights[chosen], 0.0)
             mine, own = codes[chosen], values[:, chosen]
-            lines = [[own[mine[m]] for m in range(len(chosen))] for _ in member]
             by_bin = [[[sum(w[(bins[chosen] == b) & (mine == u)]) for u in range(U)] for w in member] for b in range(B)]
             close = {"rtol": 1e-12, "atol": 1e-12}
-            np.testing.assert_allclose(splits.inner, member, **close)
+            np.testing.assert_allclose(splits.left, member, **close)
             np.testing.assert_allclose(splits.mass[:, 0], member.sum(axis=1), **close)
             np.testing.assert_allclose(splits.mass.sum(axis=1), np.full(len(member), weights[chosen].sum()), **close)
-            np.testing.assert_allclose(splits.shares_by_bin(mine, U, bins[chosen], B), by_bin, **close)
-            np.testing.assert_allclose(splits.sums(own), member @ own.T, **close)
-            wanted = [w @ np.array(line) for w, line in zip(member, lines, strict=True)]
-            np.testing.assert_allclose(splits.own_sums(own, mine), wanted, **close)
+            left, every = splits.shares(bins[chosen] * U + mine, B * U)
+            np.testing.assert_allclose(left.reshape(B, U, -1).swapaxes(1, 2), by_bin, **close)
+            np.testing.assert_allclose(every.reshape(B, U).sum(), weights[chosen].sum(), **close)
+            left, every = splits.sums(own.T)
+            np.testing.assert_allclose(left, own @ member.T, **close)
+            np.testing.assert_allclose(every, own @ weights[chosen], **close)
 
 
 @pytest.mark.parametrize("lines", [1, 2, 63, 64, 65, 66, 129, 200])
@@ -208,8 +188,8 @@ def test_places_that_some_split_tells_apart_are_two_classes(lines):
         cut = Cut.of(0, table, np.arange(6))
         same = (table[:, :, None] == table[:, None, :]).all(axis=0)
         assert (cut.classes[:, None] == cut.classes).tolist() == same.tolist()
-        assert cut.inner[:, cut.classes].astype(bool).tolist() == table.tolist()
-        assert cut.inner.shape[1] == len(np.unique(table, axis=1).T)
+        assert cut.left[:, cut.classes].tolist() == table.tolist()
+        assert cut.left.shape[1] == len(np.unique(table, axis=1).T)
 
 
 def test_places_are_told_apart_by_all_splits_together():
@@ -219,7 +199,7 @@ def test_places_are_told_apart_by_all_splits_together():
     table = np.concatenate([np.repeat(first, 2, axis=1), np.tile(later, 6)])
     cut = Cut.of(0, table, np.arange(12))
     assert len(set(cut.classes.tolist())) == 12
-    assert cut.inner[:, cut.classes].astype(bool).tolist() == table.tolist()
+    assert cut.left[:, cut.classes].tolist() == table.tolist()
 
 
 @given(data=st.data())
@@ -259,9 +239,10 @@ def test_small_tables_and_machines_without_the_compiler_never_call_it(monkeypatc
 
 def test_compiled_passes_begin_where_they_are_worth_it(monkeypatch):
     monkeypatch.setattr(passes, "available", lambda: True)
-    assert [passes.pays(np.empty(size)) for size in (passes.WORTHWHILE - 1, passes.WORTHWHILE)] == [False, True]
+    found = [passes.primitives_for(cells) is NUMPY for cells in (passes.WORTHWHILE - 1, passes.WORTHWHILE)]
+    assert found == [True, False]
     monkeypatch.setattr(passes, "available", lambda: False)
-    assert not passes.pays(np.empty(passes.WORTHWHILE))
+    assert passes.primitives_for(passes.WORTHWHILE) is NUMPY
 
 
 @given(data=st.data())

@@ -793,3 +793,54 @@ def test_M02_two_classes_of_the_same_name_are_refused():
 
     with pytest.raises(ModelError, match="M02: Twice names a class twice"):
         as_predictor(Twice())
+
+
+def test_M07_classes_that_raise_are_an_error_of_the_model():
+    class Broken:
+        @property
+        def classes_(self):
+            raise RuntimeError("no classes today")
+
+        def predict(self, X):
+            return X[:, 0]
+
+    with pytest.raises(ModelError, match=r"M07: Broken.classes_ raised RuntimeError \(no classes today\)"):
+        as_predictor(Broken())
+
+
+def test_M07_an_error_without_a_text_and_one_that_acts_on_a_terminal_are_told_plainly():
+    class Mute(Exception):
+        def __str__(self):
+            raise ValueError("no text")
+
+    def mute(X):
+        raise Mute
+
+    def colourful(X):
+        raise ValueError("\x1b[31mred\x07")
+
+    with pytest.raises(ModelError, match=r"M07: the model raised Mute \(\(no message\)\)"):
+        as_predictor(mute)(np.ones((2, 1)))
+    with pytest.raises(ModelError, match=r"M07: the model raised ValueError \(�\[31mred�\)"):
+        as_predictor(colourful)(np.ones((2, 1)))
+
+
+def test_M21_an_object_that_answers_everything_is_refused():
+    from unittest.mock import MagicMock
+
+    with pytest.raises(ModelError, match="M21: this MagicMock cannot be asked"):
+        as_predictor(MagicMock())
+
+
+def test_M07_a_failure_at_random_is_blamed_on_no_row():
+    calls = []
+
+    def moody(X):
+        calls.append(len(X))
+        if len(calls) == 1:
+            raise RuntimeError("busy")
+        return X[:, 0]
+
+    table = read_table(np.arange(8.0)[:, None], missing="error")
+    with pytest.raises(ModelError, match="M07: .* asked again, it did not: it fails at random"):
+        as_predictor(moody).on_rows(table)

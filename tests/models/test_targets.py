@@ -12,7 +12,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from granite_xai.base.errors import InputError
-from granite_xai.behavior.behavior import Local, Risk
+from granite_xai.behavior import Local, Risk
 from granite_xai.explainer import target_for
 from granite_xai.models import as_predictor
 from granite_xai.models.target import read_rows, read_weights

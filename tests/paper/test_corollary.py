@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 from granite_xai import Granite
-from granite_xai.behavior.behavior import Local, Risk, Sensitivity
+from granite_xai.behavior import Local, Risk, Sensitivity
 from granite_xai.influence import Individual, Interactions, Joint
 from granite_xai.interaction import Partial
-from granite_xai.masking.masking import Baseline, Conditional, Marginal
+from granite_xai.masking import Baseline, Conditional, Marginal
 from paper.games import (
     Array,
     Coalition,

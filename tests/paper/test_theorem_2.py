@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from granite_xai import Explainer, Granite
-from granite_xai.masking.masking import Conditional, Marginal
+from granite_xai.masking import Conditional, Marginal
 from paper.games import Array, Lookup, factorial
 
 DESIGNS = [(2, 2), (3, 2, 2), (4, 3, 5), (2, 3, 2, 3), (2, 2, 2, 2, 2)]

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from granite_xai.behavior.behavior import Local, Risk, Sensitivity
-from granite_xai.masking.masking import Conditional
+from granite_xai.behavior import Local, Risk, Sensitivity
+from granite_xai.masking import Conditional
 from paper.games import OPERATORS, Array, Coalition, Lookup, Values, close, dependent, effects, factorial, subsets
 
 LEVELS = (3, 2, 4)

@@ -11,15 +11,15 @@ import pytest
 from hypothesis import assume, given, strategies as st
 
 import oracle as o
-from granite_xai.behavior.behavior import Local
+from granite_xai.behavior import Local
 from granite_xai.compute import Resources
-from granite_xai.effects import resolve
+from granite_xai.evaluation_plan import evaluate, request
 from granite_xai.influence import Individual
 from granite_xai.interaction import Pure
+from granite_xai.masking import Marginal
 from granite_xai.masking.fitted import FittedMaskings
-from granite_xai.masking.masking import Marginal
 from granite_xai.models import as_predictor
-from granite_xai.requests import evaluate, request
+from granite_xai.resolved import resolve
 from granite_xai.search.candidates import best_of, candidates, chunk_codes, cut_codes
 from granite_xai.search.levels import order_levels
 from granite_xai.tables import read_table

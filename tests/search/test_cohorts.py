@@ -13,10 +13,10 @@ from hypothesis import given, strategies as st
 import granite_xai as gx
 from granite_xai.compute import Resources
 from granite_xai.disagreement import Disagreement, ResolvedQuestion
+from granite_xai.evaluation_plan import evaluate, request
 from granite_xai.explainer import Explainer
 from granite_xai.masking.fitted import FittedMaskings
 from granite_xai.models import as_predictor
-from granite_xai.requests import evaluate, request
 from granite_xai.search import cohorts as module
 from granite_xai.search.cohorts import (
     Cohorts,
@@ -105,7 +105,7 @@ def test_rows_are_explained_with_their_own_cohort_as_reference(X, known, labels)
 def test_the_pure_loss_is_the_disagreement_inside_each_cohort(X, known, block, labels):
     """A share of that of one cohort, whatever number of cohorts is scored at once and whoever guided the search."""
     evaluations, (partial, pure) = known
-    loss = pure_loss(evaluations, ResolvedQuestion(Disagreement(PARTIAL, PURE), partial, pure, np.square))
+    loss = pure_loss(evaluations, ResolvedQuestion(Disagreement(PARTIAL, PURE), partial, pure))
     everyone = np.zeros(14, dtype=np.intp)
 
     def by_loop(line):
@@ -138,7 +138,7 @@ def test_a_loss_of_nothing_has_no_share():
     options = {"weights": np.ones(14), "y": None, "resources": Resources()}
     evaluations = evaluate(Route(predictor, table), request(table, effects), FittedMaskings({}, {}, {}), **options)[0]
     labels = np.arange(14)[None] % 2
-    pure = pure_loss(evaluations, ResolvedQuestion(Disagreement(PARTIAL, PURE), *effects, np.square))
+    pure = pure_loss(evaluations, ResolvedQuestion(Disagreement(PARTIAL, PURE), *effects))
     for loss in (mean_loss(evaluations, effects[0]), pure):
         assert loss(labels[0])(labels).tolist() == [0.0]
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, strategies as st
 
 import granite_xai as gx
-from granite_xai.engine.membership import Splits
+from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.vectors import Vectors
 from granite_xai.influence import Individual
+from granite_xai.partitioners import Ice
 from granite_xai.search.clusters import Clusters
-from granite_xai.search.partitioners import Ice
 from granite_xai.search.scatter import Scatter
 from granite_xai.search.subgroups import described
 from granite_xai.tables import read_table

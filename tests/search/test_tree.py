@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,10 +12,24 @@ from hypothesis import assume, given, strategies as st
 
 import granite_xai as gx
 import oracle as o
-from granite_xai.masking.masking import Baseline
+from granite_xai.masking import Baseline
 from granite_xai.regions.conditions import Interval
 from granite_xai.regions.nodes import Leaf
-from strategies import DAY, EPOCH, LABELS, LEVELS, Case, cases, examples, questions, quiet, rounding
+from strategies import (
+    DAY,
+    EPOCH,
+    LABELS,
+    LEVELS,
+    Case,
+    Function,
+    Term,
+    cases,
+    examples,
+    floor_bounds,
+    questions,
+    quiet,
+    rounding,
+)
 
 STOPS = {
     "nothing to explain": "nothing to explain",
@@ -50,19 +66,59 @@ def same_split(case: Case, node: Any, wanted: o.Node) -> None:
         assert node.left.high == split.threshold
 
 
-def same_tree(case: Case, node: Any, wanted: o.Node, problem: o.Problem, slack: float) -> None:
+@dataclass
+class Measure:
+    """How far rounding can move the share of a node, or the reason to stop there."""
+
+    case: Case
+    problem: o.Problem
+    objective: o.Objective
+    scale: o.Scale
+
+    @cached_property
+    def at_root(self) -> list[float]:
+        """What rounding can do to the disagreement of each question on all rows."""
+        return [rounding(self.case, self.problem, asked) for asked in self.objective.questions]
+
+    def slack(self, rows: o.Rows) -> float:
+        """Of a share ``mass R / R(X)``: R of this very node is off, and so is the R(X) by which it is divided."""
+        mass = self.problem.mass(rows) if self.objective.weighting == "mass" else 1.0
+        total = 1e-10
+        for asked, weight, divisor, whole in self._asked():
+            here, R = rounding(self.case, self.problem, asked, rows), o.disagreement(asked, self.problem, rows)
+            total += weight * mass * (here + whole * R / divisor) / divisor
+        return total
+
+    def undecided(self, rows: o.Rows) -> bool:
+        """Whether rounding decides if a question is at its noise floor here."""
+        apart = [
+            abs(o.disagreement(asked, self.problem, rows) - low) <= rounding(self.case, self.problem, asked, rows)
+            for asked, weight, low in zip(self.objective.questions, self.scale.weights, self.scale.floors, strict=True)
+            if weight
+        ]
+        return any(apart)
+
+    def _asked(self) -> list[tuple[o.Question, float, float, float]]:
+        parts = zip(self.objective.questions, self.scale.weights, self.scale.divisors, self.at_root, strict=True)
+        return [part for part in parts if part[1] and part[2]]
+
+
+def same_tree(case: Case, node: Any, wanted: o.Node, problem: o.Problem, measure: Measure) -> None:
     """Node by node: rows, mass, share, split or the reason to stop."""
+    slack = measure.slack(wanted.rows)
     assert node.n_samples == len(wanted.rows)
     assert node.fraction == pytest.approx(problem.mass(wanted.rows), rel=1e-12)
     assert abs(node.disagreement - wanted.share) <= slack, (node.disagreement, wanted.share)
     if isinstance(node, Leaf):
         assert wanted.split is None, f"a leaf ({node.stop_reason}) where the oracle has\n{wanted}"
-        assert node.stop_reason == STOPS[wanted.stop]
+        # With R within rounding of its noise floor, either side of the floor is right.
+        known = "nothing to explain" not in (node.stop_reason, wanted.stop) or not measure.undecided(wanted.rows)
+        assert node.stop_reason == STOPS[wanted.stop] or not known
         return
     assert wanted.split is not None, f"a split of {node.column} where the oracle stops: {wanted}"
     same_split(case, node, wanted)
     for child, other in zip(node.children, (wanted.left, wanted.right), strict=True):
-        same_tree(case, child, other, problem, slack)
+        same_tree(case, child, other, problem, measure)
 
 
 def check(
@@ -73,19 +129,22 @@ def check(
     with quiet():
         granite.fit(case.X, np.array(case.y), case.weights)
     problem = case.problem()
-    fit = o.grow(asked, problem, delta=case.delta(problem), **grown)
-    assume(not problem.unclear)
+    delta = case.delta(problem)
+    fit = o.grow(asked, problem, delta=delta, **grown)
+    if problem.unclear:
+        assume(False)  # rounding decides the order of the levels
     objective = o.as_objective(asked)
     floors = zip(granite.diagnostics_["noise_floor"].values(), fit.scale.floors, objective.questions, strict=True)
     for found, wanted, question in floors if floors_too else ():
         # From differences of neighbouring predictions: ulps count, and most of all in losses of them.
         rel = 0.3 if question.first.behavior == "risk" else 1e-4
-        assert found == pytest.approx(wanted, rel=rel, abs=0.0)
-    errors = [rounding(case, problem, question) for question in objective.questions]
-    scales = zip(errors, fit.scale.divisors, fit.scale.weights, strict=True)
-    slack = 1e-10 + max([error / divisor for error, divisor, weight in scales if weight and divisor], default=0.0)
-    same_tree(case, granite.partition_.root, fit.root, problem, slack)
-    assert granite.disagreement_ == pytest.approx(fit.disagreement, rel=1e-10, abs=max(errors))
+        low, high = floor_bounds(problem, question, delta)
+        assert low <= wanted <= high
+        assert found == pytest.approx(min(max(found, low), high), rel=rel, abs=0.0)
+    measure = Measure(case, problem, objective, fit.scale)
+    same_tree(case, granite.partition_.root, fit.root, problem, measure)
+    assert granite.disagreement_ == pytest.approx(fit.disagreement, rel=1e-10, abs=max(measure.at_root))
+    slack = sum(measure.slack(leaf.rows) for leaf in fit.root.leaves())
     assert granite.remaining_ == pytest.approx(fit.remaining, abs=slack)
     member = {n: k for k, rows in enumerate(fit.regions()) for n in rows}
     # Rows without weight took no part: a date between two of the node's, or a gap in a column that has no other, is
@@ -152,6 +211,7 @@ def test_combined_objectives_are_decided_in_shares(data):
     }
     asked = o.Objective(tuple(question for _, question, _ in drawn), tuple(weights), **style)
     pairs = {question: weight for (question, _, _), weight in zip(drawn, weights, strict=True)}
+    assume(len(pairs) == len(drawn))  # "sobol" by difference is "variance"
     options = data.draw(growth(case))
     check(case, gx.Objective(pairs, **style), asked, options, options)
 
@@ -207,8 +267,6 @@ def test_baselines_of_the_region_reach_the_search(data):
 @examples(2)
 def test_trees_behind_the_bins_reach_the_search(name, seed):
     """With forty rows and more the regression trees behind the bins split, and the search still equals the loop."""
-    from strategies import Function, Term
-
     generator = np.random.default_rng(seed)
     X = generator.integers(-4, 5, size=(42, 3)) / 2
     X[:, 2] = X[:, 0] + generator.integers(-1, 2, size=42) / 2
@@ -225,3 +283,40 @@ def test_candidates_are_counted_where_the_search_begins():
     granite = gx.Granite(lambda X: X[:, 0] * X[:, 1], max_depth=2, min_samples_leaf=1, alpha=0.0).fit(X)
     assert len(granite.partition_) > 2
     assert granite.diagnostics_["candidates"] == {"x0": 2, "x1": 3, "x2": 0}
+
+
+# What random cases have found ----------------------------------------------------------------------------------------
+
+
+def test_a_node_that_disagrees_ten_thousand_times_as_much_as_all_rows():
+    """Its share, 10395.84, is known to fewer decimals than one of 1: rounding is relative to the node's own gaps."""
+    rows = ((-2.75, "a"), (-2.5, "b"), (1.25, "a"), (-2.25, "a"), (-0.25, "d"))
+    terms = (Term("product", 1.0, (0, 1)), Term("product", 1.0, (1,)), Term("product", -2.0, (1,)))
+    function = Function(("numeric", "nominal"), (0.0, 0.0), terms)
+    case = Case(rows, function, (-1.0, 0.5, 0.0, -1.0, 0.0), (2.5, 2.5, 0.0, 2.5, 0.0), framed=True)
+    options = {"max_depth": 2, "min_samples_leaf": 1, "alpha": 0.01, "split_features": [0]}
+    check(case, "pfi-risk", o.question("pfi-risk"), options, options)
+
+
+@pytest.mark.parametrize("max_depth", [0, 2])
+def test_two_rows_at_the_same_distance_from_the_centre(max_depth):
+    """Rows 0 and 4 are 2.5 ranks of 7 away from the medians, as 2.5/7 + 0 and as 1.5/7 + 1/7: the first is central."""
+    rows = ((3.0, -0.75), (3.0, 2.0), (0.0, np.nan), (1.0, 1.5), (-1.0, -1.75), (-2.0, 0.25), (-1.0, -2.5))
+    case = Case(rows, Function(("numeric",) * 2, (0.0, 0.0), (Term("product", 1.0, (0, 1)),)), (0.0,) * 7)
+    sides = [gx.Explainer(Baseline("region"), "local", kind) for kind in ("full", "pure")]
+    settings = [o.Setting(masking="baseline", baseline="region", interaction=kind) for kind in ("full", "pure")]
+    assert o.region_row(case.problem(), range(7)) == [3.0, -0.75]
+    options = {"max_depth": max_depth, "min_samples_leaf": 1, "alpha": 0.01}
+    check(case, gx.Disagreement(*sides), o.Question(*settings), {**options, "missing": "allow"}, options)
+
+
+def test_the_noise_floor_of_a_risk_where_the_mean_prediction_is_the_target():
+    """The slope of the loss is 0 there: one unit in the last place of the mean makes the floor half as large again."""
+    rows = tuple((0.0, 1.0) if place == "0" else (1.0, 0.0) for place in "01001010")
+    case = Case(
+        rows,
+        Function(("numeric",) * 2, (0.0, 0.0), (Term("step", 0.05, (0, 1)),), offset=2.3),
+        (2.3,) * 8,
+        (0.25, 2.5, 0.25, 2.5, 2.5, 0.25, 1.0, 1.0),
+    )
+    check(case, "pfi-risk", o.question("pfi-risk"), {"max_depth": 0}, {"max_depth": 0})

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 from granite_xai.base.errors import InputError
@@ -25,6 +26,17 @@ def test_a_row_has_the_dtypes_of_the_table(make):
         assert list(row.native.dtypes) == list(table.native.dtypes)
         assert row.kinds == table.kinds
         assert [row.native[name][0] for name in CELLS] == list(CELLS.values())
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+@pytest.mark.parametrize("make", [lambda x: x, pl.from_pandas, pa.Table.from_pandas])
+def test_a_row_with_a_date_of_any_unit(make, unit):
+    """Nanoseconds become plain integers in a NumPy list: polars and pyarrow refused the row as a number."""
+    dates = pd.to_datetime(["2020-01-01", "2021-01-01"]).as_unit(unit)
+    table = read_table(make(pd.DataFrame({"t": dates, "i": [1, 2]})), missing="error")
+    row = row_like(table, [pd.Timestamp("2020-06-01 12:00").as_unit(unit), 7], "row")
+    assert row.kinds == table.kinds
+    assert row.columns[0].values[0] == np.datetime64("2020-06-01T12:00")
 
 
 def test_a_cell_that_the_dtype_cannot_hold_is_not_rounded():

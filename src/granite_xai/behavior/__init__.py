@@ -1,1 +1,13 @@
-"""nu: which aspect of the masked model counts as its value."""
+"""nu: which aspect of the masked model counts as its value; one file an operator."""
+
+from __future__ import annotations
+
+from granite_xai.behavior.behavior import Behavior
+from granite_xai.behavior.local import Local
+from granite_xai.behavior.risk import Risk
+from granite_xai.behavior.sensitivity import Sensitivity
+
+BEHAVIORS: dict[str, Behavior] = {"local": Local(), "sensitivity": Sensitivity(), "risk": Risk()}
+"""Every behavior by its name, as it is without options: the only place where one is registered."""
+
+__all__ = ["BEHAVIORS", "Behavior", "Local", "Risk", "Sensitivity"]

@@ -1,162 +1,135 @@
-"""Behavior: which aspect of the masked model counts as its value."""
+"""Behavior: which aspect of the masked model counts as its value, for a batch of regions.
+
+A behavior turns masked models ``F_T`` into values ``nu(T)``: one number a row, in the row's own region, or one number
+a region. A `Game` is a behavior of one masked model.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from granite_xai.base.errors import InputError
-from granite_xai.base.options import unknown
-from granite_xai.base.typing import FloatArray, PairLoss
+from granite_xai.base.typing import FloatArray, Term, Terms
+from granite_xai.compute.compiled import as_part
+from granite_xai.compute.primitives import Array
+from granite_xai.engine.masked import Masked
+from granite_xai.engine.splits import Splits
+from granite_xai.engine.values import RowValues, joined
+from granite_xai.evaluations.evaluations import Evaluations
+
+if TYPE_CHECKING:
+    from granite_xai.influence import PlayersAndSets
+    from granite_xai.masking import Masking
 
 
-def _log_loss(prediction: FloatArray, y: FloatArray) -> FloatArray:
-    p = np.clip(prediction, 1e-15, 1 - 1e-15)
-    return np.where(y > 0.5, -np.log(p), -np.log1p(-p))
+class Behavior(ABC):
+    """Which aspect of the masked model counts as its value."""
 
-
-def _squared(prediction: FloatArray, y: FloatArray) -> FloatArray:
-    return np.square(prediction - y)
-
-
-def _absolute(prediction: FloatArray, y: FloatArray) -> FloatArray:
-    return np.abs(prediction - y)
-
-
-RISK_LOSSES: dict[str, PairLoss] = {
-    "squared": _squared,
-    "absolute": _absolute,
-    "log": _log_loss,
-    "brier": _squared,
-}
-RESIDUAL_LOSSES: dict[str, np.ufunc] = {"squared": np.square, "absolute": np.abs, "brier": np.square}
-"""The losses that depend on prediction minus y alone."""
-PROBABILITY_LOSSES = frozenset({"log", "brier"})
-
-
-@dataclass(frozen=True, slots=True)
-class CheckedLoss:
-    """A user's own loss, which must return finite numbers ≥ 0 of the shape it was given (T07).
-
-    Examples
-    --------
-    >>> CheckedLoss(lambda prediction, y: abs(prediction - y))(np.array([1.0, 2.0]), np.array([3.0, 3.0]))
-    array([2., 1.])
-    """
-
-    loss: PairLoss
-
-    def __call__(self, prediction: FloatArray, y: FloatArray) -> FloatArray:
-        """Losses of some predictions; the loss gets copies, which it may write to."""
-        given = np.broadcast_arrays(prediction, y)
-        losses = np.asarray(self.loss(given[0].copy(), given[1].copy()))
-        shape = given[0].shape
-        numbers = losses.dtype.kind in "fiub"
-        if losses.shape != shape or not numbers or not np.all(np.isfinite(losses)) or np.any(losses < 0):
-            raise InputError(
-                f"the loss returned {losses.dtype} of shape {losses.shape} for predictions of shape {shape}, "
-                "or values that are negative or not finite.",
-                code="T07",
-                argument="risk_loss",
-                hint="Return one finite number ≥ 0 for each prediction.",
-            )
-        return losses.astype(np.float64, copy=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Local:
-    """The masked prediction of each row: ``nu(T) = F_T(x)``.
-
-    Examples
-    --------
-    >>> Local().needs_y
-    False
-    """
-
-    key: ClassVar[str] = "local"
+    __slots__ = ()
+    key: ClassVar[str]
     needs_y: ClassVar[bool] = False
-    per_row: ClassVar[bool] = True
-
-
-@dataclass(frozen=True, slots=True)
-class Sensitivity:
-    """The variance of the masked prediction over the region: ``nu(T) = Var[F_T]``.
-
-    Parameters
-    ----------
-    total : "difference" or "jansen"
-        How a full effect is measured: ``Var F - Var F_{-S}``, or Jansen's mean variance of F when the
-        columns of S are redrawn. They are equal for independent columns; on dependent ones the
-        difference contains covariances and can be negative.
-
-    Examples
-    --------
-    >>> Sensitivity(total="jansen").total
-    'jansen'
-    """
-
-    total: str = "difference"
-    key: ClassVar[str] = "sensitivity"
-    needs_y: ClassVar[bool] = False
-    per_row: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        if self.total not in ("difference", "jansen"):
-            raise unknown("total", self.total, ("difference", "jansen"))
-
-
-@dataclass(frozen=True, slots=True)
-class Risk:
-    """Minus the loss of the masked prediction: ``nu(T) = -mean L(F_T(x), y)``.
-
-    Parameters
-    ----------
-    loss : str or callable, optional
-        ``"squared"``, ``"absolute"``, ``"log"``, ``"brier"`` or ``loss(prediction, y)`` applied cell by
-        cell. None: log loss when a probability is explained, otherwise squared error.
-    average : "prediction" or "loss"
-        The loss of the averaged prediction, or the averaged loss (classic permutation importance).
-    pointwise : bool
-        One value a row instead of one a region.
-
-    Examples
-    --------
-    >>> Risk(loss="absolute").needs_y
-    True
-    """
-
-    loss: str | PairLoss | None = None
-    average: str = "prediction"
-    pointwise: bool = False
-    key: ClassVar[str] = "risk"
-    needs_y: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        if self.loss is not None and not callable(self.loss) and self.loss not in RISK_LOSSES:
-            raise unknown("loss", self.loss, RISK_LOSSES)
-        if self.average not in ("prediction", "loss"):
-            raise unknown("average", self.average, ("prediction", "loss"))
 
     @property
     def per_row(self) -> bool:
         """Whether the value is one number a row."""
-        return self.pointwise
-
-    def resolved(self, is_probability: bool) -> Risk:
-        """The same behavior with its loss decided."""
-        if self.loss is not None:
-            return self
-        return Risk("log" if is_probability else "squared", self.average, self.pointwise)
+        return False
 
     @property
-    def function(self) -> PairLoss:
-        """The loss as a function of predictions and targets."""
-        if self.loss is None:
-            return RISK_LOSSES["squared"]
-        return CheckedLoss(self.loss) if callable(self.loss) else RISK_LOSSES[self.loss]
+    def needs_probability(self) -> str | None:
+        """The name of a loss that is defined for probabilities only, where there is one."""
+        return None
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether a value is the masked model itself, so that combinations of values are combinations of models."""
+        return False
+
+    def resolved(self, is_probability: bool) -> Behavior:
+        """The same behavior with what depends on the model decided."""
+        return self
+
+    def terms(self, interaction: str, sets: PlayersAndSets, masking: Masking) -> tuple[Terms, ...] | None:
+        """The terms of each set's effect, where the behavior has its own; None: those of the interaction."""
+        return None
+
+    @abstractmethod
+    def error(self, delta: float, evaluations: Evaluations) -> float:
+        """Error of one value when every prediction may be off by ``delta`` (the noise floor, C4)."""
+
+    @abstractmethod
+    def value(self, game: Game, term: Term) -> Array:
+        """``nu`` of one term: (n, K) with one number a row, otherwise (2, K)."""
 
 
-Behavior = Local | Sensitivity | Risk
-BEHAVIORS: dict[str, Behavior] = {"local": Local(), "sensitivity": Sensitivity(), "risk": Risk()}
+@dataclass(frozen=True, slots=True, eq=False)
+class Game:
+    """``nu(T)`` in every region of a batch of splits, for one behavior of one masked model.
+
+    Parameters
+    ----------
+    behavior : Behavior
+    masked : Masked
+    evaluations : Evaluations
+    splits : Splits
+    known : values of terms that are read again
+    """
+
+    behavior: Behavior
+    masked: Masked
+    evaluations: Evaluations
+    splits: Splits
+    known: dict[Term, Array] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, behavior: Behavior, masking: Masking, evaluations: Evaluations, splits: Splits) -> Game:
+        """The game of a behavior and a masking."""
+        return cls(behavior, masking.masked(evaluations, splits), evaluations, splits)
+
+    def share(self, terms: Iterable[Term]) -> None:
+        """Compute terms that several sets read once and keep them, unless they cost nothing."""
+        ends = (frozenset(), self.evaluations.everything) if self.behavior.is_linear else ()
+        for term in terms:
+            if term not in self.known and term not in ends:
+                self.known[term] = self.behavior.value(self, term)
+
+    def rows(self, terms: Terms) -> RowValues:
+        """A linear combination of values, one number a row."""
+        P, behavior = self.splits.primitives, self.behavior
+        fresh = {term: value for term, value in terms.items() if behavior.is_linear and term not in self.known}
+        found = [self.masked.combined(fresh)] if fresh else []
+        written = None
+        for term, coefficient in terms.items():
+            if term not in fresh:
+                value = coefficient * (self.known[term] if term in self.known else behavior.value(self, term))
+                written = value if written is None else written + value
+        if written is not None or not found:
+            zero = P.array(np.zeros(self.splits.n_rows))
+            found.append(RowValues(zero, parts=() if written is None else (as_part(P, written),)))
+        return joined(found, self.splits)
+
+    def regional(self, terms: Terms) -> Array:
+        """A linear combination of values, one number for each side of every split, (2, K)."""
+        total = self.splits.primitives.array(np.zeros((2, self.splits.count)))
+        for term, coefficient in terms.items():
+            value = self.known[term] if term in self.known else self.behavior.value(self, term)
+            total = total + coefficient * value
+        return total
+
+    def values(self, terms: Terms) -> FloatArray:
+        """A linear combination of values: (K, n) with one number a row, otherwise (K, 2)."""
+        found = self.rows(terms).array(self.splits) if self.behavior.per_row else self.regional(terms)
+        return self.splits.primitives.host(found).T
+
+
+def read_twice(combinations: Sequence[Terms]) -> set[Term]:
+    """Terms that more than one set reads."""
+    seen: set[Term] = set()
+    twice: set[Term] = set()
+    for terms in combinations:
+        twice |= seen & terms.keys()
+        seen |= terms.keys()
+    return twice

@@ -9,7 +9,7 @@ from typing import Literal
 from granite_xai.base.errors import ResourceError
 from granite_xai.base.options import choose, whole_number
 
-_DTYPES = {"float64": "float64", "float32": "float32"}
+_DTYPES = {"float64": "float64"}
 _DEVICES = {"cpu": "cpu", "cuda": "cuda"}
 _FEWER = "fewer rows (max_samples=), fewer columns (features=), a grid (Resources(max_grid=64))"
 
@@ -29,12 +29,12 @@ class Resources:
         gap; the cost is then linear in the rows. For pure and full effects of single columns. None: exact.
     batch_size : int, optional
         Rows of one call of the model; the last batch is shorter. None: a fixed default.
-    dtype : {"float64", "float32"}
-        Numbers in which the split search forms its products. Sums are in float64 either way, and what is promising in
-        float32 is scored again in float64 before a split is chosen: the regions are the same.
+    dtype : "float64"
+        Numbers in which the split search decides, on the processor and on a device. Single precision is refused: on the
+        processor it was never faster, and it cannot decide.
     device : {"cpu", "cuda"}
-        Where the split search forms them; ``"cuda"`` needs the extra ``gpu``. The regions are the same. What is
-        explained, measured and reported is always computed on the CPU in float64.
+        Where the split search forms its sums; ``"cuda"`` needs the extra ``gpu``. The regions are the same. What is
+        explained, measured and reported is always computed on the CPU.
     progress : {"auto", True, False}
         Show progress of work longer than a second: in terminals and notebooks, always, never.
 
@@ -48,7 +48,7 @@ class Resources:
     max_evaluations: int = 20_000_000
     max_grid: int | None = None
     batch_size: int | None = None
-    dtype: Literal["float64", "float32"] = "float64"
+    dtype: Literal["float64"] = "float64"
     device: Literal["cpu", "cuda"] = "cpu"
     progress: bool | Literal["auto"] = "auto"
 

@@ -19,7 +19,7 @@ from granite_xai.explanation import Part
 from granite_xai.scopes import EFFECTS, RegionValues, RowsToShow, Scope, ShownValues, chosen_explainers
 
 if TYPE_CHECKING:
-    from granite_xai.masking.fitted import AleIntervals
+    from granite_xai.masking.accumulated import AleIntervals
     from granite_xai.tables import Column, Table
 
 MOST_CURVES = 50

@@ -13,7 +13,7 @@ from granite_xai.base.errors import InputError
 from granite_xai.base.options import choose, whole_number
 from granite_xai.base.typing import FloatArray
 from granite_xai.base.wording import drawable, shortened
-from granite_xai.behavior.behavior import Behavior, Local, Sensitivity
+from granite_xai.behavior import Behavior, Local, Sensitivity
 from granite_xai.display.axis import Axis
 from granite_xai.display.figures import MEASURES, Drawn, Sheet, frame_of, grid_of, panel_title, sheet
 from granite_xai.display.graphs import (
@@ -29,7 +29,7 @@ from granite_xai.display.style import SMALL
 from granite_xai.explainer import Explainer
 from granite_xai.influence import Individual, Interactions
 from granite_xai.interaction import INTERACTIONS, Interaction
-from granite_xai.masking.masking import Accumulated, Marginal, Masking
+from granite_xai.masking import Marginal, Masking
 from granite_xai.scopes import RegionValues, RowsToShow, Scope, chosen_question
 
 if TYPE_CHECKING:
@@ -233,7 +233,7 @@ def _positions(table: Table, pair: Any) -> tuple[int, int]:
 
 def _game_of(side: Explainer) -> tuple[Masking, Behavior]:
     """The masking and behavior whose interactions are shown: the question's, as far as pairs are defined for them."""
-    masking = Marginal() if isinstance(side.masking, Accumulated) else side.masking
+    masking = side.masking if side.masking.hides else Marginal()
     behavior = Sensitivity("difference") if isinstance(side.behavior, Sensitivity) else side.behavior
     return masking, behavior
 

@@ -1,11 +1,18 @@
-"""The central row of each region: the one closest to the region's lower medians and modes."""
+"""Central rows: the one closest to a region's lower medians and modes, and the masked model that counts from it."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from granite_xai.base.typing import BoolArray, FloatArray, IntArray
-from granite_xai.evaluations.evaluations import Coordinates
+from granite_xai.base.typing import BoolArray, Coalition, FloatArray, IntArray, PairwiseShapley, Term, Terms
+from granite_xai.compute.compiled import as_part
+from granite_xai.compute.primitives import Array
+from granite_xai.engine.masked import HybridFunction
+from granite_xai.engine.splits import Splits
+from granite_xai.engine.values import RowValues
+from granite_xai.evaluations.evaluations import Coordinates, Evaluations
 
 
 def central_rows(coordinates: Coordinates, weights: FloatArray) -> IntArray:
@@ -61,3 +68,67 @@ def _modes(levels: IntArray, weights: FloatArray) -> IntArray:
     if not table.shape[1]:
         return np.full(len(weights), -1, dtype=np.intp)
     return np.where(table.max(axis=1) > 0, np.argmax(table, axis=1), -1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AgainstCentres:
+    """Hidden columns are set to the central row of each side, one of its own.
+
+    Parameters
+    ----------
+    left, right : (K,) int
+        The central row of both sides of every split.
+    """
+
+    evaluations: Evaluations
+    splits: Splits
+    left: IntArray
+    right: IntArray
+
+    @classmethod
+    def of(cls, evaluations: Evaluations, splits: Splits) -> AgainstCentres:
+        """Under lines of weights the baselines stay as they are."""
+        if evaluations.coordinates is None:
+            raise ValueError("the evaluations hold no coordinates")
+        fixed = splits.lines is not None
+        members = np.broadcast_to(splits.weights, splits.inside.shape) if fixed else splits.left
+        left, right = (central_rows(evaluations.coordinates, side) for side in (members, splits.right))
+        return cls(evaluations, splits, left, right)
+
+    def combined(self, terms: Terms) -> RowValues:
+        """A linear combination of predictions against the central row, and of attributions."""
+        P, splits = self.splits.primitives, self.splits
+        own, total = P.array(np.zeros(splits.n_rows)), P.array(np.zeros((splits.n_rows, splits.count)))
+        for term, coefficient in terms.items():
+            if term == self.evaluations.everything:
+                own = own + coefficient * P.array(self.evaluations.predictions)
+            else:
+                left, right = (self._against(term, rows) for rows in (self.left, self.right))
+                total = total + coefficient * P.xp.where(splits.flags, left, right)
+        return RowValues(own, parts=(as_part(P, total),))
+
+    def averaged(self, coalition: Coalition, function: HybridFunction) -> RowValues:
+        """A function of the one prediction behind ``F_T``."""
+        P = self.splits.primitives
+        values = self.combined({coalition: 1.0}).array(self.splits)
+        found = np.stack([function(line[None], slice(None))[0] for line in P.host(values).T], axis=1)
+        return RowValues(P.array(np.zeros(self.splits.n_rows)), parts=(as_part(P, P.array(found)),))
+
+    def total_variance(self, hidden: Coalition) -> Array:
+        """Not defined: one reference row, nothing is redrawn (P03, when the question is resolved)."""
+        raise TypeError("this is refused when the question is resolved")
+
+    def _against(self, term: Term, baseline: IntArray) -> Array:
+        """``F(x_T, b)`` of every row for the baseline row of each split, (n, K)."""
+        P, evaluations = self.splits.primitives, self.evaluations
+        if not term:
+            return P.array(evaluations.predictions[baseline][None, :])
+        if isinstance(term, PairwiseShapley):
+            matrix, shown = evaluations.attributions[term], True
+        else:
+            store, shown = evaluations.places[term]  # type: ignore[index]
+            matrix = evaluations.matrices[store]
+        lines, columns = matrix.pairs
+        if shown:
+            return P.take(P.take(P.array(matrix.values), columns[baseline], 1), lines, 0)
+        return P.take(P.take(P.array(matrix.values), lines[baseline], 0), columns, 1).T

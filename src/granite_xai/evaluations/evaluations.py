@@ -5,67 +5,88 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from granite_xai.base.typing import BoolArray, Coalition, FloatArray, IntArray, PairwiseShapley
 from granite_xai.compute import Workspace
+from granite_xai.compute.primitives import ArrayNamespace, Pairs
 from granite_xai.evaluations.vectors import Vectors
-from granite_xai.masking.masking import Masking
 
+Reading = tuple[Any, Coalition]
+"""One masked model that is read: a masking operator and the visible columns."""
 LONG = 512
 """Cells of a line from which it is worth a call of its own."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Groups:
-    """Rows in the order of some dense numbers, and where each number starts."""
+class Present(NamedTuple):
+    """The values of a set that occur in some rows: their lines, a carrier of each, the number of each row's own."""
 
-    order: IntArray
-    starts: IntArray
-
-    @classmethod
-    def of(cls, numbers: IntArray) -> Groups:
-        """Groups of the rows that share a number; every number from 0 to the largest must occur.
-
-        >>> Groups.of(np.array([1, 0, 1])).starts
-        array([0, 1])
-        """
-        counts = np.bincount(numbers)
-        small = numbers.astype(np.uint16) if len(counts) <= 2**16 else numbers  # sorted by radix
-        return cls(np.argsort(small, kind="stable"), np.cumsum(counts) - counts)
+    lines: IntArray
+    carriers: IntArray
+    codes: IntArray
 
 
 @dataclass(frozen=True, eq=False)
 class Matrix:
     """``E_S`` on some rows: one line for each distinct value of S, one column for each row.
 
+    A part of the rows with about as many values as rows is not cut out: it is read through the places of its rows.
+
     Parameters
     ----------
     values : (U, n) float
-        Centred by the pivot of the evaluations.
+        Centred by the pivot of the evaluations; on the device where the search is.
     codes : (n,) int
         The line that holds each row's own value.
     levels : (U,) int, optional
         Where the lines are a grid of one column, the level of each (-1: missing).
+    columns : (n,) int, optional
+        The column of each row; None: all columns, in their order.
     """
 
-    values: FloatArray
+    values: Any
     codes: IntArray
     levels: IntArray | None = None
+    columns: IntArray | None = None
 
     @cached_property
-    def carriers(self) -> IntArray:
-        """A row that carries each value."""
-        groups = Groups.of(self.codes)
-        return groups.order[groups.starts]
+    def present(self) -> Present:
+        """The values that occur."""
+        lines, carriers, codes = np.unique(self.codes, return_index=True, return_inverse=True)
+        return Present(lines, carriers, codes.reshape(-1))
 
-    def restrict(self, rows: IntArray, space: Workspace) -> Matrix:
-        """Only these rows, and only the values that occur in them."""
-        occurs = np.bincount(self.codes[rows], minlength=len(self.values)) > 0
-        codes = (np.cumsum(occurs) - 1)[self.codes[rows]]
-        levels = None if self.levels is None else self.levels[occurs]
-        return Matrix(cut_out(self.values, np.flatnonzero(occurs), rows, space), codes, levels)
+    @property
+    def n_values(self) -> int:
+        """Values that are read."""
+        return int(self.values.shape[0]) if self.columns is None else len(self.present.lines)
+
+    @property
+    def has_many(self) -> bool:
+        """Whether there are about as many values as rows: rows are then averaged pair by pair, not value by value."""
+        return 4 * self.n_values >= len(self.codes)
+
+    @cached_property
+    def pairs(self) -> Pairs:
+        """Where each row is found."""
+        return Pairs(self.codes, np.arange(len(self.codes)) if self.columns is None else self.columns)
+
+    def restrict(self, rows: IntArray, space: Workspace, primitives: ArrayNamespace | None = None) -> Matrix:
+        """Only these rows; cut out, with only the values that occur in them, where those are few."""
+        part = Matrix(self.values, self.codes[rows], self.levels, self.pairs.columns[rows])
+        return part if part.has_many else part.compact(space, primitives)
+
+    def compact(self, space: Workspace, primitives: ArrayNamespace | None = None) -> Matrix:
+        """The same as a matrix of its own."""
+        if self.columns is None:
+            return self
+        lines, _, codes = self.present
+        if primitives is None:
+            values = cut_out(self.values, lines, self.columns, space)
+        else:
+            values = primitives.take(primitives.take(self.values, lines, 0), self.columns, 1)
+        return Matrix(values, codes, None if self.levels is None else self.levels[lines])
 
 
 def cut_out(values: FloatArray, lines: IntArray, columns: IntArray, space: Workspace) -> FloatArray:
@@ -96,15 +117,16 @@ class Bins:
         return cls(np.unique(bins, return_inverse=True)[1].reshape(-1))
 
     @cached_property
-    def blocks(self) -> list[IntArray]:
-        """The rows of each bin, ascending."""
-        groups = Groups.of(self.numbers)
-        return np.split(groups.order, groups.starts[1:])
+    def single(self) -> bool:
+        """Whether all rows share one bin."""
+        return not self.numbers.any()
 
     @cached_property
-    def places(self) -> IntArray:
-        """Where each row stands when bin follows bin."""
-        return np.argsort(np.concatenate(self.blocks))
+    def blocks(self) -> list[IntArray]:
+        """The rows of each bin, ascending."""
+        counts = np.bincount(self.numbers)
+        small = self.numbers.astype(np.uint16) if len(counts) <= 2**16 else self.numbers  # sorted by radix
+        return np.split(np.argsort(small, kind="stable"), np.cumsum(counts)[:-1])
 
     def restrict(self, rows: IntArray) -> Bins:
         """Only these rows."""
@@ -142,19 +164,19 @@ class GridColumn:
     ends : (2, n) float
         ``E_S`` at the smallest and the largest value, for curves that reach beyond the grid; no gap reads it.
     bins : mapping from (masking, S) to the bin of each row's snapped value
-    fixed : mapping from (masking, S) to ``F(x_S, b)`` at each row's snapped value
+    against : mapping from (masking, S) to ``F(x_S, b)`` at each row's snapped value
     """
 
     predictions: FloatArray
     ends: FloatArray
-    bins: Mapping[tuple[Masking, Coalition], Bins]
-    fixed: Mapping[tuple[Masking, Coalition], FloatArray]
+    bins: Mapping[Reading, Bins]
+    against: Mapping[Reading, FloatArray]
 
     def restrict(self, rows: IntArray) -> GridColumn:
         """Only these rows."""
         bins = {key: bins.restrict(rows) for key, bins in self.bins.items()}
-        fixed = {key: values[rows] for key, values in self.fixed.items()}
-        return GridColumn(self.predictions[rows], self.ends[:, rows], bins, fixed)
+        against = {key: values[:, rows] for key, values in self.against.items()}
+        return GridColumn(self.predictions[rows], self.ends[:, rows], bins, against)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -172,12 +194,13 @@ class Evaluations:
     places : mapping from a coalition T to ``(S, shown)``
     matrices : mapping from S to ``E_S``
     bins : mapping from (masking, coalition) to the bin number of each row
-    fixed : mapping from (masking, coalition) to ``F(x_T, b)`` for a fixed baseline b, centred
-    attributions : mapping from a term to the pairwise attributions ``Phi[n, m]``
+    against : mapping from (masking, coalition) to ``F(x_T, b)`` for each learned reference row b, centred
+    attributions : mapping from a term to the pairwise attributions ``Phi[n, m]``, one line a row
     errors : mapping from a sampled attribution to its standard error, all rows being the reference
     changes : mapping from a column to the change of the prediction across each row's interval, and the interval
     everything : all column positions
     coordinates : where each row lies in its columns; only for a baseline chosen in each region
+    primitives : those of the device that holds the matrices; None: the processor
     space : where matrices and attributions, and those of a node's children, are held
     vectors : what a partitioner wants to be alike in a region, one vector a row; most have none
     snapped : mapping from a column on a grid to what this changes in its own gap
@@ -189,9 +212,9 @@ class Evaluations:
     y: FloatArray | None
     places: Mapping[Coalition, tuple[Coalition, bool]]
     matrices: Mapping[Coalition, Matrix]
-    bins: Mapping[tuple[Masking, Coalition], Bins]
-    fixed: Mapping[tuple[Masking, Coalition], FloatArray]
-    attributions: Mapping[PairwiseShapley, FloatArray]
+    bins: Mapping[Reading, Bins]
+    against: Mapping[Reading, FloatArray]
+    attributions: Mapping[PairwiseShapley, Matrix]
     errors: Mapping[PairwiseShapley, FloatArray]
     changes: Mapping[int, tuple[FloatArray, IntArray]]
     everything: Coalition
@@ -199,6 +222,7 @@ class Evaluations:
     coordinates: Coordinates | None = None
     vectors: tuple[Vectors, ...] = ()
     snapped: Mapping[Coalition, GridColumn] = field(default_factory=dict)
+    primitives: ArrayNamespace | None = None
 
     @property
     def n_rows(self) -> int:
@@ -215,7 +239,9 @@ class Evaluations:
     def matrix(self, columns: Coalition) -> Matrix:
         """``E_S``; where its complement was evaluated instead, the transpose, one line a row."""
         store, shown = self.places[columns]
-        matrix = self.matrices[store]
+        matrix = self.matrices[store].compact(self.space, self.primitives)
+        if self.primitives is not None:
+            matrix = replace(matrix, values=self.primitives.host(matrix.values))
         if shown:
             return matrix
         values = self.space.empty((self.n_rows, self.n_rows))
@@ -237,7 +263,7 @@ class Evaluations:
             alone,
             predictions=snapped.predictions,
             bins={**self.bins, **snapped.bins},
-            fixed={**self.fixed, **snapped.fixed},
+            against={**self.against, **snapped.against},
         )
 
     def restrict(self, rows: IntArray) -> Evaluations:
@@ -247,16 +273,26 @@ class Evaluations:
             predictions=self.predictions[rows],
             weights=self.weights[rows],
             y=None if self.y is None else self.y[rows],
-            matrices={key: matrix.restrict(rows, self.space) for key, matrix in self.matrices.items()},
+            matrices={k: matrix.restrict(rows, self.space, self.primitives) for k, matrix in self.matrices.items()},
             bins={key: bins.restrict(rows) for key, bins in self.bins.items()},
-            fixed={key: values[rows] for key, values in self.fixed.items()},
+            against={key: values[:, rows] for key, values in self.against.items()},
             changes={key: (change[rows], interval[rows]) for key, (change, interval) in self.changes.items()},
             coordinates=None if self.coordinates is None else self.coordinates.restrict(rows),
             errors={key: error[rows] for key, error in self.errors.items()},
-            attributions={key: cut_out(phi, rows, rows, self.space) for key, phi in self.attributions.items()},
+            attributions={key: phi.restrict(rows, self.space) for key, phi in self.attributions.items()},
             vectors=tuple(vectors.restrict(rows) for vectors in self.vectors),
             snapped={key: snapped.restrict(rows) for key, snapped in self.snapped.items()},
         )
+
+    def on(self, primitives: ArrayNamespace | None) -> Evaluations:
+        """The same evaluations with their matrices on a device."""
+        if primitives is None:
+            return self
+        moved = {key: replace(matrix, values=primitives.array(matrix.values)) for key, matrix in self.matrices.items()}
+        phi = {
+            key: replace(matrix, values=primitives.array(matrix.values)) for key, matrix in self.attributions.items()
+        }
+        return replace(self, matrices=moved, attributions=phi, primitives=primitives)
 
     def divide(self, inside: BoolArray, column: int, inner: bool) -> Evaluations:
         """One side of a cut along a column; only curves on a grid of this column know which column it is."""

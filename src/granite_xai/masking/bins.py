@@ -17,8 +17,10 @@ from granite_xai.base.errors import InputError
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from granite_xai.masking.masking import Conditional
     from granite_xai.tables import Column, Table
+
+_SAME = 1e-12
+"""Relative difference of sums of weights that counts as rounding: ten rows of weight 0.1 weigh as much as one of 1."""
 
 BinFunction = Callable[["Table"], IntArray]
 """Bin number of each row of a table; a value that can be pickled."""
@@ -27,35 +29,62 @@ COUNT = 10
 """Bins of one column, and leaves of the tree for several."""
 
 
-def fit_bins(masking: Conditional, table: Table, visible: Coalition, random_state: int = 0) -> BinFunction:
+LEAF = 20
+"""Rows that each leaf of that tree must hold."""
+
+
+def fit_bins(
+    bins: Any, table: Table, visible: Coalition, random_state: int = 0, weights: FloatArray | None = None
+) -> BinFunction:
     """Learn ``bin_T`` for the visible columns T.
 
     Parameters
     ----------
-    masking : Conditional
+    bins : "tree", "exact" or object
+        As in `Conditional`.
     table : Table
         The fitting rows.
     visible : frozenset of int
         Positions of the columns in T.
     random_state : int
         Seed of the tree.
+    weights : (n,) float, optional
+        How many rows each row stands for: quantiles, ranks and leaves of the tree are those of the repeated rows.
+        Weights that are smaller than 1 on average are scaled to 1 on average. The user's own bins know no weights.
 
     Returns
     -------
     callable
         From a table to one bin number a row.
     """
+    weights = rows_stood_for(weights)
     if not visible or len(visible) == table.n_columns:
         return OneBin()
     columns = tuple(sorted(visible))
-    if masking.bins == "exact":
+    if isinstance(bins, str) and bins == "exact":
         return ExactBins(columns)
-    if masking.bins != "tree":
-        return _custom_bins(masking.bins, table, columns)
+    if bins != "tree":
+        return _custom_bins(bins, table, columns)
     if len(columns) > 1:
-        return _tree_bins(table, columns, random_state)
+        return _tree_bins(table, columns, random_state, weights)
     column = table.columns[columns[0]]
-    return LevelBins(column) if column.kind in ("nominal", "boolean") else IntervalBins(column, interval_edges(column))
+    if column.kind in ("nominal", "boolean"):
+        return LevelBins(column)
+    return IntervalBins(column, interval_edges(column, weights))
+
+
+def rows_stood_for(weights: FloatArray | None) -> FloatArray | None:
+    """How many rows each row stands for; None where each stands for itself.
+
+    Examples
+    --------
+    >>> rows_stood_for(np.array([1.0, 3.0])), rows_stood_for(np.array([0.1, 0.3])), rows_stood_for(np.array([0.5, 0.5]))
+    (array([1., 3.]), array([0.5, 1.5]), None)
+    """
+    if weights is None:
+        return None
+    scaled: FloatArray = weights / min(float(weights.mean()), 1.0)
+    return None if np.allclose(scaled, 1.0, rtol=0.0, atol=_SAME) else scaled
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,29 +251,37 @@ def _custom_bins(bins: Any, table: Table, columns: tuple[int, ...]) -> CustomBin
     return CustomBins(columns, fitted)
 
 
-def _tree_bins(table: Table, columns: tuple[int, ...], random_state: int) -> BinFunction:
+def _tree_bins(
+    table: Table, columns: tuple[int, ...], random_state: int, weights: FloatArray | None = None
+) -> BinFunction:
+    """The tree; with weights a leaf must weigh as much as so many rows would."""
     from sklearn.tree import DecisionTreeRegressor
 
     hidden = (column for column in table.columns if column.position not in columns)
-    targets = [block for column in hidden if (block := _target(column)) is not None]
-    if not targets:
+    targets = [block for column in hidden if (block := _target(column, weights)) is not None]
+    least = LEAF if weights is None else LEAF * (1 - _SAME) / float(weights.sum())
+    if not targets or (weights is not None and least > 0.5):
         return OneBin()
     fitted = tuple(table.columns[i] for i in columns)
-    tree = DecisionTreeRegressor(max_leaf_nodes=COUNT, min_samples_leaf=20, random_state=random_state)
-    return TreeBins(fitted, BinTree.of(tree.fit(_predictors(table, fitted), np.hstack(targets))))
+    minimum = {"min_samples_leaf" if weights is None else "min_weight_fraction_leaf": least}
+    tree = DecisionTreeRegressor(max_leaf_nodes=COUNT, **minimum, random_state=random_state)
+    return TreeBins(fitted, BinTree.of(tree.fit(_predictors(table, fitted), np.hstack(targets), weights)))
 
 
-def interval_edges(column: Column) -> IntArray:
+def interval_edges(column: Column, weights: FloatArray | None = None) -> IntArray:
     """Upper ends of the bins of an ordered column, as positions among its levels.
 
-    The k-th edge is the smallest value with at least k tenths of the (present) rows at or below it; with at most
-    ten distinct values every value is an edge.
+    The k-th edge is the smallest value with at least k tenths of the (present) rows, by their weight, at or below it;
+    with at most ten distinct values every value is an edge.
     """
-    n_levels = len(column.levels)
+    n_levels, present = len(column.levels), column.codes >= 0
     if n_levels <= COUNT:
         return np.arange(n_levels, dtype=np.intp)
-    below = np.cumsum(np.bincount(column.codes[column.codes >= 0], minlength=n_levels))
+    heavy = None if weights is None else weights[present]
+    below = np.cumsum(np.bincount(column.codes[present], weights=heavy, minlength=n_levels))
     tenths = np.arange(1, COUNT + 1) * below[-1]
+    if weights is not None:
+        tenths = tenths * (1 - _SAME)
     return np.unique(np.searchsorted(below * COUNT, tenths, side="left")).astype(np.intp)
 
 
@@ -299,10 +336,10 @@ def _predictors(table: Table, fitted: tuple[Column, ...]) -> FloatArray:
     return np.hstack(blocks)
 
 
-def _target(column: Column) -> FloatArray | None:
+def _target(column: Column, weights: FloatArray | None = None) -> FloatArray | None:
     """Mid-ranks (or indicators) scaled to total variance 1; None for a constant."""
     codes = column.codes + 1  # missing values lowest
-    counts = np.bincount(codes)
+    counts = np.bincount(codes, weights=weights)
     if np.count_nonzero(counts) < 2:
         return None
     if column.kind in ("nominal", "boolean"):
@@ -311,7 +348,9 @@ def _target(column: Column) -> FloatArray | None:
     else:
         middle = np.cumsum(counts) - (counts - 1) / 2
         block = middle[codes][:, None].astype(np.float64)
-    scaled: FloatArray = block / np.sqrt(block.var(axis=0).sum())
+    center = np.average(block, axis=0, weights=weights)
+    spread = block.var(axis=0) if weights is None else np.average((block - center) ** 2, axis=0, weights=weights)
+    scaled: FloatArray = block / np.sqrt(spread.sum())
     return scaled
 
 

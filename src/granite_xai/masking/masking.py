@@ -1,108 +1,97 @@
-"""Masking: what stands in for the columns that are hidden."""
+"""Masking: what stands in for the columns that are hidden.
+
+A masking says what it learns from the fitting rows, which evaluations a coalition needs, and what ``F_T`` is for a
+batch of regions; what it cannot do it says itself. The engine never asks which masking it has.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Set as AbstractSet
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from granite_xai.base.errors import InputError
-from granite_xai.base.options import unknown
+from granite_xai.base.typing import Coalition, FloatArray, Terms
+from granite_xai.engine.masked import Masked
+from granite_xai.engine.splits import Splits
+from granite_xai.evaluations.evaluations import Evaluations
 
-
-@dataclass(frozen=True, slots=True)
-class Marginal:
-    """Hidden columns are averaged over the rows of the region: ``F_T(x) = mean_m F(x_T, x^m_{-T})``.
-
-    Examples
-    --------
-    >>> Marginal().key
-    'marginal'
-    """
-
-    key: ClassVar[str] = "marginal"
+if TYPE_CHECKING:
+    from granite_xai.influence import PlayersAndSets
+    from granite_xai.masking.bins import BinFunction
+    from granite_xai.tables import Table
 
 
-@dataclass(frozen=True, slots=True)
-class Conditional:
-    """Hidden columns are averaged over the region's rows that share the bin of the visible ones.
+class Needed(NamedTuple):
+    """The evaluations that some coalitions need.
 
     Parameters
     ----------
-    bins : "tree", "exact" or object
-        ``"tree"``: ten quantile bins for one column, the leaves of one regression tree for several.
-        ``"exact"``: one bin for each distinct row of the visible columns. Otherwise an object with
-        ``fit(X_T, X_rest)`` and ``apply(X_T)`` that returns a bin number for each row.
-
-    Examples
-    --------
-    >>> Conditional(bins="exact")
-    Conditional(bins='exact')
+    pairs : coalitions T whose ``F(x_T, x'_{-T})`` is needed for all pairs of rows
+    against : coalitions T whose ``F(x_T, b_{-T})`` is needed for the reference rows b that the masking learned
+    bins : coalitions whose bins are needed
+    coordinates : whether the places of the rows in their columns are needed
     """
 
-    bins: Any = "tree"
-    key: ClassVar[str] = "conditional"
-
-    def __post_init__(self) -> None:
-        named = isinstance(self.bins, str) and self.bins in ("tree", "exact")
-        if not named and not (hasattr(self.bins, "fit") and hasattr(self.bins, "apply")):
-            raise InputError(
-                f"bins={self.bins!r} is neither 'tree' nor 'exact' nor an object with fit(X_T, X_rest) and apply(X_T).",
-                code="P01",
-                argument="bins",
-                hint="Pass bins='tree', bins='exact' or such an object.",
-            )
+    pairs: AbstractSet[Coalition] = frozenset()
+    against: AbstractSet[Coalition] = frozenset()
+    bins: AbstractSet[Coalition] = frozenset()
+    coordinates: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Baseline:
-    """Hidden columns are set to one row ``b``: ``F_T(x) = F(x_T, b_{-T})``.
+@dataclass(frozen=True, slots=True, eq=False)
+class Learned:
+    """What a masking learned from the fitting rows: the bins of some coalitions, or rows of reference."""
 
-    Parameters
-    ----------
-    row : "median", "mean", "region", mapping or sequence
-        ``"median"``, ``"mean"``: lower medians or means of the fitting rows (nominal columns: the most
-        frequent level), the same in every region. ``"region"``: the row of the region closest to the
-        region's medians and modes. A mapping of column to value, or one value a column: that row.
-
-    Examples
-    --------
-    >>> Baseline("region").row
-    'region'
-    """
-
-    row: Any = "median"
-    key: ClassVar[str] = "baseline"
-
-    def __post_init__(self) -> None:
-        if isinstance(self.row, str) and self.row not in ("median", "mean", "region"):
-            raise unknown("row", self.row, ("median", "mean", "region"))
-        if isinstance(self.row, Mapping):
-            object.__setattr__(self, "row", tuple(self.row.items()))
-        elif not isinstance(self.row, str):
-            object.__setattr__(self, "row", tuple(self.row))
+    bins: Mapping[Coalition, BinFunction] = field(default_factory=dict)
+    references: Table | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Accumulated:
-    """Nothing is hidden: one column moves across its interval of the data, the others stay (ALE).
+class Masking(ABC):
+    """What stands in for the columns that are hidden."""
 
-    The full effect of a row is ``F(upper, x_{-i}) - F(lower, x_{-i})`` in its interval, the pure effect the mean of
-    that over the region's rows in the interval. For local behavior and individual influence only.
+    __slots__ = ()
+    key: ClassVar[str]
 
-    Examples
-    --------
-    >>> Accumulated().key
-    'accumulated'
-    """
+    @property
+    def hides(self) -> bool:
+        """Whether columns are hidden at all, so that every coalition has a masked model."""
+        return True
 
-    key: ClassVar[str] = "accumulated"
+    @property
+    def averages_rows(self) -> bool:
+        """Whether ``F_T`` is a mean over single rows of the region: local effects are then means over pairs of rows."""
+        return False
 
+    @property
+    def redraws(self) -> bool:
+        """Whether hidden columns are drawn from rows of the region, so that Jansen's total variance is defined."""
+        return False
 
-Masking = Marginal | Conditional | Baseline | Accumulated
-MASKINGS: dict[str, Masking] = {
-    "marginal": Marginal(),
-    "conditional": Conditional(),
-    "baseline": Baseline(),
-    "accumulated": Accumulated(),
-}
+    @property
+    def n_references(self) -> int:
+        """Reference rows that are learned and the same in every region."""
+        return 0
+
+    def learn(self, table: Table, coalitions: AbstractSet[Coalition], weights: FloatArray, seed: int) -> Learned:
+        """What the fitting rows say, for some sets of visible columns."""
+        return Learned()
+
+    @abstractmethod
+    def evaluations(self, coalitions: AbstractSet[Coalition]) -> Needed:
+        """The evaluations that some sets of visible columns need."""
+
+    @abstractmethod
+    def masked(self, evaluations: Evaluations, splits: Splits) -> Masked:
+        """``F_T`` in every region of a batch."""
+
+    def anchored(self, region: int | None) -> Masking:
+        """The masking as other rows of a region see it; different where it depends on the region's fitting rows."""
+        return self
+
+    def terms(self, keys: tuple[str, str, str], sets: PlayersAndSets) -> tuple[Terms, ...] | None:
+        """The terms of each set's effect, where the masking has its own; None: those of the interaction.
+
+        ``keys`` are those of behavior, interaction and influence.
+        """
+        return None

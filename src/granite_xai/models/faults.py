@@ -22,7 +22,7 @@ class Raised(Exception):  # noqa: N818 - never leaves the room; the error for us
     """The model raised; ``cause`` is what."""
 
     def __init__(self, cause: Exception) -> None:
-        super().__init__(str(cause))
+        super().__init__(type(cause).__name__)
         self.cause = cause
 
 
@@ -93,8 +93,8 @@ def refused(code: str, what: str, values: FloatArray, wrong: BoolArray, rows: Ro
     return ModelError(message, code=code, argument="model", columns=bad.names, rows=bad.labels(), hint=hint)
 
 
-def failure(raised: Raised, rows: Rows) -> ModelError:
-    """Phrase what the model raised, with the rows that it raised at.
+def failure(raised: Raised, rows: Rows, once: bool = False) -> ModelError:
+    """Phrase what the model raised, with the rows that it raised at; ``once``: asked again, it did not.
 
     Examples
     --------
@@ -106,23 +106,30 @@ def failure(raised: Raised, rows: Rows) -> ModelError:
     error = raised.cause
     if isinstance(error, NotFittedError):
         return ModelError(
-            f"the model is not fitted ({_first_line(error)}).", code="M20", argument="model", hint="Fit it first."
+            f"the model is not fitted ({first_line(error)}).", code="M20", argument="model", hint="Fit it first."
         )
     hint = "Check the model on these rows."
     if isinstance(error, MemoryError):
         hint = "Send fewer rows a call: Resources(batch_size=)."
-    message = f"the model raised {type(error).__name__} ({_first_line(error)}) at {rows.text()}."
+    message = f"the model raised {type(error).__name__} ({first_line(error)}) at {rows.text()}"
+    message += "; asked again, it did not: it fails at random." if once else "."
     return ModelError(message, code="M07", argument="model", columns=rows.names, rows=rows.labels(), hint=hint)
 
 
-def _first_line(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    line = lines[0] if lines else "(no message)"
+def first_line(error: Exception) -> str:
+    """What an error says, short, and without characters that act on a terminal."""
+    try:
+        lines = str(error).strip().splitlines()
+    except Exception:  # the text of an error can fail as well
+        lines = []
+    line = "".join(c if c.isprintable() else "�" for c in lines[0]) if lines else "(no message)"
     return line if len(line) <= 300 else line[:299] + "…"
 
 
-def smallest_failing(ask: Callable[[slice], Any], batch: slice, raised: Raised) -> tuple[slice, Raised]:
-    """Halve a failing batch until neither half fails alone; at most two calls a halving.
+def smallest_failing(ask: Callable[[slice], Any], batch: slice, raised: Raised) -> tuple[slice, Raised, bool]:
+    """Halve a failing batch until neither half fails alone; and whether the model fails at random, not at these rows.
+
+    At most two calls a halving, and one more where no half has failed: smaller parts have failed by themselves.
 
     Examples
     --------
@@ -136,7 +143,8 @@ def smallest_failing(ask: Callable[[slice], Any], batch: slice, raised: Raised) 
 
     # Neither of these depends on the rows, so there is nothing to search for.
     if isinstance(raised.cause, NotFittedError | MemoryError):
-        return batch, raised
+        return batch, raised, False
+    whole = batch
     while batch.stop - batch.start > 1:
         middle = (batch.start + batch.stop) // 2
         for half in (slice(batch.start, middle), slice(middle, batch.stop)):
@@ -146,7 +154,7 @@ def smallest_failing(ask: Callable[[slice], Any], batch: slice, raised: Raised) 
                 break
         else:
             break
-    return batch, raised
+    return batch, raised, batch == whole and _raises(ask, whole) is None
 
 
 def _raises(ask: Callable[[slice], Any], part: slice) -> Raised | None:

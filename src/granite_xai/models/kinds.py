@@ -5,9 +5,10 @@ from __future__ import annotations
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from granite_xai.base.errors import ModelError
+from granite_xai.base.errors import GraniteError, ModelError
 from granite_xai.models.boosters import is_catboost, is_lightgbm, is_xgboost, read_catboost, read_lightgbm, read_xgboost
 from granite_xai.models.estimators import is_estimator, read_estimator, takes_missing
+from granite_xai.models.faults import first_line
 from granite_xai.models.modules import is_module, read_module
 from granite_xai.models.output import SCALES, ModelOutput, output_of_numbers
 from granite_xai.models.sessions import is_session, read_session
@@ -28,7 +29,14 @@ class Kind(NamedTuple):
 
 def read_model(model: Any, output: Any, response: str) -> ModelOutput:
     """Find out how to ask this model for the output that is to be explained."""
-    return _kind_of(model).read(model, output, response)
+    kind = _kind_of(model)
+    try:
+        return kind.read(model, output, response)
+    except GraniteError:
+        raise
+    except Exception as error:  # it has the methods of its kind, and does not do what they do
+        message = f"this {type(model).__name__} cannot be asked: {type(error).__name__} ({first_line(error)})."
+        raise ModelError(message, code="M21", argument="model", hint=_PASS_A_MODEL) from error
 
 
 def accepts_missing(model: Any) -> bool:

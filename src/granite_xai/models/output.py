@@ -9,6 +9,7 @@ import numpy as np
 
 from granite_xai.base.errors import InputError, ModelError, listing
 from granite_xai.base.options import unknown
+from granite_xai.models.faults import first_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -248,7 +249,11 @@ def labels_as_numbers(name: str) -> str:
 
 def class_names(model: Any) -> tuple[Any, ...] | None:
     """Classes of a fitted classifier as plain values; None for a model without."""
-    classes = getattr(model, "classes_", None)
+    try:
+        classes = getattr(model, "classes_", None)
+    except Exception as error:  # a property may do anything
+        message = f"{type(model).__name__}.classes_ raised {type(error).__name__} ({first_line(error)})."
+        raise ModelError(message, code="M07", argument="model", hint="Check the model.") from error
     if classes is None:
         return None
     if isinstance(classes, list) and classes and isinstance(classes[0], np.ndarray):

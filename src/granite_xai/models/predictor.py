@@ -134,8 +134,8 @@ class Predictor:
         except Raised as raised:
             first = raised
         # Outside the handler, so that the error's history is the model's own and not that of the search.
-        at, last = smallest_failing(ask, batch, first)
-        raise failure(last, rows.at(at)) from last.cause
+        at, last, once = smallest_failing(ask, batch, first)
+        raise failure(last, rows.at(at), once) from last.cause
 
     def _ask(self, frame: Any, count: int) -> FloatArray:
         """Call the model once; whatever it raises comes out as `Raised`, so that our own errors stay apart."""

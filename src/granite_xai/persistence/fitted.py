@@ -14,16 +14,15 @@ from granite_xai.base.errors import FormatError, GraniteError
 from granite_xai.base.files import Structure, broken, entry
 from granite_xai.compute import Resources
 from granite_xai.disagreement import Disagreement, ResolvedQuestion
-from granite_xai.effects import MAX_PAIRS
 from granite_xai.estimator import Granite, fitted_view, restore
 from granite_xai.fit import FitResult
 from granite_xai.fit_options import chosen_influence
 from granite_xai.interaction import Partial
-from granite_xai.masking.masking import Baseline, Conditional
 from granite_xai.models import Predictor, as_predictor
 from granite_xai.objective import Objective
 from granite_xai.persistence.forms import structure
 from granite_xai.persistence.models import Detached, Fingerprint, has_rows, without_rows
+from granite_xai.resolved import MAX_PAIRS
 from granite_xai.tables import Column, Table
 
 _KNOWN = ("table", "predictor", "comparisons", "fingerprint")
@@ -195,8 +194,8 @@ def _check(found: FitResult, place: str) -> None:
     for name in found.learned:  # becomes an attribute: no name of ours may be among them
         if not name.isidentifier() or not name.endswith("_") or name.startswith("_") or hasattr(Granite, name):
             raise broken(f"{place}.learned", f"has {name[:60]!r}, which is no name of a finding")
-    _check_rows(found, place)
     _check_reference(found, place)
+    _check_rows(found, place)
 
 
 def _check_rows(found: FitResult, place: str) -> None:
@@ -221,10 +220,10 @@ def _check_reference(found: FitResult, place: str) -> None:
     """Whatever a question reads must have been learned."""
     reference = found.reference
     sides = (side for question in found.comparisons for side in (question.first, question.second))
-    for masking, visible in set().union(*(side.readings() for side in sides)):
-        needs_bins = isinstance(masking, Conditional) and (masking, visible) not in reference.bins
-        fixed = isinstance(masking, Baseline) and masking.row != "region"
-        if needs_bins or (fixed and masking not in reference.baselines):
+    for side in sides:
+        needed, masking = side.needed(), side.masking
+        known = all((masking, visible) in reference.bins for visible in needed.bins)
+        if not known or (needed.against and masking not in reference.baselines):
             raise broken(f"{place}.reference", "does not hold what a question reads")
-    if any(row.n_rows != 1 for row in reference.baselines.values()):
-        raise broken(f"{place}.reference.baselines", "are not one row each")
+    if any(rows.n_rows != masking.n_references for masking, rows in reference.baselines.items()):
+        raise broken(f"{place}.reference.baselines", "are not one row for each reference")

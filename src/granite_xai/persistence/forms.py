@@ -8,18 +8,17 @@ from collections.abc import Iterator
 from dataclasses import is_dataclass
 from typing import Any
 
+from granite_xai import partitioners
 from granite_xai.base.files import Form, Structure, broken
 from granite_xai.base.typing import Coalition
-from granite_xai.behavior.behavior import BEHAVIORS
+from granite_xai.behavior import BEHAVIORS
 from granite_xai.compute import Resources
 from granite_xai.disagreement import Disagreement
 from granite_xai.explainer import INFLUENCES, Explainer
 from granite_xai.interaction import INTERACTIONS
-from granite_xai.masking import bins
-from granite_xai.masking.masking import MASKINGS
+from granite_xai.masking import MASKINGS, bins
 from granite_xai.objective import Objective
 from granite_xai.regions.partition import Partition
-from granite_xai.search import partitioners
 from granite_xai.search.original import NumericTree
 from granite_xai.tables import Column, Table, rows_from_dict, rows_to_dict
 

@@ -16,7 +16,7 @@ import numpy as np
 from granite_xai.base.files import write_text
 from granite_xai.base.typing import FloatArray
 from granite_xai.base.wording import ALL_ROWS, plain
-from granite_xai.behavior.behavior import Risk
+from granite_xai.behavior import Risk
 from granite_xai.compute import one_blas_thread
 from granite_xai.display.figures import frame_of
 from granite_xai.estimator import Granite, fit_with_evaluations, fitted_view
@@ -212,7 +212,7 @@ def story(
             "remaining": granite.remaining_,
             "fidelity": granite.fidelity_,
             "global_fidelity": granite.global_fidelity_,
-            "nothing_to_explain": fitted.silent,
+            "nothing_to_explain": fitted.below_noise_floor,
         },
         **told,
         "regions": parts,

@@ -38,7 +38,7 @@ GLOSSARY: dict[str, str] = {
 def cause(question: Disagreement) -> str:
     """Why two explanations can differ at all.
 
-    >>> from granite_xai.questions import questions
+    >>> from granite_xai.catalog import questions
     >>> cause(questions()["mplot-pdp"]), cause(questions()["ice-pdp"])
     ('columns depend on each other', 'columns interact')
     """
@@ -66,7 +66,7 @@ def opening(source: ReportSource) -> str:
     rows = f"these {source.n_rows:,} rows" if source.n_rows != 1 else "this one row"
     sides = ", and ".join(sides_of(resolved.question) for resolved in fitted.comparisons)
     begin = f"On {rows} {sides}"
-    if fitted.silent:
+    if fitted.below_noise_floor:
         return f"{begin} agree: there is nothing to explain, and either can be read."
     amount = f" by {number(granite.disagreement_)}{_relative(source)}" if len(fitted.comparisons) == 1 else ""
     return f"{begin} disagree{amount}; {_where(source)}"
@@ -109,7 +109,7 @@ def further(source: ReportSource, regions: list[dict[str, Any]], evaluation: dic
     explained = percent(granite.global_fidelity_) if granite.global_fidelity_ >= 0 else "nothing"
     lines = [f"{unit} explains {explained} of the variance of the predictions"]
     lines[0] += f"; with one set of them for each region it is {percent(granite.fidelity_)}." if several else "."
-    if evaluation is not None and not source.fitted.silent:
+    if evaluation is not None and not source.fitted.below_noise_floor:
         text = (
             f"On {evaluation['n_rows']:,} held-out rows {percent(evaluation['remaining'])} of the disagreement is left"
         )

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
-from granite_xai.engine.membership import Cut
+from granite_xai.engine.splits import Cut
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.search.levels import order_levels
 

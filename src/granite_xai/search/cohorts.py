@@ -11,7 +11,7 @@ import numpy as np
 from granite_xai.base.options import choose, real_number, whole_number
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.disagreement import Disagreement, ResolvedQuestion
-from granite_xai.engine.membership import Splits
+from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.explainer import Explainer
 from granite_xai.interaction import Pure
@@ -21,7 +21,7 @@ from granite_xai.search.values import local_values
 
 if TYPE_CHECKING:
     from granite_xai.compute import Resources
-    from granite_xai.effects import ResolvedExplainer
+    from granite_xai.resolved import ResolvedExplainer
     from granite_xai.tables import Table
     from granite_xai.trees.routes import Route
 
@@ -122,7 +122,7 @@ class Cohorts(Partitioner):
             return mean_loss(problem.evaluations, effect)
         explainer = local_explainer(self.on, "on")
         question = Disagreement(explainer, replace(explainer, interaction=Pure()))
-        return pure_loss(problem.evaluations, ResolvedQuestion(question, effect, pure[0], np.square))
+        return pure_loss(problem.evaluations, ResolvedQuestion(question, effect, pure[0]))
 
     def _climb(self, generator: np.random.Generator, distances: FloatArray, score: Score) -> tuple[float, IntArray]:
         """One greedy search from random representatives, by sets with one less or one more of them."""

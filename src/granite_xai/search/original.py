@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from granite_xai.base.options import choose, real_number, whole_number
+from granite_xai.catalog import questions
 from granite_xai.curves import dependence_bins, ice_curves, make_grid, require_numeric
-from granite_xai.engine.membership import Splits
+from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.noise_floor import floor
 from granite_xai.evaluations.vectors import Vectors, centred
 from granite_xai.explainer import Explainer
 from granite_xai.influence import Individual
-from granite_xai.questions import questions
 from granite_xai.regions.nodes import leaves
 from granite_xai.search.problem import Partitioner, PartitionResult, Problem, measured
 from granite_xai.search.scatter import rescaled, scattered
@@ -23,7 +23,7 @@ from granite_xai.search.values import AroundDependence, local_values
 
 if TYPE_CHECKING:
     from granite_xai.compute import Resources
-    from granite_xai.effects import ResolvedExplainer
+    from granite_xai.resolved import ResolvedExplainer
     from granite_xai.tables import Table
     from granite_xai.trees.routes import Route
 

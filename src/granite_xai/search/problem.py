@@ -5,13 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.compute import Resources
-from granite_xai.engine.membership import Splits
+from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.objective import ScaledObjective
 from granite_xai.regions.nodes import Leaf, Node
@@ -20,11 +20,28 @@ from granite_xai.regions.rule import find_column, satisfied
 
 if TYPE_CHECKING:
     from granite_xai.base.diagnostics import Diagnostics
-    from granite_xai.effects import ResolvedExplainer
     from granite_xai.models import Predictor
-    from granite_xai.search.tree import Tree
+    from granite_xai.resolved import ResolvedExplainer
     from granite_xai.tables import Table
     from granite_xai.trees.routes import Route
+
+
+class Grower(Protocol):
+    """A tree of regions that is not grown yet; a dataclass, so that its options can be replaced."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    def columns(self, table: Table) -> list[int]:
+        """Positions of the columns that rules may use."""
+        ...
+
+    def grown(self, problem: Problem) -> Node:
+        """The tree of a problem."""
+        ...
+
+    def partition(self, problem: Problem) -> PartitionResult:
+        """The regions of a problem."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,7 +58,7 @@ class Problem:
         The objective.
     missing : bool
         Whether the fit allowed missing values.
-    tree : Tree
+    tree : Grower
         The tree that the options of the estimator describe: how deep rules may be, how small regions.
     error : float
         Noise of one prediction.
@@ -56,7 +73,7 @@ class Problem:
     resources: Resources
     n_jobs: int | None
     diagnostics: Diagnostics
-    tree: Tree
+    tree: Grower
     error: float = 0.0
     seed: int = 0
 

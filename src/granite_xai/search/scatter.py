@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from granite_xai.base.typing import BoolArray, FloatArray
-from granite_xai.engine.membership import Splits
+from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.vectors import Vectors, centred
 from granite_xai.objective import Measure, ScaledObjective
@@ -45,8 +45,8 @@ class Scatter:
 
 
 def _scatter(vectors: Vectors, splits: Splits) -> FloatArray:
-    found = np.stack([_side(vectors.values, splits.inner), _side(vectors.values, splits.outer)], axis=1)
-    if vectors.column is None or not splits.cuts:
+    found = np.stack([_side(vectors.values, splits.left), _side(vectors.values, splits.right)], axis=1)
+    if vectors.column is None or splits.columns is None:
         return found
     for k in np.flatnonzero(splits.columns == vectors.column):  # here the cut also shortens the curves
         entries = vectors.inner_entries(splits.inside[k], vectors.column)
@@ -56,7 +56,7 @@ def _scatter(vectors: Vectors, splits: Splits) -> FloatArray:
 
 
 def _cut(values: FloatArray, splits: Splits, k: int, entries: BoolArray) -> FloatArray:
-    sides = ((splits.inner[k], entries), (splits.outer[k], ~entries))
+    sides = ((splits.left[k], entries), (splits.right[k], ~entries))
     return np.array([_side(centred(values[:, kept]), weights[None])[0] for weights, kept in sides])
 
 

@@ -17,7 +17,7 @@ from granite_xai.search.scatter import scattered
 
 if TYPE_CHECKING:
     from granite_xai.compute import Resources
-    from granite_xai.effects import ResolvedExplainer
+    from granite_xai.resolved import ResolvedExplainer
     from granite_xai.tables import Column
     from granite_xai.trees.routes import Route
 

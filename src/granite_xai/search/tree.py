@@ -12,13 +12,13 @@ import numpy as np
 from granite_xai.base.options import real_number, unknown, whole_number
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.compute import map_blocks, resolve_jobs
-from granite_xai.engine.membership import CUT_BYTES, Splits
+from granite_xai.compute.compiled import device_faults, primitives_on
+from granite_xai.engine.splits import CUT_BYTES, Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.regions.nodes import Leaf, Node, Split
 from granite_xai.regions.partition import Partition
 from granite_xai.search.candidates import CUTS, Candidate, best_of, candidates, cuts_of
 from granite_xai.search.problem import Partitioner, PartitionResult, Problem
-from granite_xai.search.shortlist import Shortlist
 from granite_xai.search.splitting import conditions
 
 if TYPE_CHECKING:
@@ -26,8 +26,10 @@ if TYPE_CHECKING:
     from granite_xai.tables import Table
 
 TOLERANCE = 1e-10
-BLOCK = 2**18
-"""Candidates times rows scored together: few enough for the cache."""
+BLOCK = 2**19
+"""Candidates times rows scored together on the processor, where enough blocks shall be left for several jobs."""
+ON_DEVICE = 2**24
+"""The same on a device."""
 SHARE = 8
 """One block of candidates takes at most one part in so many of the memory limit."""
 
@@ -120,9 +122,11 @@ class Tree(Partitioner):
 
     def grown(self, problem: Problem) -> Node:
         """Grow and prune the tree of a problem."""
-        growth = _Growth(self, problem, self.columns(problem.table), Shortlist.of(problem, self.beam))
+        growth = _Growth(self, problem, self.columns(problem.table))
         rows = np.arange(problem.table.n_rows, dtype=np.intp)
-        return growth.grow(growth.root(rows, problem.evaluations)).node
+        primitives = primitives_on(problem.resources.device)
+        with device_faults(primitives):
+            return growth.grow(growth.root(rows, problem.evaluations.on(primitives))).node
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -162,11 +166,10 @@ class _Growth:
     settings: Tree
     problem: Problem
     columns: list[int]
-    shortlist: Shortlist
 
     def root(self, rows: IntArray, evaluations: Evaluations) -> _Open:
         """All rows, with their share."""
-        splits = Splits.whole(evaluations.weights)
+        splits = Splits.whole(evaluations.weights, evaluations.primitives)
         (disagreements,) = map_blocks(
             lambda _: self.problem.shares.disagreements(evaluations, splits), [0], self.problem.n_jobs
         )
@@ -221,8 +224,7 @@ class _Growth:
 
     def _followed(self, node: _Open, options: list[Candidate], evaluations: Evaluations) -> list[_Choice]:
         """The best candidate of each of the best columns (C15, C21)."""
-        score = partial(self.scored, node, evaluations=evaluations)
-        options, disagreements, mass = self.shortlist(options, node.rows, evaluations, score)
+        disagreements, mass = self.scored(node, options, evaluations)
         both = self.problem.shares.of(disagreements, mass)
         scores = both[:, 0] + both[:, 1]
         ties = int(np.count_nonzero(scores <= scores.min() + TOLERANCE))
@@ -243,7 +245,9 @@ class _Growth:
         limit = self.problem.resources.memory_limit
         one = self.problem.shares.split_bytes(evaluations)
         # A quarter of the limit for the arrays of all blocks in work; blocks are the same for any number of jobs.
-        blocks = list(_blocks(options, len(node.rows), one, limit // SHARE, self.settings.max_candidates))
+        cells = BLOCK if evaluations.primitives is None else ON_DEVICE
+        most = max(cells // len(node.rows), self.settings.max_candidates)
+        blocks = list(_blocks(options, len(node.rows), one, limit // SHARE, most))
         largest = max(_block_bytes(block, len(node.rows), one) for block in blocks)
         jobs = min(resolve_jobs(self.problem.n_jobs), max(1, limit // 4 // largest))
 
@@ -307,13 +311,12 @@ class _Growth:
 
 
 def _blocks(
-    options: list[Candidate], n_rows: int, split_bytes: int, affordable: int, together: int
+    options: list[Candidate], n_rows: int, split_bytes: int, affordable: int, most: int
 ) -> Iterator[list[Candidate]]:
-    """Neighbouring candidates that are scored together: as many as fit the cache, or the cuts of one column.
+    """Neighbouring candidates that are scored together: at most so many, as memory affords.
 
     The cuts of a column share their sums, so they stay together where they can.
     """
-    most = max(BLOCK // n_rows, together)
     block: list[Candidate] = []
     room = affordable
     for option in options:
@@ -336,5 +339,5 @@ def _score(
     shares: ScaledObjective, table: Table, rows: IntArray, evaluations: Evaluations, block: list[Candidate]
 ) -> tuple[FloatArray, FloatArray]:
     """Disagreements and mass of both sides of some candidates; a plain function, so that it can go to a process."""
-    splits = Splits.along(cuts_of(block, table, rows), evaluations.weights)
+    splits = Splits.along(cuts_of(block, table, rows), evaluations.weights, evaluations.primitives)
     return shares.disagreements(evaluations, splits), splits.mass

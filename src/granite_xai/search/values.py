@@ -8,20 +8,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.engine.games import RegionalGame
-from granite_xai.engine.masked import bin_means, masked_model
-from granite_xai.engine.membership import Splits
+from granite_xai.behavior.behavior import Game
+from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Bins, Evaluations
 
 if TYPE_CHECKING:
-    from granite_xai.effects import ResolvedExplainer
+    from granite_xai.resolved import ResolvedExplainer
 
 
 def local_values(effect: ResolvedExplainer, evaluations: Evaluations, splits: Splits) -> FloatArray:
     """Local effects of every set, each row in its own region, shape (sets, K, n)."""
-    game = RegionalGame(effect.behavior, masked_model(effect.masking, evaluations, splits), evaluations, splits)
-    shape = splits.inside.shape
-    return np.stack([np.broadcast_to(game.combine(terms), shape) for terms in effect.combined])
+    game = Game.of(effect.behavior, effect.masking, evaluations, splits)
+    return np.stack([game.values(terms) for terms in effect.combined])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,5 +52,16 @@ class AroundDependence:
 
 
 def _squared(values: FloatArray, bins: IntArray, splits: Splits) -> FloatArray:
-    squared: FloatArray = np.square(values - bin_means(values, Bins.of(bins), splits))
+    squared: FloatArray = np.square(values - bin_means(values, Bins.of(bins).numbers, splits))
     return squared
+
+
+def bin_means(values: FloatArray, bins: IntArray, splits: Splits) -> FloatArray:
+    """Mean of a row's values over the rows of the same bin and region, at every row, shape (K, n)."""
+    members = (bins[:, None] == np.arange(bins.max() + 1)).astype(np.float64)
+    left, right = (
+        ((side * values) @ members / np.maximum(side @ members, np.finfo(np.float64).tiny))[:, bins]
+        for side in (splits.left, splits.right)
+    )
+    means: FloatArray = np.where(splits.inside, left, right)
+    return means

@@ -6,7 +6,7 @@ dtypes, and twenty times as long where all columns have one.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -95,29 +95,38 @@ class FrameContainer(Container):
 
     def nudged(self, rows: IntArray, direction: int, columns: Sequence[int]) -> Any:
         """Rows with every floating-point cell of some columns moved to the next number of its dtype."""
-        part = self.frame[rows]
-        made = part.with_columns(*(_next(part[:, j], direction) for j in columns)).to_native()
-        return self._on_fresh_axes(made, rows) if self.library == "pandas" else made
+        part, moved = self.frame[rows], set(columns)
+        if self.library != "pandas":
+            return part.with_columns(*(_next(part[:, j], direction) for j in columns)).to_native()
+        every = ((j, part[:, j]) for j in range(len(self.labels)))
+        arrays = (_array(_next(one, direction) if j in moved else one) for j, one in every)
+        return self._assembled((array.copy() for array in arrays), rows)  # the model may write into what it gets
 
     def _recombined_arrays(
         self, rows: IntArray, donor: FrameContainer, donor_rows: IntArray, columns: Sequence[int]
     ) -> Any:
         import pandas as pd
 
-        one, other, data = self.matrix, donor.matrix, {}
+        one, other, parts = self.matrix, donor.matrix, []
         if one is not None and other is not None and one.dtype == other.dtype:
             return self._on_fresh_axes(pd.DataFrame(gathered(one, rows, other, donor_rows, columns), copy=False), rows)
         replaced = set(columns)
         for j, array in enumerate(self._arrays):
             if j not in replaced:
-                part = array.take(rows)
+                parts.append(array.take(rows))
             elif donor is self or _equal(donor._arrays[j].dtype, array.dtype):
-                part = donor._arrays[j].take(donor_rows)
+                parts.append(donor._arrays[j].take(donor_rows))
             else:
-                part = _array(_matched(donor, self, j, donor_rows))
-            # spelled out: pandas 3 would turn an array of texts into its own text dtype
-            data[j] = pd.Series(part, dtype=object, copy=False) if part.dtype == object else part
-        return self._on_fresh_axes(pd.DataFrame(data, copy=False), rows)
+                parts.append(_array(_matched(donor, self, j, donor_rows)))
+        return self._assembled(parts, rows)
+
+    def _assembled(self, parts: Iterable[Any], rows: IntArray) -> Any:
+        """A frame of pandas from its columns; by position, since not every name can be written as text."""
+        import pandas as pd
+
+        # spelled out: pandas 3 would turn an array of texts into its own text dtype
+        made = {j: pd.Series(p, dtype=object, copy=False) if p.dtype == object else p for j, p in enumerate(parts)}
+        return self._on_fresh_axes(pd.DataFrame(made, copy=False), rows)
 
     def _on_fresh_axes(self, made: Any, rows: IntArray) -> Any:
         import pandas as pd
@@ -181,7 +190,9 @@ def _read(series: Any) -> Cells:
 
 def _categories(series: Any, missing: BoolArray) -> Cells:
     """Labels of a dictionary; ordered if the library says so (a polars Enum is, a Categorical is not)."""
-    kind = "ordinal" if nw.is_ordered_categorical(series) else "nominal"
+    # before 1.32 polars calls its Categorical ordered, by the order in which the process first met the labels
+    polars = series.implementation.is_polars()
+    kind = "ordinal" if (series.dtype == nw.Enum if polars else nw.is_ordered_categorical(series)) else "nominal"
     declared = {label: plain(label) for label in _declared(series.to_native())}
     if len(set(declared.values())) < len(declared):
         raise UnreadableError("D12", "has categories that read the same as text", "Rename the categories.")

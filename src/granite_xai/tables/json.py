@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from granite_xai.base.errors import FormatError, InputError, column_text
 from granite_xai.base.files import Form, Structure, broken
-from granite_xai.base.files.arrays import UnwritableError, dtype_name, plain_list, read_cells, read_dtype, write_cells
+from granite_xai.base.files.arrays import UnwritableError, dtype_name, read_cells, read_dtype, write_cells
 from granite_xai.tables.cells import UnreadableError, as_kind
 from granite_xai.tables.columns import LABELLED, Column, Kind
 from granite_xai.tables.containers import ArrayContainer, Container
@@ -265,10 +265,14 @@ def _restored(column: ColumnCells, name: str, backend: str, place: str) -> Any:
         raise broken(f"{place}.dtype", f"is {column.dtype[:60]!r}, which is not known")
     cells = read_cells(column.cells, np.dtype(object), place).tolist()
     if column.dtype == "Enum":
-        kinds = [] if column.categories is None else plain_list(column.categories.cells, place)
-        return nw.new_series(name, cells, nw.Enum(kinds), backend=library)
+        declared = () if column.categories is None else read_cells(column.categories.cells, np.dtype(object), place)
+        return nw.new_series(name, cells, nw.Enum(list(declared)), backend=library)
     if column.dtype == "Categorical":
-        return nw.new_series(name, cells, nw.String, backend=library).cast(nw.Categorical)
+        text = nw.new_series(name, cells, nw.String, backend=library)
+        if backend != "pyarrow":
+            return text.cast(nw.Categorical)
+        # with pyarrow's own index type: older versions turn no other into pandas
+        return nw.from_native(text.to_native().dictionary_encode(), series_only=True).alias(name)
     return nw.new_series(name, cells, getattr(nw, column.dtype), backend=library)
 
 

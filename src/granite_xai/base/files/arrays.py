@@ -100,7 +100,7 @@ def write_cells(values: NDArray[Any]) -> Any:
         return cells
     keys = [(type(cell), str(cell)) for cell in cells]
     known = {key: _object(cell) for key, cell in zip(keys, cells, strict=True)}
-    if 2 * len(known) > len(cells):
+    if 2 * len(known) >= len(cells):
         return [known[key] for key in keys]
     places = {key: i for i, key in enumerate(known)}
     return {"distinct": list(known.values()), "codes": [places[key] for key in keys]}

@@ -7,19 +7,20 @@ used for every row, reference and region, so that the estimates are one linear f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from granite_xai.base.errors import InputError, ResourceError
+from granite_xai.base.errors import ResourceError
 from granite_xai.base.typing import AleDifference, Coalition, JansenTotal, PairwiseShapley, Term, Terms
-from granite_xai.behavior.behavior import Behavior, Sensitivity
+from granite_xai.behavior import Behavior
 from granite_xai.evaluations.plan import plan
 from granite_xai.influence import Influence, PlayersAndSets
-from granite_xai.interaction import Additive, Full, Interaction, Partial, Players, Whole, add_terms
-from granite_xai.masking.masking import Accumulated, Baseline, Marginal, Masking
+from granite_xai.interaction import Additive, Interaction, Partial, Players, Whole, add_terms
+from granite_xai.masking import Masking
+from granite_xai.masking.masking import Needed
 
 if TYPE_CHECKING:
     from granite_xai.masking.fitted import Reading
@@ -58,8 +59,10 @@ class ResolvedExplainer:
         A local effect is linear in the masked model, so that its mean over references commutes with the sum over
         coalitions: one matrix for each set instead of one for each coalition.
         """
-        by_paths = self.by_paths and _is_averaged(self.masking, self.behavior)
-        return by_paths or _is_pairwise(self.masking, self.behavior, self.layout, self.terms)
+        pairs_of_values = 2 ** (self.layout.order + 1)  # what pure and full effects read together
+        if not (self.masking.averages_rows and self.behavior.is_linear):
+            return False
+        return self.by_paths or max(map(len, self.terms)) > pairs_of_values
 
     @property
     def combined(self) -> tuple[Terms, ...]:
@@ -85,25 +88,16 @@ class ResolvedExplainer:
 
     def readings(self) -> set[Reading]:
         """The masked models the engine reads."""
-        if self.pairwise or isinstance(self.masking, Accumulated):
+        if self.pairwise or self.changes():
             return set()
         everything = frozenset().union(*self.layout.players)
-        nothing = frozenset() if isinstance(self.masking, Baseline) else everything  # where effects are counted from
-        return {
-            (self.masking, nothing),
-            *((self.masking, _visible(term, everything)) for terms in self.terms for term in terms),
-        }
+        start = frozenset() if self.masking.n_references else everything  # where effects are counted from
+        visible = {_visible(term, everything) for terms in self.terms for term in terms}
+        return {(self.masking, coalition) for coalition in visible | {start}}
 
-
-def _is_pairwise(masking: Masking, behavior: Behavior, layout: PlayersAndSets, terms: Sequence[Terms]) -> bool:
-    pairs_of_values = 2 ** (layout.order + 1)  # what pure and full effects read together
-    return _is_averaged(masking, behavior) and max(map(len, terms)) > pairs_of_values
-
-
-def _is_averaged(masking: Masking, behavior: Behavior) -> bool:
-    """Whether the effect is a mean over single reference rows."""
-    averaged = isinstance(masking, Marginal) or (isinstance(masking, Baseline) and masking.row == "region")
-    return averaged and behavior.key == "local"
+    def needed(self) -> Needed:
+        """The evaluations that the masked models take."""
+        return self.masking.evaluations({visible for _, visible in self.readings()})
 
 
 def _visible(term: Term, everything: Coalition) -> Coalition:
@@ -143,12 +137,14 @@ def resolve(
         Pairs of orders of arrival to draw for partial effects, 0: none, they are exact. None: what can be paid for.
     """
     layout = influence.layout(table)
-    if isinstance(masking, Accumulated):
-        return ResolvedExplainer(masking, behavior, layout, _changes(behavior, interaction, influence, layout))
+    own = masking.terms((behavior.key, interaction.key, influence.key), layout)
+    if own is not None:
+        return ResolvedExplainer(masking, behavior, layout, own)
     if isinstance(interaction, Whole | Additive):
         return _whole_effect(masking, behavior, interaction, layout, table)
-    if isinstance(behavior, Sensitivity) and behavior.total == "jansen" and isinstance(interaction, Full):
-        return ResolvedExplainer(masking, behavior, layout, _jansen(masking, layout))
+    own = behavior.terms(interaction.key, layout, masking)
+    if own is not None:
+        return ResolvedExplainer(masking, behavior, layout, own)
     if by_paths and _has_paths(masking, behavior, interaction, layout):
         return ResolvedExplainer(masking, behavior, layout, _path_terms(masking, interaction, layout), by_paths=True)
     if isinstance(interaction, Partial) and (len(layout.players) > MAX_EXACT_PLAYERS if pairs is None else pairs > 0):
@@ -161,16 +157,22 @@ def resolve(
 
 def _has_paths(masking: Masking, behavior: Behavior, interaction: Interaction, layout: PlayersAndSets) -> bool:
     """Shapley values of single players against single rows; for a few players their coalitions cost less."""
-    most = MAX_EXACT_PLAYERS if isinstance(masking, Baseline) else len(layout.players)
+    most = MAX_EXACT_PLAYERS if _is_anchored(masking) else len(layout.players)
     single = isinstance(interaction, Partial) and layout.order == 1
-    return single and _is_averaged(masking, behavior) and MIN_PATH_PLAYERS <= len(layout.players) <= most
+    averaged = masking.averages_rows and behavior.is_linear
+    return single and averaged and MIN_PATH_PLAYERS <= len(layout.players) <= most
 
 
 def _path_terms(masking: Masking, interaction: Interaction, layout: PlayersAndSets) -> tuple[Terms, ...]:
     """Paths need no coalitions, but for other rows a region's baseline is one fixed row, whose effects are terms."""
-    if not isinstance(masking, Baseline):
+    if not _is_anchored(masking):
         return ({},) * len(layout.sets)
     return tuple(interaction.terms(layout.players, members) for members in layout.sets)
+
+
+def _is_anchored(masking: Masking) -> bool:
+    """Whether other rows of a region see another masking than its fitting rows."""
+    return masking.anchored(None) != masking
 
 
 def _coalitions(table: Table, terms: Iterable[Terms]) -> set[Coalition]:
@@ -184,9 +186,9 @@ def _price(masking: Masking, table: Table, terms: Iterable[Terms]) -> int:
 
 def _rows(masking: Masking, table: Table, coalitions: set[Coalition]) -> int:
     """Recombined rows that some coalitions need."""
-    if isinstance(masking, Baseline) and masking.row != "region":
-        return sum(len(table.distinct(sorted(coalition))[1]) for coalition in coalitions if coalition)
-    return plan(table, coalitions).rows
+    needed = masking.evaluations(coalitions)
+    against = sum(len(table.distinct(sorted(visible))[1]) for visible in needed.against if visible)
+    return plan(table, needed.pairs).rows + masking.n_references * against
 
 
 def _whole_effect(
@@ -196,33 +198,6 @@ def _whole_effect(
     operator = Additive(max(interaction.order, layout.order)) if isinstance(interaction, Additive) else interaction
     whole = PlayersAndSets(layout.players, (layout.players,), (table.names,))
     return ResolvedExplainer(masking, behavior, whole, (operator.terms(layout.players, layout.players),))
-
-
-def _changes(
-    behavior: Behavior, interaction: Interaction, influence: Influence, layout: PlayersAndSets
-) -> tuple[Terms, ...]:
-    """Changes across intervals (ALE): each row's own, or their mean in the interval."""
-    if behavior.key != "local" or influence.key != "individual" or interaction.key not in ("full", "pure"):
-        raise InputError(
-            "accumulated masking (ALE) is defined for local behavior, individual influence, and full or pure effects.",
-            code="P03",
-            argument="masking",
-            hint="Use marginal or conditional masking for other settings.",
-        )
-    columns = (next(iter(member)) for (member,) in layout.sets)
-    return tuple({AleDifference(column, interaction.key == "pure"): 1.0} for column in columns)
-
-
-def _jansen(masking: Masking, layout: PlayersAndSets) -> tuple[Terms, ...]:
-    if layout.order > 1 or isinstance(masking, Baseline):
-        raise InputError(
-            "Sensitivity(total='jansen') is defined for full effects of columns and groups under marginal or "
-            "conditional masking.",
-            code="P03",
-            argument="total",
-            hint="Use total='difference' for interactions and for baseline masking.",
-        )
-    return tuple({JansenTotal(member): 1.0} for (member,) in layout.sets)
 
 
 def _sampled(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set as AbstractSet
+from collections.abc import Iterable, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass
 from functools import partial
 from math import isqrt
@@ -14,14 +14,14 @@ from granite_xai.base.errors import InputError, ModelError
 from granite_xai.base.typing import Coalition, FloatArray, IntArray, PairwiseShapley, Terms
 from granite_xai.compute import Budget, Resources, Workspace, require_budget, require_evaluations
 from granite_xai.compute.compiling import available
-from granite_xai.effects import ResolvedExplainer
 from granite_xai.evaluations.agnostic import EvaluationRange, evaluate_plan
 from granite_xai.evaluations.evaluations import Bins, Coordinates, Evaluations, GridColumn, Matrix
 from granite_xai.evaluations.plan import Distinct, Grid, Plan, ends, footprint, plan
 from granite_xai.evaluations.shapley import PairwiseShapleySums, SamplingErrors
 from granite_xai.interaction import union
-from granite_xai.masking.fitted import AleIntervals, FittedMaskings, Reading
-from granite_xai.masking.masking import Baseline, Conditional, Masking
+from granite_xai.masking.accumulated import AleIntervals
+from granite_xai.masking.fitted import FittedMaskings, Reading
+from granite_xai.resolved import ResolvedExplainer
 from granite_xai.trees.routes import Route
 
 if TYPE_CHECKING:
@@ -42,18 +42,26 @@ class EvaluationPlan:
     ----------
     kept : plan of the matrices the engine reads
     streamed : plan of the matrices that are only summed up into attributions
-    fixed : readings under a fixed baseline
+    against : readings against the reference rows of their masking
+    readings : all masked models that are read
+    binned : how many of them put the rows into bins
+    coordinates : whether the places of the rows in their columns are needed
     """
 
     effects: Sequence[ResolvedExplainer]
     kept: Plan
     streamed: Plan
-    fixed: set[Reading]
+    against: set[Reading]
     readings: set[Reading]
+    binned: int = 0
+    coordinates: bool = False
 
     def rows(self, table: Table, recombined: bool = True) -> int:
         """Rows sent to the model: predictions, rows against a baseline, and recombined rows unless trees give them."""
-        baseline = sum(len(table.distinct(sorted(visible))[1]) if visible else 1 for _, visible in self.fixed)
+        baseline = sum(
+            masking.n_references * (len(table.distinct(sorted(visible))[1]) if visible else 1)
+            for masking, visible in self.against
+        )
         planned = self.kept.rows + self.streamed.rows + self._grid_rows(table) if recombined else 0
         return table.n_rows * (1 + 2 * len(self.changes)) + planned + baseline
 
@@ -83,8 +91,8 @@ class EvaluationPlan:
 
     def budget(self, table: Table, resources: Resources, candidate: int = 0) -> Budget:
         """How the memory limit is divided for this request; refused when it does not fit (D33)."""
-        binned = sum(isinstance(masking, Conditional) for masking, _ in self.readings)
-        vectors = 8 + len(self.kept.stores) + 3 * binned + 2 * len(self.fixed) + 2 * len(self.changes)
+        references = sum(masking.n_references for masking, _ in self.against)
+        vectors = 8 + len(self.kept.stores) + 3 * self.binned + 2 * references + 2 * len(self.changes)
         vectors += len(self.streamed.stores) * (3 if self.draws else 1)
         members = sum(len(visible) for plan in (self.kept, self.streamed) for visible in plan.places)
         passing = 8 * table.n_rows * max(map(len, self.streamed.stores.values()), default=0)
@@ -99,11 +107,6 @@ class EvaluationPlan:
             attributions=attributions,
             candidate=candidate,
         )
-
-    @property
-    def by_region(self) -> bool:
-        """Whether a baseline is chosen in each region."""
-        return any(isinstance(effect.masking, Baseline) and not _is_fixed(effect.masking) for effect in self.effects)
 
     @property
     def attributions(self) -> dict[PairwiseShapley, Terms]:
@@ -140,17 +143,20 @@ def request(
     for effect in effects:
         _require_own_values(effect, table, grid)
     readings: set[Reading] = set().union(*(effect.readings() for effect in effects))
-    fixed = {reading for reading in readings if _is_fixed(reading[0])}
+    needed = [(effect.masking, effect.needed()) for effect in effects]
     everything = frozenset(range(table.n_columns))
-    fixed = {(masking, visible) for masking, visible in fixed if visible != everything}
+    against = {(masking, T) for masking, each in needed for T in each.against if everything != T}
+    pairs: set[Coalition] = set().union(*(each.pairs for _, each in needed))
     compared = {union(members) for effect in effects for members in effect.layout.sets}
     # What is on a grid is on it wherever the rows are asked about, also where a baseline needs no matrix.
     also = also | {single for single in map(frozenset, zip(grid.columns, strict=True)) if single in compared}
     apart = {columns for columns in compared if len(columns) > 1}
-    kept = plan(table, {visible for _, visible in readings - fixed} | also, grid, apart)
+    kept = plan(table, pairs | also, grid, apart)
     pairwise = {c for effect in effects for terms in effect.attributions.values() for c in terms}
     streamed = plan(table, {c for c in pairwise if isinstance(c, frozenset) and c not in kept.places})
-    return EvaluationPlan(effects, kept, streamed, fixed, readings)
+    binned = {(masking, T) for masking, each in needed for T in each.bins}
+    coordinates = any(each.coordinates for _, each in needed)
+    return EvaluationPlan(effects, kept, streamed, against, readings, len(binned), coordinates)
 
 
 def _require_own_values(effect: ResolvedExplainer, table: Table, grid: Grid) -> None:
@@ -172,10 +178,6 @@ def _require_own_values(effect: ResolvedExplainer, table: Table, grid: Grid) -> 
             )
 
 
-def _is_fixed(masking: Masking) -> bool:
-    return isinstance(masking, Baseline) and masking.row != "region"
-
-
 def evaluate(
     route: Route,
     asked: EvaluationPlan,
@@ -192,62 +194,79 @@ def evaluate(
     """Evaluate every planned row once, after checking that the plan fits the limits."""
     predictor, table = route.predictor, route.table
     route = route.for_plans(asked.kept, asked.streamed)
-    count = len(asked.kept.stores) + len(asked.streamed.stores)
-    if diagnostics is not None:
-        diagnostics.note("evaluations", route.note(count))
-    rows = asked.rows(table, recombined=route.trees is None)
-    require_evaluations(resources, rows, None if seconds_per_row is None else rows * seconds_per_row)
+    fast = _affordable(route, asked, resources, seconds_per_row, diagnostics)
     space = asked.budget(table, resources).workspace()
     everything = frozenset(range(table.n_columns))
     extent = EvaluationRange()
-    predictions = extent.see(route.predictions(route.fast(count), space))
+    predictions = extent.see(route.predictions(fast, space))
     pivot = float(np.average(predictions, weights=weights))
     predictions = predictions - pivot
     summed = {term: terms for term, terms in asked.attributions.items() if term.kind != "paths"}
-    attributions = PairwiseShapleySums(summed, predictions, everything, space)
+    pairwise = PairwiseShapleySums(summed, predictions, everything, space)
     spread = SamplingErrors(predictions, weights, everything)
-    sums: list[PairwiseShapleySums | SamplingErrors] = [attributions, *([spread] if asked.draws else [])]
+    sums: list[PairwiseShapleySums | SamplingErrors] = [pairwise, *([spread] if asked.draws else [])]
+    source = partial(route.matrix, fast=fast, space=space, n_jobs=n_jobs)
     matrices: dict[Coalition, Matrix] = {}
-    source = partial(route.matrix, fast=route.fast(count), space=space, n_jobs=n_jobs)
-    for planned, keep in ((asked.kept, True), (asked.streamed, False)):
-        for store, matrix in evaluate_plan(source, planned, resources, extent, predictions, pivot):
-            for each in sums:
-                each.add(store, matrix)
-            if keep:
-                matrices[store] = matrix
-            del matrix  # one that is not kept ends before the next is made
-    fixed = {key: extent.see(_against(predictor, table, reference, key)) - pivot for key in asked.fixed}
+    for planned, keep in ((asked.kept, matrices), (asked.streamed, None)):
+        _add_up(evaluate_plan(source, planned, resources, extent, predictions, pivot), sums, keep)
+    against = {key: extent.see(_against(predictor, table, reference, key)) - pivot for key in asked.against}
     numbers = {key: reference.bins[key](table) for key in asked.readings if key in reference.bins}
-    return (
-        Evaluations(
-            predictions=predictions,
-            weights=weights,
-            pivot=pivot,
-            y=y,
-            places=asked.kept.places,
-            matrices=matrices,
-            bins={key: Bins.of(own) for key, own in numbers.items()},
-            fixed=fixed,
-            snapped={
-                columns: _snapped(
-                    columns,
-                    matrices[columns],
-                    extent.see(source(columns, ends(table, min(columns)))) - pivot,
-                    distinct,
-                    numbers,
-                    fixed,
-                )
-                for columns, distinct in asked.snapped.items()
-            },
-            attributions={**attributions.values, **_by_paths(route, asked.by_paths, space, n_jobs)},
-            changes={i: _changes(predictor, table, reference.steps.get(i), i, extent) for i in asked.changes},
-            errors={term: spread.errors(terms) for term, terms in asked.draws.items()},
-            everything=everything,
-            space=space,
-            coordinates=(coordinates or coordinates_of(table)) if asked.by_region else None,
-        ),
-        extent,
+    attributions = pairwise.values | _by_paths(route, asked.by_paths, space, n_jobs)
+
+    def at_ends(columns: Coalition) -> FloatArray:
+        return extent.see(source(columns, ends(table, min(columns))))
+
+    found = Evaluations(
+        predictions=predictions,
+        weights=weights,
+        pivot=pivot,
+        y=y,
+        places=asked.kept.places,
+        matrices=matrices,
+        bins={key: Bins.of(own) for key, own in numbers.items()},
+        against=against,
+        snapped={
+            columns: _snapped(columns, matrices[columns], at_ends(columns) - pivot, distinct, numbers, against)
+            for columns, distinct in asked.snapped.items()
+        },
+        attributions={term: Matrix(phi, np.arange(table.n_rows)) for term, phi in attributions.items()},
+        changes={i: _changes(predictor, table, reference.steps.get(i), i, extent) for i in asked.changes},
+        errors={term: spread.errors(terms) for term, terms in asked.draws.items()},
+        everything=everything,
+        space=space,
+        coordinates=(coordinates or coordinates_of(table)) if asked.coordinates else None,
     )
+    return found, extent
+
+
+def _affordable(
+    route: Route,
+    asked: EvaluationPlan,
+    resources: Resources,
+    seconds_per_row: float | None,
+    diagnostics: Diagnostics | None,
+) -> bool:
+    """Whether compiled loops read the trees, once the limits allow what is asked; otherwise an error."""
+    count = len(asked.kept.stores) + len(asked.streamed.stores)
+    if diagnostics is not None:
+        diagnostics.note("evaluations", route.note(count))
+    rows = asked.rows(route.table, recombined=route.trees is None)
+    require_evaluations(resources, rows, None if seconds_per_row is None else rows * seconds_per_row)
+    return route.fast(count)
+
+
+def _add_up(
+    evaluated: Iterable[tuple[Coalition, Matrix]],
+    sums: Sequence[PairwiseShapleySums | SamplingErrors],
+    keep: dict[Coalition, Matrix] | None,
+) -> None:
+    """Add each matrix to the sums as it comes, and keep it where it is asked for."""
+    for store, matrix in evaluated:
+        for each in sums:
+            each.add(store, matrix)
+        if keep is not None:
+            keep[store] = matrix
+        del matrix  # one that is not kept ends before the next is made
 
 
 def _snapped(
@@ -256,7 +275,7 @@ def _snapped(
     at_ends: FloatArray,
     distinct: Distinct,
     bins: Mapping[Reading, IntArray],
-    fixed: Mapping[Reading, FloatArray],
+    against: Mapping[Reading, FloatArray],
 ) -> GridColumn:
     """A column on its grid: every row is given what the row that carries its grid value has."""
     carrier = distinct.representatives[distinct.codes]
@@ -264,7 +283,7 @@ def _snapped(
         matrix.values[matrix.codes, np.arange(len(carrier))],
         at_ends,
         {key: Bins.of(own[carrier]) for key, own in bins.items() if key[1] == columns},
-        {key: own[carrier] for key, own in fixed.items() if key[1] == columns},
+        {key: own[:, carrier] for key, own in against.items() if key[1] == columns},
     )
 
 
@@ -289,13 +308,15 @@ def _by_paths(
 
 
 def _against(predictor: Predictor, table: Table, reference: FittedMaskings, reading: Reading) -> FloatArray:
-    """``F(x_T, b)`` of every row, for the fixed baseline b, evaluated once for each distinct value of T."""
+    """``F(x_T, b)`` of every row, one line for each reference row b, evaluated once for each distinct value of T."""
     masking, visible = reading
-    baseline = reference.baselines[masking]  # type: ignore[index]
+    references = reference.baselines[masking]
     codes, representatives = table.distinct(sorted(visible)) if visible else (None, np.zeros(1, dtype=np.intp))
-    first = np.zeros(len(representatives), dtype=np.intp)
-    values = predictor.recombined(baseline, first, table, representatives, sorted(visible))
-    return np.full(table.n_rows, values[0]) if codes is None else values[codes]
+    base = np.repeat(np.arange(references.n_rows), len(representatives))
+    values = predictor.recombined(
+        references, base, table, np.tile(representatives, references.n_rows), sorted(visible)
+    ).reshape(references.n_rows, -1)
+    return np.repeat(values, table.n_rows, axis=1) if codes is None else values[:, codes]
 
 
 def _changes(

@@ -1,0 +1,121 @@
+"""Losses: of a gap between two explanations, or of a prediction against y. One table, one line a loss."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from granite_xai.base.errors import InputError
+from granite_xai.base.options import unknown
+from granite_xai.base.typing import Elementwise, FloatArray, PairLoss
+from granite_xai.compute.primitives import ABSOLUTE, SQUARE
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """A loss, applied cell by cell.
+
+    Parameters
+    ----------
+    of_gap : callable, optional
+        The loss of a difference; None: it is no function of prediction minus y.
+    of_pair : callable, optional
+        The loss of predictions and targets; None: that of their difference.
+    mode : int, optional
+        How the engine adds it up in one pass; None: value by value, as any loss.
+    of_probability : bool
+        Whether it is defined for probabilities only; such a loss is none of gaps.
+    """
+
+    of_gap: Elementwise | None = None
+    of_pair: PairLoss | None = None
+    mode: int | None = None
+    of_probability: bool = False
+
+    def pair(self, prediction: FloatArray, y: FloatArray) -> FloatArray:
+        """Losses of some predictions."""
+        if self.of_pair is not None:
+            return self.of_pair(prediction, y)
+        return self.gap(prediction - y)
+
+    def gap(self, gaps: FloatArray) -> FloatArray:
+        """Losses of some differences."""
+        if self.of_gap is None:
+            raise TypeError("this loss is none of differences")
+        return self.of_gap(gaps)
+
+
+def _log_loss(prediction: FloatArray, y: FloatArray) -> FloatArray:
+    p = np.clip(prediction, 1e-15, 1 - 1e-15)
+    return np.where(y > 0.5, -np.log(p), -np.log1p(-p))
+
+
+LOSSES: dict[str, Loss] = {
+    "squared": Loss(np.square, mode=SQUARE),
+    "absolute": Loss(np.abs, mode=ABSOLUTE),
+    "log": Loss(of_pair=_log_loss, of_probability=True),
+    "brier": Loss(np.square, mode=SQUARE, of_probability=True),
+}
+"""Every loss with a name: the only place where one is registered."""
+
+
+def gap_losses() -> tuple[str, ...]:
+    """Names of the losses of a gap.
+
+    Examples
+    --------
+    >>> gap_losses()
+    ('squared', 'absolute')
+    """
+    return tuple(name for name, loss in LOSSES.items() if loss.of_gap is not None and not loss.of_probability)
+
+
+def gap_loss(loss: str | Elementwise) -> Loss:
+    """The loss of a gap: a named one, or the user's own, which is checked whenever it is used (T07)."""
+    if callable(loss):
+        return Loss(OwnLoss(loss, "loss", "gaps"))
+    if loss not in gap_losses():
+        raise unknown("loss", loss, gap_losses())
+    return LOSSES[loss]
+
+
+def risk_loss(loss: str | PairLoss) -> Loss:
+    """The loss of a prediction: a named one, or the user's own, which is checked whenever it is used (T07)."""
+    if callable(loss):
+        return Loss(of_pair=OwnLoss(loss, "risk_loss", "predictions"))
+    if loss not in LOSSES:
+        raise unknown("loss", loss, LOSSES)
+    return LOSSES[loss]
+
+
+@dataclass(frozen=True, slots=True)
+class OwnLoss:
+    """A user's own loss, which must return finite numbers ≥ 0 of the shape it was given (T07).
+
+    Examples
+    --------
+    >>> OwnLoss(lambda gaps: abs(gaps), "loss", "gaps")(np.array([1.0, -2.0]))
+    array([1., 2.])
+    """
+
+    loss: Callable[..., Any]
+    argument: str
+    what: str
+
+    def __call__(self, *given: FloatArray) -> FloatArray:
+        """Losses of some cells; the loss gets copies, which it may write to."""
+        cells = np.broadcast_arrays(*given)
+        losses = np.asarray(self.loss(*(np.array(each) for each in cells)))
+        shape, numbers = cells[0].shape, losses.dtype.kind in "fiub"
+        if losses.shape != shape or not numbers or not np.all(np.isfinite(losses)) or np.any(losses < 0):
+            raise InputError(
+                f"the loss returned {losses.dtype} of shape {losses.shape} for {self.what} of shape {shape}, "
+                "or values that are negative or not finite.",
+                code="T07",
+                argument=self.argument,
+                hint=f"Return one finite number ≥ 0 for each of the {self.what}.",
+            )
+        return losses.astype(np.float64, copy=False)

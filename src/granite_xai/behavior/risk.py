@@ -1,0 +1,119 @@
+"""Risk: minus the loss of the masked prediction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from granite_xai.base.options import unknown
+from granite_xai.base.typing import Coalition, FloatArray, PairLoss, Term
+from granite_xai.behavior.behavior import Behavior, Game
+from granite_xai.behavior.losses import LOSSES, Loss, risk_loss
+from granite_xai.compute.primitives import MOMENTS, Array
+from granite_xai.engine.masked import HybridFunction
+from granite_xai.engine.values import Rows, RowValues
+from granite_xai.evaluations.evaluations import Evaluations
+from granite_xai.evaluations.noise_floor import risk_error
+
+
+@dataclass(frozen=True, slots=True)
+class Risk(Behavior):
+    """Minus the loss of the masked prediction: ``nu(T) = -mean L(F_T(x), y)``.
+
+    Parameters
+    ----------
+    loss : str or callable, optional
+        ``"squared"``, ``"absolute"``, ``"log"``, ``"brier"`` or ``loss(prediction, y)`` applied cell by
+        cell. None: log loss when a probability is explained, otherwise squared error.
+    average : "prediction" or "loss"
+        The loss of the averaged prediction, or the averaged loss (classic permutation importance).
+    pointwise : bool
+        One value a row instead of one a region.
+
+    Examples
+    --------
+    >>> Risk(loss="absolute").needs_y
+    True
+    """
+
+    loss: str | PairLoss | None = None
+    average: str = "prediction"
+    pointwise: bool = False
+    key: ClassVar[str] = "risk"
+    needs_y: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if self.loss is not None and not callable(self.loss) and self.loss not in LOSSES:
+            raise unknown("loss", self.loss, LOSSES)
+        if self.average not in ("prediction", "loss"):
+            raise unknown("average", self.average, ("prediction", "loss"))
+
+    @property
+    def per_row(self) -> bool:
+        """Whether the value is one number a row."""
+        return self.pointwise
+
+    @property
+    def needs_probability(self) -> str | None:
+        """The loss, where it is one of probabilities."""
+        return self.loss if isinstance(self.loss, str) and LOSSES[self.loss].of_probability else None
+
+    def resolved(self, is_probability: bool) -> Risk:
+        """The same behavior with its loss decided."""
+        if self.loss is not None:
+            return self
+        return Risk("log" if is_probability else "squared", self.average, self.pointwise)
+
+    @property
+    def function(self) -> PairLoss:
+        """The loss as a function of predictions and targets."""
+        return self._loss.pair
+
+    @property
+    def _loss(self) -> Loss:
+        return risk_loss("squared" if self.loss is None else self.loss)
+
+    def error(self, delta: float, evaluations: Evaluations) -> float:
+        """The largest change of the mean loss, of the model and of its mean, when predictions move by ``delta``."""
+        predictions, weights = evaluations.predictions + evaluations.pivot, evaluations.weights
+        return risk_error(delta, self.function, predictions, evaluations.pivot, evaluations.target, weights)
+
+    def value(self, game: Game, term: Term) -> Array:
+        """Minus the loss of ``F_T``, of each row or averaged over both sides."""
+        if not isinstance(term, frozenset):
+            raise TypeError(f"{term} is no coalition")
+        splits, everything = game.splits, game.evaluations.everything
+        if self.average == "loss" and term != everything:
+            return self._averaged(game, game.masked.averaged(term, self._of(game)))
+        if not self.pointwise and self._loss.mode is not None:
+            own = splits.primitives.array(game.evaluations.pivot - game.evaluations.target)
+            values = game.masked.combined({term: 1.0})
+            sums = values._replace(own=values.own + own).sums(self._loss.mode, splits)
+            return -sums[0, :, :] * splits.scale[0, :, :]
+        return self._of_prediction(game, term)
+
+    def _averaged(self, game: Game, losses: RowValues) -> Array:
+        splits = game.splits
+        if self.pointwise:
+            return -losses.array(splits)
+        return -losses.sums(MOMENTS, splits)[0, :, :] * splits.scale[0, :, :]
+
+    def _of_prediction(self, game: Game, coalition: Coalition) -> Array:
+        splits, values = game.splits, game.masked.combined({coalition: 1.0})
+        if self.pointwise:
+            P, loss = splits.primitives, self._of(game)
+            return -P.array(loss(P.host(values.array(splits)).T, slice(None)).T)
+        loss = self._of(game)
+        sums = values.sums_of(lambda found, rows: loss(found.T, rows).T, splits)
+        return -sums * splits.scale[0, :, :]
+
+    def _of(self, game: Game) -> HybridFunction:
+        """The loss of centred predictions (m, c) of some rows c."""
+        pivot, y, pair = game.evaluations.pivot, game.evaluations.target, self.function
+
+        def losses(predictions: FloatArray, rows: Rows) -> FloatArray:
+            return pair(predictions + pivot, np.broadcast_to(y[rows], predictions.shape))
+
+        return losses

@@ -1,0 +1,172 @@
+"""The primitives of the engine with compiled loops, where the extra ``fast`` is installed and the work is worth it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from granite_xai.base.errors import ResourceError
+from granite_xai.base.typing import IntArray
+from granite_xai.compute import kernels
+from granite_xai.compute.compiling import available, compiled
+from granite_xai.compute.primitives import NUMPY, Array, ArrayNamespace, Families, Numpy, Pairs, Part
+
+WORTHWHILE = 2**15
+"""Cells of a batch from which compiled loops are used; smaller ones are not worth building them for."""
+_NONE = np.zeros(0, dtype=np.intp)
+
+
+class Compiled(Numpy):
+    """The primitives of NumPy arrays in compiled loops."""
+
+    def order(self, segments: IntArray, families: Families) -> Any:
+        """The rows of each column sorted by segment."""
+        starts, rows = families.starts, np.empty(segments.shape, dtype=np.intp)
+        ends = np.zeros(int(starts[-1]) + len(families.sizes), dtype=np.intp)
+        compiled(kernels.order)(segments, starts, rows, ends)
+        return rows, ends, starts
+
+    def segment_sum(self, block: Array, order: Any) -> Array:
+        """Sums of the lines of a block (n, c) by segment, (G, c)."""
+        out = np.zeros((int(order[2][-1]), block.shape[1]))
+        compiled(kernels.segment_sum)(np.ascontiguousarray(block), *order, out)
+        return out
+
+    def segment_share(
+        self, weights: Array, codes: IntArray, count: int, segments: IntArray, families: Families
+    ) -> Array:
+        """Weight of the rows of each segment that carry each of ``count`` codes, (G, count)."""
+        out = np.zeros((int(families.starts[-1]), count))
+        compiled(kernels.segment_share)(weights, codes, segments, out)
+        return out
+
+    def left_sums(self, by_segment: Array, families: Families) -> Array:
+        """Sums over the left side of each candidate from sums over segments, (G, c) to (c, K)."""
+        fresh, ends, added = families.additions
+        out = np.empty((by_segment.shape[1], len(fresh)))
+        compiled(kernels.left_sums)(by_segment, fresh, ends, added, out)
+        return out
+
+    def pair_block(
+        self,
+        E: Array,
+        references: Pairs,
+        rows: Pairs,
+        hidden: float,
+        shown: float,
+        at: Array | None = None,
+        own: Array | None = None,
+    ) -> Array:
+        """``hidden * E[line(m), i] + shown * E[line(i), m] + at[m] + own[i]`` of references m and rows i, (n, c)."""
+        out = np.empty((len(references.lines), len(rows.lines)))
+        at = np.zeros(out.shape[0]) if at is None else at
+        own = np.zeros(out.shape[1]) if own is None else own
+        E = np.ascontiguousarray(E)  # one layout: otherwise each would be compiled by itself
+        compiled(kernels.pair_block)(E, *references, *rows, float(hidden), float(shown), at, own, out)
+        return out
+
+    def own_side(self, part: Part, inside: Array) -> Array:
+        """The mean of each row's own side, (c, K)."""
+        out = np.zeros(inside.shape)
+        compiled(kernels.add_own_side)(*_plain(part), inside, out)
+        return out
+
+    def side_sums(
+        self, mode: int, own: Array, at: Array | None, parts: Sequence[Part], inside: Array, weights: Array, out: Array
+    ) -> Array:
+        """Weighted sums over both sides of what each row has, in one pass; see `ArrayNamespace.side_sums`."""
+        count = inside.shape[1]
+        if len(parts) > 2:
+            rest = sum(self.own_side(part, inside) for part in parts[1:])
+            parts = (parts[0], as_part(self, rest))
+        nothing = Part(np.zeros((1, count)), np.zeros(1), np.zeros((1, 2, count)), np.zeros(len(own), dtype=np.intp))
+        first, second = (*parts, nothing, nothing)[:2]
+        compiled(kernels.side_sums)(
+            mode,
+            np.ascontiguousarray(own),
+            np.zeros((2, count)) if at is None else at,
+            *_plain(first),
+            *_plain(second),
+            len(parts) > 1,
+            np.ascontiguousarray(inside),
+            np.ascontiguousarray(weights),
+            out,
+        )
+        return out
+
+
+def _plain(part: Part) -> tuple[Array, ...]:
+    """A part as arrays of one layout; no index is an empty one."""
+    numbers = (_NONE if found is None else np.ascontiguousarray(found) for found in (part.index, part.bins))
+    return (
+        np.ascontiguousarray(part.left),
+        np.ascontiguousarray(part.total),
+        np.ascontiguousarray(part.scale),
+        *numbers,
+    )
+
+
+def as_part(primitives: ArrayNamespace, values: Array, coefficient: float = 1.0) -> Part:
+    """A number of each row and split, whatever the row's side, as a part: on the right it is minus minus itself.
+
+    Examples
+    --------
+    >>> part = as_part(NUMPY, np.array([[3.0], [4.0]]))
+    >>> NUMPY.own_side(part, np.array([[True], [False]]))
+    array([[3.],
+           [4.]])
+    """
+    xp, P = primitives.xp, primitives
+    signs = P.array(np.array([coefficient, -coefficient])[None, :, None])
+    zeros = P.array(np.zeros(values.shape[0]))
+    return Part(values, zeros, xp.broadcast_to(signs, (1, 2, values.shape[1])))
+
+
+def primitives_for(cells: int) -> ArrayNamespace:
+    """The primitives on the processor for a batch of so many cells.
+
+    Examples
+    --------
+    >>> primitives_for(1) is NUMPY
+    True
+    """
+    return _compiled() if cells >= WORTHWHILE and available() else NUMPY
+
+
+@cache
+def _compiled() -> Compiled:
+    return Compiled()
+
+
+@contextmanager
+def device_faults(primitives: ArrayNamespace | None) -> Iterator[None]:
+    """Name what fails on a device: lost, or out of memory (R08).
+
+    Examples
+    --------
+    >>> with device_faults(None):
+    ...     pass
+    """
+    try:
+        yield
+    except (RuntimeError, MemoryError) as error:
+        if primitives is None:
+            raise
+        reason = str(error).partition("\n")[0] or "out of memory"
+        hint = "Leave Resources(device=) at its default, or ask about fewer rows (max_samples=)."
+        text = f"the device failed: {reason}. {hint}"
+        raise ResourceError(text, code="R08", argument="resources", hint=hint) from error
+
+
+def primitives_on(device: str) -> ArrayNamespace | None:
+    """The primitives of a device; None: those of the processor, chosen for each batch."""
+    if device == "cpu":
+        return None
+    import torch
+    from array_api_compat import torch as namespace
+
+    return ArrayNamespace(namespace, torch.device(device))

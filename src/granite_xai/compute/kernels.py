@@ -1,0 +1,237 @@
+"""The compiled loops of the engine: splits, or the columns of a block, lie next to each other in every inner loop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+TILE = 16
+"""Columns whose sums are written together, one line of memory each."""
+
+
+def order(segments: Any, starts: Any, rows: Any, ends: Any) -> None:
+    """Sort the rows of each column by segment (a counting sort).
+
+    Parameters
+    ----------
+    segments : (J, n) int
+        Numbered through all columns.
+    starts : (J + 1,) int
+        First segment of each column.
+    rows : (J, n) int
+        Written.
+    ends : (G + J,) int
+        Zeros; where each segment's rows begin and end.
+    """
+    for j in range(len(segments)):
+        first, size = starts[j], starts[j + 1] - starts[j]
+        end = ends[first + j : first + j + size + 1]
+        for m in range(segments.shape[1]):
+            end[segments[j, m] - first + 1] += 1
+        for s in range(size):
+            end[s + 1] += end[s]
+        at = end.copy()
+        for m in range(segments.shape[1]):
+            s = segments[j, m] - first
+            rows[j, at[s]] = m
+            at[s] += 1
+
+
+def segment_sum(block: Any, order: Any, ends: Any, starts: Any, out: Any) -> None:
+    """Add the lines of a block up by segment, eight at a time; the block stays in the cache for all columns."""
+    c = block.shape[1]
+    for j in range(len(order)):
+        first, size, rows = starts[j], starts[j + 1] - starts[j], order[j]
+        for s in range(size):
+            m, end = ends[first + j + s], ends[first + j + s + 1]
+            total = out[first + s]
+            while m + 8 <= end:
+                l0, l1, l2, l3 = block[rows[m]], block[rows[m + 1]], block[rows[m + 2]], block[rows[m + 3]]
+                l4, l5, l6, l7 = block[rows[m + 4]], block[rows[m + 5]], block[rows[m + 6]], block[rows[m + 7]]
+                for i in range(c):
+                    total[i] += ((l0[i] + l1[i]) + (l2[i] + l3[i])) + ((l4[i] + l5[i]) + (l6[i] + l7[i]))
+                m += 8
+            while m < end:
+                line = block[rows[m]]
+                for i in range(c):
+                    total[i] += line[i]
+                m += 1
+
+
+def segment_share(weights: Any, codes: Any, segments: Any, out: Any) -> None:
+    """Add the weight of each row to its segment and code, for several columns."""
+    for j in range(len(segments)):
+        for m in range(len(codes)):
+            out[segments[j, m], codes[m]] += weights[m]
+
+
+def left_sums(by_segment: Any, fresh: Any, ends: Any, added: Any, out: Any) -> None:
+    """Sums of each candidate: it adds the segments that are new to it, or begins again.
+
+    Parameters
+    ----------
+    by_segment : (G, c) float
+    fresh : (K,) bool
+        Whether a candidate begins again; otherwise it adds to the one before.
+    ends : (K,) int
+        Where the segments that a candidate adds end in ``added``.
+    added : (...) int
+    out : (c, K) float
+    """
+    running = np.empty(TILE)
+    for low in range(0, by_segment.shape[1], TILE):
+        size = min(TILE, by_segment.shape[1] - low)
+        first = 0
+        for k in range(len(fresh)):
+            if fresh[k]:
+                running[:] = 0.0
+            for step in range(first, ends[k]):
+                part = by_segment[added[step], low : low + size]
+                for i in range(size):
+                    running[i] += part[i]
+            first = ends[k]
+            for i in range(size):
+                out[low + i, k] = running[i]
+
+
+def pair_block(
+    E: Any,
+    ref_lines: Any,
+    ref_columns: Any,
+    row_lines: Any,
+    row_columns: Any,
+    hidden: float,
+    shown: float,
+    at: Any,
+    own: Any,
+    out: Any,
+) -> None:
+    """``hidden * E[line(m), i] + shown * E[line(i), m] + at[m] + own[i]``, both orientations in one pass, (n, c)."""
+    n, c = out.shape
+    compact = row_columns[c - 1] - row_columns[0] == c - 1
+    for m in range(n):
+        ours, a = out[m], at[m]
+        if hidden == 0.0:
+            for i in range(c):
+                ours[i] = own[i] + a
+        elif compact:  # neighbouring columns: a vector loop
+            line = E[ref_lines[m], row_columns[0] :]
+            for i in range(c):
+                ours[i] = hidden * line[i] + own[i] + a
+        else:
+            line = E[ref_lines[m]]
+            for i in range(c):
+                ours[i] = hidden * line[row_columns[i]] + own[i] + a
+    if shown == 0.0:
+        return
+    for low in range(0, c - 7, 8):
+        l0, l1, l2, l3 = E[row_lines[low]], E[row_lines[low + 1]], E[row_lines[low + 2]], E[row_lines[low + 3]]
+        l4, l5, l6, l7 = E[row_lines[low + 4]], E[row_lines[low + 5]], E[row_lines[low + 6]], E[row_lines[low + 7]]
+        for m in range(n):
+            ours, x = out[m], ref_columns[m]
+            ours[low] += shown * l0[x]
+            ours[low + 1] += shown * l1[x]
+            ours[low + 2] += shown * l2[x]
+            ours[low + 3] += shown * l3[x]
+            ours[low + 4] += shown * l4[x]
+            ours[low + 5] += shown * l5[x]
+            ours[low + 6] += shown * l6[x]
+            ours[low + 7] += shown * l7[x]
+    for i in range(c - c % 8, c):
+        line = E[row_lines[i]]
+        for m in range(n):
+            out[m, i] += shown * line[ref_columns[m]]
+
+
+def add_own_side(left: Any, total: Any, scale: Any, index: Any, bins: Any, inside: Any, out: Any) -> None:
+    """Add the mean of each row's own side; see `primitives.Part`."""
+    for i in range(inside.shape[0]):
+        u = i if len(index) == 0 else index[i]
+        b = 0 if len(bins) == 0 else bins[i]
+        x, whole, here, there, member, ours = left[u], total[u], scale[b, 0], scale[b, 1], inside[i], out[i]
+        for k in range(inside.shape[1]):
+            on_left, on_right = x[k] * here[k], (whole - x[k]) * there[k]
+            ours[k] += on_left if member[k] else on_right
+
+
+def side_sums(
+    mode: int,
+    own: Any,
+    at: Any,
+    left: Any,
+    total: Any,
+    scale: Any,
+    index: Any,
+    bins: Any,
+    left_2: Any,
+    total_2: Any,
+    scale_2: Any,
+    index_2: Any,
+    bins_2: Any,
+    both: bool,
+    inside: Any,
+    weights: Any,
+    out: Any,
+) -> None:
+    """Add what each row has, or its loss, to both sides of every split; see `primitives.ArrayNamespace.side_sums`.
+
+    Both sides are computed and one is kept: a branch would be mispredicted.
+    """
+    c, count = inside.shape
+    values = np.empty(count)
+    on_left, on_right, squares_left, squares_right = out[0, 0], out[0, 1], out[1, 0], out[1, 1]
+    at_left, at_right = at[0], at[1]
+    for i in range(c):
+        u = i if len(index) == 0 else index[i]
+        b = 0 if len(bins) == 0 else bins[i]
+        x, whole, here, there, member, start = left[u], total[u], scale[b, 0], scale[b, 1], inside[i], own[i]
+        for k in range(count):
+            ours = start + at_left[k] + x[k] * here[k]
+            theirs = start + at_right[k] + (whole - x[k]) * there[k]
+            values[k] = ours if member[k] else theirs
+        if both:
+            u = i if len(index_2) == 0 else index_2[i]
+            b = 0 if len(bins_2) == 0 else bins_2[i]
+            x, whole, here, there = left_2[u], total_2[u], scale_2[b, 0], scale_2[b, 1]
+            if mode == 3:  # mean squares and means: the variance
+                for k in range(count):
+                    ours, theirs = x[k] * here[k], (whole - x[k]) * there[k]
+                    mean = ours if member[k] else theirs
+                    values[k] = max(values[k] - mean * mean, 0.0)
+            else:
+                for k in range(count):
+                    ours, theirs = x[k] * here[k], (whole - x[k]) * there[k]
+                    values[k] += ours if member[k] else theirs
+        if weights.shape[1] > 1 or count == 1:  # a weight of its own in each line
+            w = weights[i]
+            for k in range(count):
+                v = values[k]
+                first = v * v if mode == 0 else abs(v) if mode == 1 else v
+                second = v * v if mode == 2 else 0.0
+                if member[k]:
+                    on_left[k] += w[k] * first
+                    squares_left[k] += w[k] * second
+                else:
+                    on_right[k] += w[k] * first
+                    squares_right[k] += w[k] * second
+            continue
+        weight = weights[i, 0]
+        if mode == 0:
+            for k in range(count):
+                v = weight * values[k] * values[k]
+                on_left[k] += v if member[k] else 0.0
+                on_right[k] += 0.0 if member[k] else v
+        elif mode == 1:
+            for k in range(count):
+                v = weight * abs(values[k])
+                on_left[k] += v if member[k] else 0.0
+                on_right[k] += 0.0 if member[k] else v
+        else:
+            for k in range(count):
+                v = weight * values[k]
+                square = v * values[k]
+                on_left[k] += v if member[k] else 0.0
+                on_right[k] += 0.0 if member[k] else v
+                squares_left[k] += square if member[k] else 0.0
+                squares_right[k] += 0.0 if member[k] else square

@@ -1,0 +1,312 @@
+"""The primitives of the engine: what a batch of regions asks of an array library, and nothing else.
+
+K splits of n rows; G segments of all columns that are cut; c rows of a tile; U values of a set of columns. Splits come
+last everywhere, so that a row reads neighbouring numbers, and rows are added one after the other. `ArrayNamespace` says
+each primitive in the words of the array API standard (torch on a device, array-api-strict in tests), `Numpy` and
+`compute.compiled.Compiled` where there is a faster way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from granite_xai.base.typing import BoolArray, FloatArray, IntArray
+
+Array = Any
+"""An array of the library at hand."""
+
+SQUARE, ABSOLUTE, MOMENTS, SPREAD = range(4)
+"""What `side_sums` adds up: squares, sizes, values and their squares, or (of two parts, mean squares and means) each
+row's variance."""
+
+
+class Part(NamedTuple):
+    """A mean over each row's own side: ``left * scale`` on the left, ``(total - left) * scale`` on the right.
+
+    Parameters
+    ----------
+    left : (w, K)
+        Sums over the left rows.
+    total : (w,)
+        Sums over all rows.
+    scale : (B, 2, K)
+        One over the mass of both sides in each bin, times a coefficient.
+    index : (c,) int, optional
+        Which entry each row reads; None: its own.
+    bins : (c,) int, optional
+        Which bin each row reads; None: the only one.
+    """
+
+    left: Array
+    total: Array
+    scale: Array
+    index: Array | None = None  # type: ignore[assignment]
+    bins: Array | None = None
+
+
+class Pairs(NamedTuple):
+    """Where some rows are found in a matrix of all rows: the line of each row's value, and its column."""
+
+    lines: IntArray
+    columns: IntArray
+
+    def at(self, rows: Any) -> Pairs:
+        """Only these rows."""
+        return Pairs(self.lines[rows], self.columns[rows])
+
+
+@dataclass(frozen=True, eq=False)
+class Families:
+    """The candidates of several columns: which of its segments each sends left, one (k, size) table a column."""
+
+    left: Sequence[BoolArray]
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """Segments of each column."""
+        return tuple(table.shape[1] for table in self.left)
+
+    @cached_property
+    def starts(self) -> IntArray:
+        """Where the segments of each column begin, and where all end."""
+        return np.cumsum((0, *self.sizes))
+
+    @cached_property
+    def nested(self) -> tuple[bool, ...]:
+        """Whether each candidate of a column adds one segment to the one before."""
+        return tuple(bool(np.array_equal(table, np.tri(*table.shape, dtype=np.bool_))) for table in self.left)
+
+    @cached_property
+    def additions(self) -> tuple[BoolArray, IntArray, IntArray]:
+        """How candidates follow each other: which begin again, and up to where the list of segments they add goes.
+
+        >>> Families([np.array([[True, False, False], [True, False, True], [False, True, False]])]).additions
+        (array([ True, False,  True]), array([1, 2, 3]), array([0, 2, 1]))
+        """
+        fresh, counts, added = [], [], []
+        for table, start in zip(self.left, self.starts, strict=False):
+            before = np.zeros_like(table)
+            before[1:] = table[:-1]
+            again = np.any(before & ~table, axis=1)
+            again[:1] = True
+            new = table & ~(before & ~again[:, None])
+            fresh.append(again)
+            counts.append(new.sum(axis=1))
+            added.append(np.nonzero(new)[1] + start)
+        return np.concatenate(fresh), np.cumsum(np.concatenate(counts)), np.concatenate(added)
+
+
+class ArrayNamespace:
+    """The primitives in any array namespace.
+
+    Parameters
+    ----------
+    xp : module
+        An array namespace of the standard.
+    device : object, optional
+        Where its arrays live.
+
+    Examples
+    --------
+    >>> part = Part(np.array([[2.0]]), np.array([6.0]), np.array([[[0.5], [0.25]]]), np.array([0, 0]))
+    >>> NUMPY.own_side(part, np.array([[True], [False]]))
+    array([[1.],
+           [1.]])
+    """
+
+    cells = 2**22
+    """Cells of a tile, rows times references or splits, that is worked on at once: enough to keep a device busy."""
+
+    def __init__(self, xp: Any, device: Any = None) -> None:
+        self.xp = xp
+        self.device = device
+
+    def array(self, values: Any) -> Array:
+        """Numbers as an array of the library."""
+        return self.xp.asarray(np.asarray(values, dtype=np.float64), dtype=self.xp.float64, device=self.device)
+
+    def numbers(self, values: IntArray) -> Array:
+        """Whole numbers as an array of the library."""
+        return self.xp.asarray(np.asarray(values, dtype=np.int64), dtype=self.xp.int64, device=self.device)
+
+    def flags(self, values: BoolArray) -> Array:
+        """Truth values as an array of the library."""
+        return self.xp.asarray(np.asarray(values, dtype=np.bool_), dtype=self.xp.bool, device=self.device)
+
+    def host(self, values: Array) -> FloatArray:
+        """An array of the library as one of NumPy."""
+        return np.asarray(values.cpu() if hasattr(values, "cpu") else np.from_dlpack(values), dtype=np.float64)
+
+    def take(self, values: Array, index: Any, axis: int) -> Array:
+        """Gather some lines of an array, given by a slice or by their numbers."""
+        if isinstance(index, slice):
+            return values[index, ...] if axis == 0 else values[:, index]
+        return self.xp.take(values, self.numbers(index) if isinstance(index, np.ndarray) else index, axis=axis)
+
+    def product(self, a: Array, b: Array) -> Array:
+        """Matrix product."""
+        return a @ b
+
+    def order(self, segments: IntArray, families: Families) -> Any:
+        """What `segment_sum` wants to know of the segments (J, n), made once for many blocks: their one-hot matrix."""
+        column = np.repeat(np.arange(len(families.sizes)), families.sizes)
+        return self.array(segments[column] == np.arange(len(column))[:, None])
+
+    def segment_sum(self, block: Array, order: Any) -> Array:
+        """Sums of the lines of a block (n, c) by segment, those of all columns at once, (G, c)."""
+        return self.product(order, block)
+
+    def segment_share(
+        self, weights: Array, codes: IntArray, count: int, segments: IntArray, families: Families
+    ) -> Array:
+        """Weight of the rows of each segment that carry each of ``count`` codes, (G, count)."""
+        carried = self.array(codes[:, None] == np.arange(count)[None, :])
+        return self.segment_sum(weights[:, None] * carried, self.order(segments, families))
+
+    def line_share(self, lines: Array, codes: IntArray, count: int) -> Array:
+        """Weight of the rows that carry each of ``count`` codes under each line of weights, (n, K) to (count, K)."""
+        return self.product(self.array(codes[None, :] == np.arange(count)[:, None]), lines)
+
+    def left_sums(self, by_segment: Array, families: Families) -> Array:
+        """Sums over the left side of each candidate from sums over segments, (G, c) to (c, K)."""
+        parts = []
+        for table, start, nested in zip(families.left, families.starts, families.nested, strict=False):
+            part = by_segment[int(start) : int(start) + table.shape[1], :]
+            if nested and len(table):
+                parts.append(self.xp.cumulative_sum(part, axis=0)[: len(table), :])
+            elif len(table):
+                parts.append(self.product(self.array(table), part))
+        return self.xp.concat(parts, axis=0).T
+
+    def pair_block(
+        self,
+        E: Array,
+        references: Pairs,
+        rows: Pairs,
+        hidden: float,
+        shown: float,
+        at: Array | None = None,
+        own: Array | None = None,
+    ) -> Array:
+        """``hidden * E[line(m), i] + shown * E[line(i), m] + at[m] + own[i]`` of references m and rows i, (n, c)."""
+        block = None
+        if hidden:
+            block = hidden * self.take(self.take(E, references.lines, 0), rows.columns, 1)
+        if shown:
+            turned = shown * self.take(self.take(E, rows.lines, 0), references.columns, 1).T
+            block = turned if block is None else block + turned
+        return block if at is None or own is None else block + at[:, None] + own[None, :]
+
+    def own_side(self, part: Part, inside: Array) -> Array:
+        """The mean of each row's own side, (c, K)."""
+        left, total, scale = part.left, part.total[:, None], part.scale
+        if part.index is not None:
+            left, total = self.take(left, part.index, 0), self.take(total, part.index, 0)
+        if part.bins is not None:
+            scale = self.take(scale, part.bins, 0)
+        return self.xp.where(inside, left * scale[:, 0, :], (total - left) * scale[:, 1, :])
+
+    def side_sums(
+        self, mode: int, own: Array, at: Array | None, parts: Sequence[Part], inside: Array, weights: Array, out: Array
+    ) -> Array:
+        """Weighted sums over both sides of what each row has: a number of its own, one of its side, and its parts.
+
+        Parameters
+        ----------
+        mode : SQUARE, ABSOLUTE, MOMENTS or SPREAD
+        own : (c,)
+        at : (2, K), optional
+        parts : sequence of Part
+        inside : (c, K) bool
+        weights : (c, 1) or (c, K)
+        out : (2, 2, K)
+            What is added to: sums of losses (or values) on the left and on the right, and of squares (MOMENTS).
+
+        Returns
+        -------
+        (2, 2, K)
+        """
+        xp = self.xp
+        if mode == SPREAD:
+            square, mean = (self.own_side(part, inside) for part in parts)
+            spread = square - mean**2
+            sums = self._sides(xp.where(spread > 0, spread, xp.zeros_like(spread)) * weights, inside)
+            return out + xp.stack([sums, xp.zeros_like(sums)])
+        values = xp.broadcast_to(own[:, None], inside.shape)
+        if at is not None:
+            values = values + xp.where(inside, at[0, :][None, :], at[1, :][None, :])
+        for part in parts:
+            values = values + self.own_side(part, inside)
+        first = values**2 if mode == SQUARE else xp.abs(values) if mode == ABSOLUTE else values
+        sums = self._sides(first * weights, inside)
+        squares = self._sides(values**2 * weights, inside) if mode == MOMENTS else xp.zeros_like(sums)
+        return out + xp.stack([sums, squares])
+
+    def _sides(self, values: Array, inside: Array) -> Array:
+        zero = self.xp.zeros_like(values)
+        sides = (self.xp.where(inside, values, zero), self.xp.where(inside, zero, values))
+        return self.xp.stack([self.xp.sum(side, axis=0) for side in sides])
+
+
+class Numpy(ArrayNamespace):
+    """The same in NumPy."""
+
+    cells = 2**16
+    """Few enough for the cache."""
+
+    def __init__(self) -> None:
+        super().__init__(np)
+
+    def array(self, values: Any) -> Array:
+        """Numbers as they are."""
+        return np.asarray(values, dtype=np.float64)
+
+    def numbers(self, values: IntArray) -> Array:
+        """Whole numbers as they are."""
+        return np.asarray(values)
+
+    def flags(self, values: BoolArray) -> Array:
+        """Truth values as they are."""
+        return np.asarray(values)
+
+    def host(self, values: Array) -> FloatArray:
+        """The array itself."""
+        return np.asarray(values)
+
+    def take(self, values: Array, index: Any, axis: int) -> Array:
+        """Gather some lines of an array, given by a slice or by their numbers."""
+        if isinstance(index, slice):
+            return values[index] if axis == 0 else values[:, index]
+        return values.take(index, axis=axis)
+
+    def segment_share(
+        self, weights: Array, codes: IntArray, count: int, segments: IntArray, families: Families
+    ) -> Array:
+        """Weight of the rows of each segment that carry each of ``count`` codes, (G, count)."""
+        cells, total = (segments * count + codes).ravel(), int(families.starts[-1]) * count
+        lines = np.broadcast_to(weights, segments.shape).ravel()
+        return np.bincount(cells, weights=lines, minlength=total).astype(np.float64, copy=False).reshape(-1, count)
+
+    def line_share(self, lines: Array, codes: IntArray, count: int) -> Array:
+        """Weight of the rows that carry each of ``count`` codes under each line of weights, (n, K) to (count, K)."""
+        table = np.empty((count, lines.shape[1]))
+        for k in range(lines.shape[1]):
+            table[:, k] = np.bincount(codes, weights=lines[:, k], minlength=count)
+        return table
+
+    def left_sums(self, by_segment: Array, families: Families) -> Array:
+        """Sums over the left side of each candidate from sums over segments, (G, c) to (c, K)."""
+        result = np.empty((by_segment.shape[1], sum(map(len, families.left))))
+        end = 0
+        for table, start in zip(families.left, families.starts, strict=False):
+            first, end = end, end + len(table)
+            result[:, first:end] = by_segment[start : start + table.shape[1]].T @ table.T.astype(np.float64)
+        return result
+
+
+NUMPY = Numpy()

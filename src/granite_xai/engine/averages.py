@@ -1,0 +1,257 @@
+"""``F_T`` as a mean over the rows of the region, all of them or those of the row's bin, for a batch of splits.
+
+Marginal and conditional masking are one computation: hidden columns are averaged over the rows of the region that
+share the bin of the visible ones, and marginal masking has one bin. With ``E_S`` of U values,
+
+    shown S    a table with one entry a value: sums of E_S[u, m] over the rows m of a side
+    hidden S   sums of E_S[u, n] over the values u, weighted by their share of a side; with about as many values as
+               rows, sums of E_S[code(m), n] over the rows m
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from granite_xai.base.typing import Coalition, FloatArray, IntArray, PairwiseShapley, Terms
+from granite_xai.compute.primitives import SPREAD, Array, Pairs, Part
+from granite_xai.engine.splits import Splits
+from granite_xai.engine.values import Rows, RowValues, Tiles, joined
+from granite_xai.evaluations.evaluations import Bins, Evaluations, Matrix
+
+MOST_SHARES = 2**22
+"""Entries of a table of shares by bin, value and split that is made at once."""
+MOST_BINS = 64
+"""Bins that are visited one by one; with more of them, all pairs of rows are looked at instead."""
+
+Summed = Callable[[Array], tuple[Array, Array]]
+"""From a block, one line a reference, to sums over the left references and over all."""
+
+
+class Hybrids(NamedTuple):
+    """Predictions of some rows with their hidden columns taken from references, and how to average over these."""
+
+    rows: Rows
+    block: Array
+    summed: Summed
+    scale: Array
+
+
+def one_bin(coalition: Coalition) -> None:
+    """All rows share one bin, whatever is visible."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Averages:
+    """The masked model of a node.
+
+    Parameters
+    ----------
+    evaluations : Evaluations
+    splits : Splits
+    bins : from the visible columns to the bins of the rows; None: all rows share one
+    """
+
+    evaluations: Evaluations
+    splits: Splits
+    bins: Callable[[Coalition], Bins | None] = one_bin
+    _means: list[Array] = field(default_factory=list)
+
+    def combined(self, terms: Terms) -> RowValues:
+        """A linear combination of masked models and pairwise attributions."""
+        P, evaluations = self.splits.primitives, self.evaluations
+        own, at = P.array(np.zeros(self.splits.n_rows)), None
+        merged: dict[Coalition, tuple[float, float]] = {}
+        phi: list[tuple[Matrix, float]] = []
+        parts: list[Part] = []
+        binned: list[Tiles] = []
+        for term, coefficient in terms.items():
+            if isinstance(term, PairwiseShapley):
+                phi.append((evaluations.attributions[term], coefficient))
+            elif not isinstance(term, frozenset):
+                raise TypeError(f"{term} is no masked model")
+            elif term == evaluations.everything:
+                own = own + coefficient * P.array(evaluations.predictions)
+            elif not term:
+                at = coefficient * self.mean
+            elif (bins := self.bins(term)) is not None:
+                store, shown = evaluations.places[term]
+                if shown:
+                    parts.append(self._table(evaluations.matrices[store], bins, coefficient))
+                else:
+                    binned.append(self._means_by_row(term, coefficient))
+            else:
+                store, shown = evaluations.places[term]
+                hidden_shown = merged.get(store, (0.0, 0.0))
+                merged[store] = (hidden_shown[0], coefficient) if shown else (coefficient, hidden_shown[1])
+        return self._with_tiles(RowValues(own, at, tuple(parts)), merged, phi, binned)
+
+    def _with_tiles(
+        self,
+        values: RowValues,
+        merged: dict[Coalition, tuple[float, float]],
+        phi: list[tuple[Matrix, float]],
+        binned: list[Tiles],
+    ) -> RowValues:
+        """Terms of one mass are added before they are averaged: pairs of rows as one block, the others as sums."""
+        matrices = self.evaluations.matrices
+        pairs = [(matrices[store], *both) for store, both in merged.items() if matrices[store].has_many]
+        pairs += [(matrix, 0.0, coefficient) for matrix, coefficient in phi]
+        few = [(matrices[store], *both) for store, both in merged.items() if not matrices[store].has_many]
+        tables = [(self._table_of(matrix), shown) for matrix, _, shown in few if shown]
+        products = [(matrix, hidden) for matrix, hidden, _ in few if hidden]
+        if len(tables) == 1 or not (pairs or products):
+            own = (part._replace(scale=shown * part.scale) for part, shown in tables)
+            values = values._replace(parts=(*values.parts, *own))
+            tables = []
+        tilings: list[Tiles] = [self._tiles(pairs, products, tables)] if pairs or products else []
+        tilings += binned
+        if not tilings:
+            return values
+        found = [values._replace(tiled=tilings[0])]
+        zero = self.splits.primitives.array(np.zeros(self.splits.n_rows))
+        found += [RowValues(zero, tiled=tiling) for tiling in tilings[1:]]
+        return joined(found, self.splits)
+
+    def averaged(self, coalition: Coalition, function: Callable[[FloatArray, Rows], FloatArray]) -> RowValues:
+        """The mean over the references of a function of the hybrid predictions (m, c) of some rows."""
+        P = self.splits.primitives
+
+        def tiles() -> Iterator[tuple[Rows, Part]]:
+            for rows, block, summed, scale in self._hybrids(coalition):
+                yield rows, Part(*summed(P.array(function(P.host(block), rows))), scale)
+
+        return RowValues(P.array(np.zeros(self.splits.n_rows)), tiled=tiles())
+
+    def total_variance(self, hidden: Coalition) -> Array:
+        """Mean over the rows of each side of the variance when the hidden columns are redrawn, (2, K)."""
+        P, splits = self.splits.primitives, self.splits
+        predictions, total = P.array(self.evaluations.predictions), P.array(np.zeros((2, 2, splits.count)))
+        zeros = P.array(np.zeros(splits.n_rows))
+        for rows, block, summed, scale in self._hybrids(self.evaluations.everything - hidden):
+            # Centred by the row's own prediction: a column that is constant in the region has variance exactly 0.
+            deviations = block - P.take(predictions, rows, 0)[None, :]
+            inside, weights = P.take(splits.flags, rows, 0), P.take(splits.row_weights, rows, 0)
+            both = tuple(Part(*summed(moment), scale) for moment in (deviations**2, deviations))
+            total = P.side_sums(SPREAD, P.take(zeros, rows, 0), None, both, inside, weights, total)
+        return total[0, :, :] * splits.scale[0, :, :]
+
+    @property
+    def mean(self) -> Array:
+        """``F`` of nothing: the mean prediction of both sides, (2, K)."""
+        if not self._means:
+            predictions = self.splits.primitives.array(self.evaluations.predictions)
+            left, total = self.splits.sums(predictions[:, None])
+            sides = self.splits.primitives.xp.concat([left, total[:, None] - left], axis=0)
+            self._means.append(sides * self.splits.scale[0, :, :])
+        return self._means[0]
+
+    def _table(self, matrix: Matrix, bins: Bins, coefficient: float) -> Part:
+        """``F_S`` of columns that are shown, with bins: one entry a value, each from the references of its own bin."""
+        splits, P = self.splits, self.splits.primitives
+        scale = coefficient * splits.scales(bins.numbers, len(bins.blocks))
+        lines, carriers, codes = matrix.present
+        by_value = bins.numbers[carriers]
+        if len(bins.blocks) > MOST_BINS:
+            left, total = self._entries(matrix, splits, matrix.pairs, np.arange(len(lines)), (bins.numbers, by_value))
+            return Part(left, total, scale, P.numbers(codes), P.numbers(bins.numbers))
+        found, order = [], []
+        for number, rows in enumerate(bins.blocks):
+            entries = np.flatnonzero(by_value == number)
+            found.append(self._entries(matrix, splits.at(rows), matrix.pairs.at(rows), entries))
+            order.append(entries)
+        left, total = (P.xp.concat([each[k] for each in found], axis=0) for k in (0, 1))
+        index = np.argsort(np.concatenate(order))[codes]
+        return Part(left, total, scale, P.numbers(index), P.numbers(bins.numbers))
+
+    def _table_of(self, matrix: Matrix) -> Part:
+        """``F_S`` of columns that are shown, without bins."""
+        left, total = self._entries(matrix, self.splits, matrix.pairs, np.arange(len(matrix.present.lines)))
+        return Part(left, total, self.splits.scale, self.splits.primitives.numbers(matrix.present.codes))
+
+    def _entries(
+        self,
+        matrix: Matrix,
+        splits: Splits,
+        references: Pairs,
+        entries: IntArray,
+        alike: tuple[IntArray, IntArray] | None = None,
+    ) -> tuple[Array, Array]:
+        """Sums of the lines of some values over references, (values, K) and (values,); only within equal bins."""
+        P, found = splits.primitives, []
+        carriers = matrix.pairs.at(matrix.present.carriers)
+        for some in splits.tiles(len(entries), splits.n_rows, self.evaluations.space.block):
+            block = P.pair_block(matrix.values, references, carriers.at(entries[some]), 0.0, 1.0)
+            if alike is not None:
+                block = block * P.array(alike[0][:, None] == alike[1][entries[some]][None, :])
+            found.append(splits.sums(block))
+        return found[0] if len(found) == 1 else tuple(P.xp.concat([each[k] for each in found], axis=0) for k in (0, 1))
+
+    def _tiles(
+        self,
+        pairs: list[tuple[Matrix, float, float]],
+        products: list[tuple[Matrix, float]],
+        tables: list[tuple[Part, float]],
+    ) -> Iterator[tuple[Rows, Part]]:
+        """Means over all rows of a side: of pairs of rows, of values by their share, and of tables."""
+        P, splits = self.splits.primitives, self.splits
+        shares = [splits.shares(matrix.codes, matrix.n_values) for matrix, _ in products]
+        width = max([splits.count, splits.n_rows if pairs else 0, *(matrix.n_values for matrix, _ in products)])
+        for rows in splits.tiles(splits.n_rows, width, self.evaluations.space.block):
+            found: list[tuple[Array, Array]] = []
+            if pairs:
+                blocks = [P.pair_block(m.values, m.pairs, m.pairs.at(rows), hide, show) for m, hide, show in pairs]
+                found.append(splits.sums(sum(blocks[1:], blocks[0])))
+            for (matrix, coefficient), (left, total) in zip(products, shares, strict=True):
+                block = coefficient * matrix.values[:, rows]
+                found.append((P.product(block.T, left), P.product(total[None, :], block)[0, :]))
+            for table, coefficient in tables:
+                index = P.take(table.index, rows, 0)
+                found.append(tuple(coefficient * P.take(sums, index, 0) for sums in (table.left, table.total)))
+            lefts, totals = zip(*found, strict=True)
+            yield rows, Part(sum(lefts[1:], lefts[0]), sum(totals[1:], totals[0]), splits.scale)
+
+    def _means_by_row(self, coalition: Coalition, coefficient: float) -> Iterator[tuple[Rows, Part]]:
+        for rows, block, summed, scale in self._hybrids(coalition):
+            yield rows, Part(*summed(block), coefficient * scale)
+
+    def _stored(self, coalition: Coalition) -> tuple[Matrix, bool]:
+        if not coalition:  # every row is given the reference's own prediction
+            everyone = np.zeros(self.splits.n_rows, dtype=np.intp)
+            return Matrix(self.splits.primitives.array(self.evaluations.predictions[None]), everyone), True
+        store, shown = self.evaluations.places[coalition]
+        return self.evaluations.matrices[store], shown
+
+    def _hybrids(self, coalition: Coalition) -> Iterator[Hybrids]:
+        """Every row against the references of its bin, some rows at a time."""
+        splits, P = self.splits, self.splits.primitives
+        (matrix, shown), bins = self._stored(coalition), self.bins(coalition)
+        groups = [np.arange(splits.n_rows)] if bins is None else bins.blocks
+        numbers = np.zeros(splits.n_rows, dtype=np.intp) if bins is None else bins.numbers
+        scale, count = splits.scales(numbers, len(groups)), matrix.n_values
+        by_pair = shown or matrix.has_many or len(groups) * count * splits.count > MOST_SHARES
+        if not by_pair:
+            left, every = splits.shares(numbers * count + matrix.codes, len(groups) * count)
+        for number, members in enumerate(groups):
+            own = splits if bins is None else splits.at(members) if by_pair else splits
+            references = matrix.pairs.at(members)
+            summed: Summed = own.sums
+            if not by_pair:
+                part = slice(number * count, (number + 1) * count)
+                summed = _by_share(P.product, left[part, :], every[part])
+            width = max(len(members) if by_pair else count, splits.count)
+            for some in splits.tiles(len(members), width, self.evaluations.space.block):
+                rows: Rows = some if bins is None else members[some]
+                if by_pair:
+                    both = (0.0, 1.0) if shown else (1.0, 0.0)
+                    block = P.pair_block(matrix.values, references, matrix.pairs.at(rows), *both)
+                else:
+                    block = P.take(matrix.values, rows, 1)
+                yield Hybrids(rows, block, summed, scale[number : number + 1, :, :])
+
+
+def _by_share(product: Callable[[Array, Array], Array], left: Array, every: Array) -> Summed:
+    return lambda block: (product(block.T, left), product(every[None, :], block)[0, :])

@@ -1,0 +1,280 @@
+"""Splits: a batch of ways to divide the rows of a node into two sides, or to weigh them.
+
+Sums over a side are asked for in two ways only: of the lines of a block, one line a row, and of the weight of the rows
+that carry each of some codes. Cuts of columns answer with running sums over a few segments, any other membership and
+lines of real weights (replicates) with a product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from granite_xai.base.typing import BoolArray, FloatArray, IntArray
+from granite_xai.compute.compiled import primitives_for
+from granite_xai.compute.primitives import NUMPY, Array, ArrayNamespace, Families
+
+CUT_BYTES = 32
+"""Bytes a row that each cut takes beside its splits: classes, their numbers through all cuts, and the sorted rows."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cut:
+    """Splits along one column: rows fall into a few classes, and each split sends some classes left.
+
+    Parameters
+    ----------
+    column : int
+        Position of the column.
+    classes : (n,) int
+        Class of each row.
+    left : (k, classes) bool
+        Whether a split sends the class left.
+    """
+
+    column: int
+    classes: IntArray
+    left: BoolArray
+
+    @classmethod
+    def of(cls, column: int, left: BoolArray, places: IntArray) -> Cut:
+        """The cut given by tables over places and the place of each row; places that always go together are one class.
+
+        >>> Cut.of(0, np.array([[True, False, False]]), np.array([2, 0, 1])).classes
+        array([1, 0, 1])
+        """
+        first, classes = _distinct_columns(left)
+        return cls(column, classes[places], left[:, first])
+
+
+def _distinct_columns(table: BoolArray) -> tuple[IntArray, IntArray]:
+    """A column of each kind, and the kind of every column; 64 lines at a time are read as one number."""
+    kinds = np.zeros(table.shape[1], dtype=np.intp)
+    if np.all(table[:-1] <= table[1:]):  # each line holds the one before: how often a column is out says it all
+        _, first, classes = np.unique(np.sum(~table, axis=0), return_index=True, return_inverse=True)
+        return first, classes.reshape(-1)
+    for start in range(0, len(table), 64):
+        bits = table[start : start + 64].astype(np.uint64)
+        words = bits.T @ (np.uint64(1) << np.arange(len(bits), dtype=np.uint64))
+        _, numbers = np.unique(words, return_inverse=True)
+        kinds = kinds * (int(numbers.max()) + 1) + numbers.reshape(-1)
+        kinds = np.unique(kinds, return_inverse=True)[1].reshape(-1)  # small again: the next product must not overflow
+    _, first, classes = np.unique(kinds, return_index=True, return_inverse=True)
+    return first, classes.reshape(-1)
+
+
+@dataclass(frozen=True, eq=False)
+class Splits:
+    """K ways to split n weighted rows into a left and a right side.
+
+    Every row lies on exactly one side of each split, so that "the value in the row's own region" is one array of
+    shape (n, K) for both sides together. A single region is the split with an empty right side, and so are the lines
+    of real weights of a node's replicates.
+
+    Parameters
+    ----------
+    members : (n, K) bool
+        Whether a row is on the left.
+    weights : (n,) float, all positive
+    lines : (K, n) float, optional
+        The weights of the rows in each split, where they differ from split to split; every row is then on the left.
+    primitives : ArrayNamespace
+        Where the sums are formed.
+    families : Families, optional
+        Which segments each split sends left, where splits are cuts of columns; first comes the whole node.
+    segments : (J, n) int, optional
+        The segment of each row in each column that is cut, numbered through all columns.
+    columns : (K,) int, optional
+        Position of the column that each split cuts.
+    """
+
+    members: BoolArray
+    weights: FloatArray
+    lines: FloatArray | None = None
+    primitives: ArrayNamespace = NUMPY
+    families: Families | None = None
+    segments: IntArray | None = None
+    columns: IntArray | None = None
+
+    @classmethod
+    def of(cls, inside: BoolArray, weights: FloatArray, primitives: ArrayNamespace | None = None) -> Splits:
+        """The batch of splits given by the (K, n) membership of the left side.
+
+        >>> Splits.of(np.array([[True, False, False]]), np.ones(3)).mass
+        array([[1., 2.]])
+        """
+        members = np.ascontiguousarray(inside.T)
+        return cls(members, weights, primitives=primitives or _primitives(members))
+
+    @classmethod
+    def along(cls, cuts: Sequence[Cut], weights: FloatArray, primitives: ArrayNamespace | None = None) -> Splits:
+        """The batch of splits given by cuts of columns."""
+        members = np.concatenate([cut.left.T.take(cut.classes, axis=0) for cut in cuts], axis=1)
+        # First the whole node as one segment without a candidate: totals are then added in one order, always.
+        families = Families([np.zeros((0, 1), dtype=np.bool_), *(cut.left for cut in cuts)])
+        lines = [np.zeros(len(weights), dtype=np.intp), *(cut.classes for cut in cuts)]
+        segments = np.ascontiguousarray(np.stack(lines) + families.starts[:-1, None])
+        columns = np.repeat([cut.column for cut in cuts], [len(cut.left) for cut in cuts])
+        chosen = primitives or _primitives(members)
+        return cls(members, weights, None, chosen, families, segments, columns)
+
+    @classmethod
+    def whole(cls, weights: FloatArray, primitives: ArrayNamespace | None = None) -> Splits:
+        """All rows as one region.
+
+        >>> Splits.whole(np.ones(3)).mass
+        array([[3., 0.]])
+        """
+        return cls.of(np.ones((1, len(weights)), dtype=np.bool_), weights, primitives)
+
+    @classmethod
+    def weighted(cls, lines: FloatArray, weights: FloatArray, primitives: ArrayNamespace | None = None) -> Splits:
+        """All rows as one region, again and again under other weights: the replicates of a node.
+
+        >>> Splits.weighted(np.array([[1.0, 2.0, 0.5]]), np.ones(3)).mass
+        array([[3.5, 0. ]])
+        """
+        members = np.ones(lines.shape[::-1], dtype=np.bool_)
+        return cls(members, weights, lines, primitives or _primitives(members))
+
+    def at(self, rows: IntArray) -> Splits:
+        """The same splits of some of the rows."""
+        lines = None if self.lines is None else self.lines[:, rows]
+        segments = None if self.segments is None else self.segments[:, rows]
+        own = (self.members[rows], self.weights[rows], lines)
+        return Splits(*own, self.primitives, self.families, segments, self.columns)
+
+    @property
+    def count(self) -> int:
+        """K."""
+        return int(self.members.shape[1])
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the node."""
+        return len(self.weights)
+
+    @property
+    def inside(self) -> BoolArray:
+        """Membership of the left side, (K, n)."""
+        return self.members.T
+
+    @cached_property
+    def flags(self) -> Array:
+        """Membership of the left side where sums are formed, (n, K)."""
+        return self.primitives.flags(self.members)
+
+    @cached_property
+    def row_weights(self) -> Array:
+        """Weight of each row, (n, 1), or of each row in each split, (n, K)."""
+        found = self.weights[:, None] if self.lines is None else np.ascontiguousarray(self.lines.T)
+        return self.primitives.array(found)
+
+    @cached_property
+    def left(self) -> FloatArray:
+        """Weights of the left rows, 0 elsewhere, (K, n)."""
+        return np.where(self.inside, self.weights, 0.0) if self.lines is None else self.lines
+
+    @cached_property
+    def right(self) -> FloatArray:
+        """Weights of the right rows, 0 elsewhere, (K, n)."""
+        return np.where(self.inside, 0.0, self.weights)
+
+    @cached_property
+    def mass(self) -> FloatArray:
+        """Weight of both sides, (K, 2)."""
+        left, total = self.shares(np.zeros(self.n_rows, dtype=np.intp), 1)
+        return self.primitives.host(self._sides(left, total)[0, :, :]).T
+
+    @cached_property
+    def scale(self) -> Array:
+        """One over the mass of both sides, (1, 2, K); 1 where a side is empty: it is never read."""
+        return self.scales(np.zeros(self.n_rows, dtype=np.intp), 1)
+
+    @cached_property
+    def divisors(self) -> FloatArray:
+        """Mass of both sides, (K, 2); 1 where a side is empty."""
+        return np.where(self.mass > 0, self.mass, 1.0)
+
+    def scales(self, bins: IntArray, count: int) -> Array:
+        """One over the mass of both sides in each bin, (B, 2, K); 1 where a side has no row there."""
+        xp, mass = self.primitives.xp, self._sides(*self.shares(bins, count))
+        return 1.0 / xp.where(mass > 0, mass, xp.ones_like(mass))
+
+    def _sides(self, left: Array, total: Array) -> Array:
+        """Weights of both sides from those of the left one and of all, (B, 2, K)."""
+        xp = self.primitives.xp
+        zero = xp.zeros_like(left)
+        if self.lines is not None:
+            return xp.stack([left, zero], axis=1)
+        right = total[:, None] - left
+        # What is left after subtracting may be round-off: less than the lightest row is nothing.
+        return xp.stack([left, xp.where(right < 0.5 * self._lightest, zero, right)], axis=1)
+
+    def sums(self, block: Array) -> tuple[Array, Array]:
+        """Weighted sums of the lines of a block (n, c) over the left rows, (c, K), and over all rows, (c,)."""
+        P = self.primitives
+        if self.families is None:
+            return P.product(block.T, self._left_by_row), P.product(block.T, P.array(self.weights)[:, None])[:, 0]
+        by_segment = P.segment_sum(block if self._even else block * P.array(self.weights)[:, None], self._order)
+        return P.left_sums(by_segment, self.families), by_segment[0, :]
+
+    def shares(self, codes: IntArray, count: int) -> tuple[Array, Array]:
+        """Weight of the left rows that carry each of ``count`` codes, (count, K), and of all rows, (count,)."""
+        P = self.primitives
+        weights = P.array(self.weights)
+        if self.families is None or self.segments is None:
+            return P.line_share(self._left_by_row, codes, count), P.line_share(weights[:, None], codes, count)[:, 0]
+        by_segment = P.segment_share(weights, codes, count, self.segments, self.families)
+        return P.left_sums(by_segment, self.families), by_segment[0, :]
+
+    def means(self, values: FloatArray) -> FloatArray:
+        """Weighted mean of (K, n) values on each side, shape (K, 2); 0 on an empty side.
+
+        >>> Splits.of(np.array([[True, False, False]]), np.ones(3)).means(np.array([[1.0, 2.0, 4.0]]))
+        array([[1., 3.]])
+        """
+        sides = [np.einsum("kn,kn->k", side, np.broadcast_to(values, side.shape)) for side in (self.left, self.right)]
+        return np.stack(sides, axis=1) / self.divisors
+
+    def variances(self, values: FloatArray) -> FloatArray:
+        """Weighted variance (divisor n) of (K, n) values on each side, shape (K, 2), in two passes."""
+        centre = self.means(values)
+        return self.means(np.square(values - np.where(self.inside, centre[:, :1], centre[:, 1:])))
+
+    def tiles(self, count: int, width: int, most: int) -> Iterator[slice]:
+        """Slices of so many rows, each so many cells wide, that fit the cache and so many bytes."""
+        step = max(1, min(max(self.primitives.cells // max(width, 1), 16), most // (8 * max(width, 1))))
+        for start in range(0, count, step):
+            yield slice(start, min(start + step, count))
+
+    @cached_property
+    def _lightest(self) -> float:
+        return float(self.weights.min())
+
+    @cached_property
+    def _even(self) -> bool:
+        return bool(np.all(self.weights == 1.0))
+
+    @cached_property
+    def _left_by_row(self) -> Array:
+        """Weights of the left rows, (n, K)."""
+        if self.lines is not None:
+            return self.row_weights
+        return self.primitives.array(np.where(self.members, self.weights[:, None], 0.0))
+
+    @cached_property
+    def _order(self) -> Any:
+        if self.families is None or self.segments is None:
+            raise ValueError("these splits are not cuts of columns")
+        return self.primitives.order(np.ascontiguousarray(self.segments), self.families)
+
+
+def _primitives(members: BoolArray) -> ArrayNamespace:
+    """Those that are worth it for so many rows and splits: every row is averaged over every other, for every split."""
+    n, count = members.shape
+    return primitives_for(n * max(n, count))

@@ -1,0 +1,72 @@
+"""Conditional masking: hidden columns are averaged over the rows that look alike in the visible ones."""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from granite_xai.base.errors import InputError
+from granite_xai.base.typing import Coalition, FloatArray
+from granite_xai.engine.averages import Averages
+from granite_xai.engine.masked import Masked
+from granite_xai.engine.splits import Splits
+from granite_xai.evaluations.evaluations import Bins, Evaluations
+from granite_xai.masking.bins import fit_bins
+from granite_xai.masking.masking import Learned, Masking, Needed
+
+if TYPE_CHECKING:
+    from granite_xai.tables import Table
+
+
+@dataclass(frozen=True, slots=True)
+class Conditional(Masking):
+    """Hidden columns are averaged over the region's rows that share the bin of the visible ones.
+
+    Parameters
+    ----------
+    bins : "tree", "exact" or object
+        ``"tree"``: ten quantile bins for one column, the leaves of one regression tree for several.
+        ``"exact"``: one bin for each distinct row of the visible columns. Otherwise an object with
+        ``fit(X_T, X_rest)`` and ``apply(X_T)`` that returns a bin number for each row.
+
+    Examples
+    --------
+    >>> Conditional(bins="exact")
+    Conditional(bins='exact')
+    """
+
+    bins: Any = "tree"
+    key: ClassVar[str] = "conditional"
+
+    def __post_init__(self) -> None:
+        named = isinstance(self.bins, str) and self.bins in ("tree", "exact")
+        if not named and not (hasattr(self.bins, "fit") and hasattr(self.bins, "apply")):
+            raise InputError(
+                f"bins={self.bins!r} is neither 'tree' nor 'exact' nor an object with fit(X_T, X_rest) and apply(X_T).",
+                code="P01",
+                argument="bins",
+                hint="Pass bins='tree', bins='exact' or such an object.",
+            )
+
+    @property
+    def redraws(self) -> bool:
+        """Yes, within the bin."""
+        return True
+
+    def learn(self, table: Table, coalitions: AbstractSet[Coalition], weights: FloatArray, seed: int) -> Learned:
+        """The bins of the visible columns."""
+        return Learned({visible: fit_bins(self.bins, table, visible, seed, weights) for visible in coalitions})
+
+    def evaluations(self, coalitions: AbstractSet[Coalition]) -> Needed:
+        """Pairs of rows, and the bins of the rows."""
+        return Needed(pairs=coalitions, bins=coalitions)
+
+    def masked(self, evaluations: Evaluations, splits: Splits) -> Masked:
+        """Means over the rows of a side that share a bin."""
+
+        def bins(coalition: Coalition) -> Bins | None:
+            found = evaluations.bins.get((self, coalition))
+            return None if found is None or found.single else found
+
+        return Averages(evaluations, splits, bins)
