@@ -18,8 +18,8 @@ from granite_xai.disagreement import Disagreement
 from granite_xai.estimator import Granite
 from granite_xai.influence import Individual
 from granite_xai.objective import Objective
+from granite_xai.partitioners import AllExcept, Clusters, Cohorts, Ice, RepidTree, Subgroups
 from granite_xai.search.original import NumericTree
-from granite_xai.search.partitioners import AllExcept, Clusters, Cohorts, Ice, RepidTree, Subgroups
 from granite_xai.tables import read_table
 
 EFFECTS = {"pd": "ice-pdp", "ale": "ale", "shap": "shap-pdp"}
