@@ -49,8 +49,8 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "masking": ("masking", *MASKED),
     "behavior": (*MASKED, "test_disagreement.py"),
     "interaction": ("engine/test_games.py", *MASKED),
-    "disagreement": ("test_disagreement.py", "test_numerics.py", "test_fuzz.py"),
-    "objective": ("test_objective.py", "test_disagreement.py", "test_numerics.py", "search/test_tree.py"),
+    "disagreement": ("test_disagreement.py", "whole/test_numerics.py", "test_fuzz.py"),
+    "objective": ("test_objective.py", "test_disagreement.py", "whole/test_numerics.py", "search/test_tree.py"),
     "regions": (*RULES, FRAMEWORKS[0]),
     "search": (*VECTORS, "search"),  # what no line below names
     **{f"search/{name}": (*TREES, "search/test_shortlist.py") for name in GROWN.split()},

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from granite_xai.base.typing import FloatArray, Term, Terms
-from granite_xai.compute.compiled import as_part
-from granite_xai.compute.primitives import Array
+from granite_xai.compute.primitives import Array, as_part
 from granite_xai.engine.masked import Masked
 from granite_xai.engine.splits import Splits
 from granite_xai.engine.values import RowValues, joined

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from granite_xai.base.typing import BoolArray, Coalition, FloatArray, IntArray, PairwiseShapley, Term, Terms
-from granite_xai.compute.compiled import as_part
-from granite_xai.compute.primitives import Array
+from granite_xai.compute.primitives import Array, as_part
 from granite_xai.engine.masked import HybridFunction
 from granite_xai.engine.splits import Splits
 from granite_xai.engine.values import RowValues
