@@ -17,13 +17,6 @@ _PACKAGE = __name__.partition(".")[0]
 def warn(message: str, category: type[Warning]) -> None:
     """Issue a warning that points at the caller's own line, not at a line of this package.
 
-    Parameters
-    ----------
-    message : str
-        What was noticed and what to do.
-    category : type of Warning
-        One of our categories, so that it can be filtered.
-
     Examples
     --------
     >>> import warnings

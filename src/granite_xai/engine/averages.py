@@ -161,8 +161,9 @@ class Averages:
         found, order = [], []
         for number, rows in enumerate(bins.blocks):
             entries = np.flatnonzero(by_value == number)
-            found.append(self._entries(matrix, splits.at(rows), matrix.pairs.at(rows), entries))
-            order.append(entries)
+            if len(entries):  # on a grid a bin may have no value of its own
+                found.append(self._entries(matrix, splits.at(rows), matrix.pairs.at(rows), entries))
+                order.append(entries)
         left, total = (P.xp.concat([each[k] for each in found], axis=0) for k in (0, 1))
         index = np.argsort(np.concatenate(order))[codes]
         return Part(left, total, scale, P.numbers(index), P.numbers(bins.numbers))

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 Scale = Literal["predict", "probability", "raw"]
 
 _ONE_NUMBER = "The model must return one number a row."
+_PASS_A_FUNCTION = "Pass a function that returns the output to explain."
 
 
 class Choice(NamedTuple):
@@ -47,19 +48,8 @@ class Answer(NamedTuple):
 def read_answer(returned: Any, count: int, choice: Choice) -> Answer:
     """Turn what the model returned for ``count`` rows into a copy of ``count`` float64 numbers.
 
-    Parameters
-    ----------
-    returned : array-like
-        Array, list, frame, series or tensor; a single column counts as one number a row (M01).
-    count : int
-        Rows that were sent.
-    choice : Choice
-        The output to take from an answer with several columns.
-
-    Raises
-    ------
-    ModelError
-        M02 several outputs and none chosen, M03 wrong shape, M05 no real numbers.
+    Array, list, frame, series or tensor; a single column counts as one number a row (M01). Refusals: M02 several
+    outputs and none chosen, M03 wrong shape, M05 no real numbers.
 
     Examples
     --------
@@ -93,28 +83,17 @@ def _as_array(returned: Any) -> NDArray[Any]:
 def _as_numbers(array: NDArray[Any]) -> NDArray[Any]:
     if array.dtype.kind in "fiub" or array.ndim == 0:
         return array
-    if array.dtype.kind == "O" and all(_is_number(value) for value in array.flat):
+    if array.dtype.kind == "O" and all(value is None or isinstance(value, Real | np.bool_) for value in array.flat):
         return array.astype(np.float64)
-    raise _wrong_dtype(array)
-
-
-def _is_number(value: Any) -> bool:
-    return value is None or isinstance(value, Real | np.bool_)
-
-
-def _wrong_dtype(array: NDArray[Any]) -> ModelError:
-    example = _shown(array.flat[0]) if array.size else "nothing"
+    value = array.flat[0] if array.size else None
+    if isinstance(value, np.str_ | np.bytes_ | np.complexfloating):
+        value = value.item()  # as its author wrote it: 'a', not np.str_('a')
+    example = repr(value) if array.size else "nothing"
+    hint = "Use predict_proba or decision_function (response='probability' or 'raw'), or a function of numbers."
     if array.dtype.kind == "c":
         hint = "Pass a function that returns real numbers."
-    else:
-        hint = "Use predict_proba or decision_function (response='probability' or 'raw'), or a function of numbers."
     message = f"the model returned values of type {array.dtype} (first: {example:.60}), not real numbers."
-    return ModelError(message, code="M05", argument="model", hint=hint)
-
-
-def _shown(value: Any) -> str:
-    """A value as its author wrote it: 'a', not np.str_('a')."""
-    return repr(value.item()) if isinstance(value, np.str_ | np.bytes_ | np.complexfloating) else repr(value)
+    raise ModelError(message, code="M05", argument="model", hint=hint)
 
 
 def _one_column(array: NDArray[Any], count: int, choice: Choice, returned: Any) -> NDArray[Any]:
@@ -142,8 +121,7 @@ def _only_output(values: NDArray[Any], choice: Choice) -> NDArray[Any]:
 def _column(outputs: int, choice: Choice) -> int:
     if choice.classes is not None and len(choice.classes) != outputs:
         message = f"the model returned {outputs} columns for {len(choice.classes)} classes."
-        hint = "Pass a function that returns the output to explain."
-        raise ModelError(message, code="M03", argument="model", hint=hint)
+        raise ModelError(message, code="M03", argument="model", hint=_PASS_A_FUNCTION)
     column = choice.default if choice.column is None and outputs == 2 else choice.column
     if column is None:
         refuse_outputs(choice.classes or tuple(range(outputs)), outputs)
@@ -257,15 +235,13 @@ def class_names(model: Any) -> tuple[Any, ...] | None:
     if classes is None:
         return None
     if isinstance(classes, list) and classes and isinstance(classes[0], np.ndarray):
-        message = f"{type(model).__name__} predicts {len(classes)} targets at once, each with its own classes."
-        hint = "Pass a function that returns the output to explain."
-        raise ModelError(message, code="M02", argument="model", hint=hint)
-    names = tuple(np.asarray(classes).tolist())
-    if len(set(names)) < len(names):
-        message = f"{type(model).__name__} names a class twice: its classes_ are {listing(names)}."
-        hint = "Pass a function that returns the output to explain."
-        raise ModelError(message, code="M02", argument="model", hint=hint)
-    return names or None  # regressors of catboost have classes: none
+        message = f"predicts {len(classes)} targets at once, each with its own classes."
+    else:
+        names = tuple(np.asarray(classes).tolist())
+        if len(set(names)) == len(names):
+            return names or None  # regressors of catboost have classes: none
+        message = f"names a class twice: its classes_ are {listing(names)}."
+    raise ModelError(f"{type(model).__name__} {message}", code="M02", argument="model", hint=_PASS_A_FUNCTION)
 
 
 def position_of_class(classes: tuple[Any, ...] | None, output: Any) -> int | None:

@@ -187,7 +187,10 @@ def _categories(series: Any, missing: BoolArray) -> Cells:
     # before 1.32 polars calls its Categorical ordered, by the order in which the process first met the labels
     polars = series.implementation.is_polars()
     kind = "ordinal" if (series.dtype == nw.Enum if polars else nw.is_ordered_categorical(series)) else "nominal"
-    declared = {label: plain(label) for label in _declared(series.to_native())}
+    labels = _declared(series.to_native())
+    if any(isinstance(label, dict | list) for label in labels):
+        raise UnreadableError("D12", "has categories that are no single values", "Convert the column.")
+    declared = {label: plain(label) for label in labels}
     if len(set(declared.values())) < len(declared):
         raise UnreadableError("D12", "has categories that read the same as text", "Rename the categories.")
     # to_list, not to_numpy: for a pyarrow dictionary the latter puts a label in the place of a null
