@@ -163,7 +163,9 @@ def _skops(path: str, trusted: list[str]) -> Any:
         if not unknown:
             return library.load(path, trusted=trusted)
     except Exception as error:  # no zip, or one without a schema that skops reads
-        raise _bad_model(f"skops cannot read {path} ({type(error).__name__}: {error}).") from error
+        raise _bad_model(
+            f"skops cannot read {path} ({type(error).__name__}: {error}).", hint="Save it again with skops."
+        ) from error
     message = f"{path} holds types that are not known to be harmless: {', '.join(unknown)}."
     raise _bad_model(message, hint=f"If you trust them: --trust {' '.join(unknown)}")
 

@@ -55,8 +55,13 @@ def entry(data: object, key: str, kind: type[T], place: str) -> T:
         value = plain_list(value, place)
     if not isinstance(value, kind) or (isinstance(value, bool) and kind in (int, float)):
         raise broken(f"{place}.{key}", f"is not of type {kind.__name__}")
-    if isinstance(value, str):
-        _whole_text(value, f"{place}.{key}")
+    return _whole_text(value, f"{place}.{key}")
+
+
+def _whole_text(value: T, place: str) -> T:
+    """The value, unless it is text with half of a character, which no file could hold again."""
+    if isinstance(value, str) and any("\ud800" <= letter <= "\udfff" for letter in value):
+        raise broken(place, "holds half of a character")
     return value
 
 
@@ -224,10 +229,8 @@ class Structure:
             return self.read(data, list[Any], place)
         if isinstance(data, float) and not math.isfinite(data):
             raise broken(place, "is not a finite number")
-        if isinstance(data, str):
-            _whole_text(data, place)
         if data is None or isinstance(data, bool | str | int | float):
-            return data
+            return _whole_text(data, place)
         if isinstance(data, dict) and "type" in data:
             name = entry(data, "type", str, place)
             if name not in self.classes:
@@ -300,11 +303,6 @@ def _fits(value: Any, hint: Any) -> bool:
     if not isinstance(kind, type) or kind is Any or (getattr(kind, "_is_protocol", False) and kind is not Hashable):
         return True
     return isinstance(value, kind)
-
-
-def _whole_text(text: str, place: str) -> None:
-    if any("\ud800" <= letter <= "\udfff" for letter in text):
-        raise broken(place, "holds half of a character")
 
 
 def _cells(value: NDArray[Any], place: str) -> list[Any]:
