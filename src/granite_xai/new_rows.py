@@ -95,11 +95,6 @@ class NewRows:
     y: FloatArray | None
     resources: Resources
 
-    def take(self, rows: IntArray) -> NewRows:
-        """Some of the rows."""
-        route = Route(self.fitted.predictor, self.route.table.take(rows))
-        return replace(self, route=route, y=None if self.y is None else self.y[rows])
-
     def observe(
         self,
         effects: Sequence[ResolvedExplainer],
@@ -127,7 +122,9 @@ class NewRows:
         """The rows of one region: cut out of all rows, where those are known and the masking stays the same."""
         if everywhere is not None and not self.fitted.centres:
             return Observation(everywhere.effects, everywhere.evaluations.restrict(rows))
-        return self.take(rows).observe(effects, region, maskings)
+        route = Route(self.fitted.predictor, self.route.table.take(rows))
+        alone = replace(self, route=route, y=None if self.y is None else self.y[rows])
+        return alone.observe(effects, region, maskings)
 
 
 def _anchored(

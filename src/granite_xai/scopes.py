@@ -5,7 +5,7 @@ Displays and report know the engine only through this module and `fit_values`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,8 +14,8 @@ import numpy as np
 from granite_xai.base.errors import InputError
 from granite_xai.base.options import choose
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.base.wording import ALL_ROWS
-from granite_xai.catalog import explanations as named_explanations
+from granite_xai.base.wording import ALL_ROWS, drawable
+from granite_xai.catalog import explanations as named_explanations, title
 from granite_xai.engine.splits import Splits
 from granite_xai.estimator import fitted_view
 from granite_xai.explainer import Explainer
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from granite_xai.regions.partition import Partition
     from granite_xai.tables import Table
 
+MEASURES = {"local": "mean size of the effect", "sensitivity": "variance of the prediction", "risk": "loss saved"}
+"""What an influence is measured in, by behavior."""
 EFFECTS = ("full", "partial", "pure")
 """Interactions that give every set a value of its own; others explain the whole prediction."""
 
@@ -71,27 +73,28 @@ def chosen_question(g: Any, question: str | None) -> ResolvedQuestion:
     return next(iter(labels.values())) if question is None else choose("question", question, labels)
 
 
-def chosen_explainers(names: Sequence[str | Explainer] | str | Explainer) -> tuple[Explainer, ...]:
-    """Explanations by name, or as they are."""
-    entries = [names] if isinstance(names, str | Explainer) else list(names)
-    if not entries:
-        raise InputError("explanations is empty.", code="P01", argument="explanations", hint="Name at least one.")
-    return tuple(choose("explanations", entry, named_explanations()) for entry in entries)
-
-
 def sides_shown(
     own: tuple[Explainer, Explainer], asked: Any, fits: Callable[[Explainer], bool]
 ) -> tuple[Explainer, ...]:
-    """Those asked for; otherwise both of a question where they fit, or ICE and PDP."""
-    if asked is not None:
-        return chosen_explainers(asked)
-    return own if all(map(fits, own)) else (named_explanations()["ice"], named_explanations()["pdp"])
+    """Those asked for by name or as they are; otherwise both of a question where they fit, or ICE and PDP."""
+    known = named_explanations()
+    if asked is None:
+        return own if all(map(fits, own)) else (known["ice"], known["pdp"])
+    entries = [asked] if isinstance(asked, str | Explainer) else list(asked)
+    if not entries:
+        raise InputError("explanations is empty.", code="P01", argument="explanations", hint="Name at least one.")
+    return tuple(choose("explanations", entry, known) for entry in entries)
 
 
 def side_names(sides: Sequence[Explainer]) -> tuple[str, ...]:
     """Names of some explanations."""
     places = ("first", "second", *("further",) * len(sides))
     return tuple(side.name or place for side, place in zip(sides, places, strict=False))
+
+
+def shown_names(names: Iterable[str]) -> str:
+    """Explanations by their titles."""
+    return " and ".join(drawable(title(name)) for name in names)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,25 +12,11 @@ from granite_xai.base.options import whole_number
 from granite_xai.base.wording import MISSING, coarse, drawable, shortened, told_apart
 from granite_xai.catalog import title
 from granite_xai.display.axis import Axis
-from granite_xai.display.figures import (
-    BLACK,
-    GREY,
-    PALE,
-    SIDES,
-    SMALL,
-    TITLE,
-    Drawn,
-    frame_of,
-    grid_of,
-    set_title,
-    sheet,
-    shown_names,
-    tidy,
-)
+from granite_xai.display.figures import BLACK, GREY, PALE, SIDES, SMALL, Drawn, framed, grid_of, set_title, sheet, tidy
 from granite_xai.display.lines import MOST_CURVES, Line, Panel, Strip, cells_of, drawable_sides, panels_of, strongest
 from granite_xai.explainer import Explainer
 from granite_xai.influence import Individual
-from granite_xai.scopes import RowsToShow, chosen_question
+from granite_xai.scopes import RowsToShow, chosen_question, shown_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -125,9 +111,9 @@ class EffectDisplay(Drawn):
         chosen = None if features is None else [table.names[table.resolve(f, "features")] for f in features]
         sides = tuple(side.with_influence(Individual(chosen)) for side in sides)
         found = shown.values(sides)
-        order = (
-            range(len(found.sets)) if features is not None else strongest(found.regions[0], resolved.loss, max_features)
-        )
+        order = list(range(len(found.sets)))
+        if features is None:
+            order = strongest(found.regions[0], resolved.loss, max_features)
         tables = [table.take(values.scope.rows) for values in found.regions]
         panels = []
         for place in order:
@@ -173,7 +159,7 @@ class EffectDisplay(Drawn):
             ax.set_ylim(low - 0.22 * span, high + 0.16 * span)
             ax.tick_params(labelleft=i % columns == 0 and len(lines) > 0, left=len(lines) > 0)
             if i % columns == 0:
-                ax.set_ylabel(f"effect of {name}\non the {what}", fontsize=TITLE)
+                ax.set_ylabel(f"effect of {name}\non the {what}", fontsize=SMALL + 1)
 
     def frame(self) -> Any:
         """Everything drawn, one line a point: in the library of X.
@@ -189,7 +175,7 @@ class EffectDisplay(Drawn):
             for panel in panels
             for cells in cells_of(panel)
         )
-        return frame_of(keys, lines, self.table)
+        return framed(keys, lines, self.table)
 
 
 def draw_panel(ax: Axes, panel: Panel, names: Sequence[str]) -> None:

@@ -14,7 +14,6 @@ import numpy as np
 
 from granite_xai.base.errors import InputError
 from granite_xai.base.wording import drawable, rows_of, wrapped
-from granite_xai.catalog import title
 from granite_xai.tables import frame
 
 if TYPE_CHECKING:
@@ -27,13 +26,8 @@ if TYPE_CHECKING:
 BLUE, ORANGE, BLACK, GREY, PALE = "#0072B2", "#D55E00", "#222222", "#8C8C8C", "#D9D9D9"
 SIDES = (BLUE, ORANGE)
 """First and second explanation of a question."""
-REGIONS = ("#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", GREY)
-"""One color a region, none of them a side's; from the seventh on they repeat with a pattern."""
-PATTERNS = ("", "///", "...", "xxx")
-SMALL, TITLE, LARGE = 7.5, 8.5, 11.0
+SMALL, LARGE = 7.5, 11.0
 """Sizes of text, in points."""
-MEASURES = {"local": "mean size of the effect", "sensitivity": "variance of the prediction", "risk": "loss saved"}
-"""What an influence is measured in, by behavior."""
 MOST_COLUMNS = 5
 """Panels side by side; further ones go to the next line."""
 
@@ -160,25 +154,10 @@ def set_title(ax: Axes, scope: Scope, width: int = 36) -> None:
     rows = rows_of(len(scope.rows))
     rule = wrapped(drawable(scope.rule), width, 3)
     text = f"All rows · {rows}" if scope.region is None else f"Region {scope.region} · {rows}\n{rule}"
-    ax.set_title(text, fontsize=TITLE, loc="left")
+    ax.set_title(text, fontsize=SMALL + 1, loc="left")
 
 
-def shown_names(names: Iterable[str]) -> str:
-    """Explanations by their titles."""
-    return " and ".join(drawable(title(name)) for name in names)
-
-
-def region_style(number: int) -> dict[str, Any]:
-    """Color and pattern of a region.
-
-    >>> region_style(0)["facecolor"] == region_style(6)["facecolor"], region_style(6)["hatch"]
-    (True, '///')
-    """
-    turn = number // len(REGIONS) % len(PATTERNS)
-    return {"facecolor": REGIONS[number % len(REGIONS)], "hatch": PATTERNS[turn]}
-
-
-def frame_of(keys: str, lines: Iterable[Sequence[Any]], like: Table) -> Any:
+def framed(keys: str, lines: Iterable[Sequence[Any]], like: Table) -> Any:
     """Lines of cells below some headings as a table, in the library of X."""
     every = list(lines)
     return frame({key: [line[i] for line in every] for i, key in enumerate(keys.split())}, like=like)

@@ -13,27 +13,10 @@ from granite_xai.base.options import choose, whole_number
 from granite_xai.base.typing import FloatArray
 from granite_xai.base.wording import count, drawable, told_apart, wrapped
 from granite_xai.catalog import title
-from granite_xai.display.figures import (
-    BLACK,
-    GREY,
-    MEASURES,
-    PALE,
-    SIDES,
-    SMALL,
-    TITLE,
-    Drawn,
-    Sheet,
-    frame_of,
-    grid_of,
-    region_style,
-    set_title,
-    sheet,
-    shown_names,
-    tidy,
-)
+from granite_xai.display.figures import BLACK, GREY, PALE, SIDES, SMALL, Drawn, framed, grid_of, set_title, sheet, tidy
 from granite_xai.explainer import Explainer
 from granite_xai.influence import Individual
-from granite_xai.scopes import EFFECTS, RowsToShow, Scope, chosen_question, sides_shown
+from granite_xai.scopes import EFFECTS, MEASURES, RowsToShow, Scope, chosen_question, shown_names, sides_shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,6 +26,9 @@ if TYPE_CHECKING:
 KINDS = {"paired": "paired", "layered": "layered"}
 THICK = 0.76
 """Share of a line that its bars fill."""
+REGIONS = ("#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", GREY)
+"""One color a region, none of them a side's; from the seventh on they repeat with a pattern."""
+PATTERNS = ("", "///", "...", "xxx")
 
 
 @dataclass(eq=False)
@@ -149,32 +135,27 @@ class ImportanceDisplay(Drawn):
         size = (max(6.0, (4.2 if layered else 2.5) * grid[1] + 1.6), height * grid[0] + 0.8)
         drawn = sheet(ax, range(panels), grid, size)
         regions = [scope for scope in self.scopes if scope.region is not None] if layered else []
+        known = np.nan_to_num(self.errors)  # one scale for all panels; names only on the left
+        low, high = min(0.0, float((self.values - known).min())), max(0.0, float((self.values + known).max()))
+        span = high - low or 1.0
         for i, each in enumerate(drawn.axes):
             _dress(each, self.sets)
+            each.set_xlim(low - (0.05 * span if low < 0 else 0.0), high + 0.05 * span)
+            each.tick_params(labelleft=drawn.first_of_line(i))
+            if i >= panels - drawn.columns:
+                each.set_xlabel(self.measure, fontsize=SMALL + 1)
             if layered and i:
                 draw_layers(each, self.values[1:], regions)
-                each.set_title(f"{count(len(regions), 'region')}, one color each", fontsize=TITLE, loc="left")
+                each.set_title(f"{count(len(regions), 'region')}, one color each", fontsize=SMALL + 1, loc="left")
             else:
                 draw_pairs(each, self.values[i], self.errors[i])
                 set_title(each, self.scopes[i], 34)
-        self._limits(drawn)
         several = len(self.scopes) > 1
         where = f"on all rows and in {count(len(self.scopes) - 1, 'region')}" if several else "on all rows"
         moral = ": bars of equal length mean agreement" if len(self.names) > 1 else ""
         headline = f"Importance by {shown_names(self.names)}, {where}{moral}"
         self._keep(drawn, ax, headline, handles(self.names, regions))
         return self
-
-    def _limits(self, drawn: Sheet) -> None:
-        """One scale for all panels; names only on the left."""
-        errors = np.nan_to_num(self.errors)
-        low, high = min(0.0, float((self.values - errors).min())), max(0.0, float((self.values + errors).max()))
-        span = high - low or 1.0
-        for i, ax in enumerate(drawn.axes):
-            ax.set_xlim(low - (0.05 * span if low < 0 else 0.0), high + 0.05 * span)
-            ax.tick_params(labelleft=drawn.first_of_line(i))
-            if i >= len(drawn.axes) - drawn.columns:
-                ax.set_xlabel(self.measure, fontsize=TITLE)
 
     def frame(self) -> Any:
         """Everything drawn, one line a bar: in the library of X.
@@ -187,7 +168,7 @@ class ImportanceDisplay(Drawn):
             (*scopes[k], ":".join(self.sets[i]), self.names[s], float(value), errors[k, s, i])
             for (k, s, i), value in np.ndenumerate(self.values)
         )
-        return frame_of("region rule set explanation value standard_error", lines, self.table)
+        return framed("region rule set explanation value standard_error", lines, self.table)
 
 
 def _sized(side: Explainer) -> bool:
@@ -254,6 +235,16 @@ def draw_layers(ax: Axes, values: FloatArray, regions: Sequence[Scope]) -> None:
             look = {"edgecolor": "white", "linewidth": 0.6, **region_style(regions[k].region or 0)}
             order = 3 + rank / (len(regions) + 1)
             ax.barh(middles[side, i], lengths[k], height=height * 0.92, zorder=order, **look)
+
+
+def region_style(number: int) -> dict[str, Any]:
+    """Color and pattern of a region.
+
+    >>> region_style(0)["facecolor"] == region_style(6)["facecolor"], region_style(6)["hatch"]
+    (True, '///')
+    """
+    turn = number // len(REGIONS) % len(PATTERNS)
+    return {"facecolor": REGIONS[number % len(REGIONS)], "hatch": PATTERNS[turn]}
 
 
 def handles(names: Sequence[str], regions: Sequence[Scope]) -> list[Any]:

@@ -14,22 +14,14 @@ from granite_xai.base.options import choose, whole_number
 from granite_xai.base.typing import FloatArray
 from granite_xai.base.wording import drawable, shortened
 from granite_xai.behavior import Behavior, Local, Sensitivity
+from granite_xai.display import graphs
 from granite_xai.display.axis import Axis
-from granite_xai.display.figures import MEASURES, SMALL, TITLE, Drawn, Sheet, frame_of, grid_of, set_title, sheet
-from granite_xai.display.graphs import (
-    HEAT_LABEL,
-    Surface,
-    draw_heatmap,
-    draw_network,
-    draw_surface,
-    network_handles,
-    surface,
-)
+from granite_xai.display.figures import SMALL, Drawn, Sheet, framed, grid_of, set_title, sheet
 from granite_xai.explainer import Explainer
 from granite_xai.influence import Individual, Interactions
 from granite_xai.interaction import INTERACTIONS, Interaction
 from granite_xai.masking import Marginal, Masking
-from granite_xai.scopes import RowsToShow, Scope, chosen_question
+from granite_xai.scopes import MEASURES, RowsToShow, Scope, chosen_question
 
 if TYPE_CHECKING:
     from granite_xai.tables import Table
@@ -66,7 +58,7 @@ class InteractionDisplay(Drawn):
     names: tuple[str, ...]
     scopes: tuple[Scope, ...] = field(repr=False)
     matrices: FloatArray = field(repr=False)
-    surfaces: tuple[Surface, ...] = field(repr=False)
+    surfaces: tuple[graphs.Surface, ...] = field(repr=False)
     axes_of_pair: tuple[Axis, ...] = field(repr=False)
     behavior: str
     table: Table = field(repr=False)
@@ -118,7 +110,7 @@ class InteractionDisplay(Drawn):
         table = shown.table
         if pair is not None:
             axes = tuple(Axis.of(table, i) for i in _positions(table, pair))
-            surfaces = tuple(surface(shown, scope, axes[0], axes[1], points) for scope in shown.scopes)
+            surfaces = tuple(graphs.surface(shown, scope, axes[0], axes[1], points) for scope in shown.scopes)
             names = [axis.column.name for axis in axes]
             return cls(tuple(names), shown.scopes, np.zeros((0, 2, 2)), surfaces, axes, Local.key, table)
         if features is None:
@@ -141,7 +133,7 @@ class InteractionDisplay(Drawn):
         kind = "surface" if self.surfaces else choose("kind", kind, KINDS)
         grid = grid_of(len(self.scopes), 5 if kind == "surface" else 4)
         size = {"network": (3.3, 3.2), "heatmap": (3.0, 3.3), "surface": (2.7, 2.9)}[kind]
-        label = 0.08 * min(HEAT_LABEL, max(map(len, self.names))) if kind == "heatmap" else 0.0
+        label = 0.08 * min(graphs.HEAT_LABEL, max(map(len, self.names))) if kind == "heatmap" else 0.0
         inches = (max(5.2, size[0] * grid[1]) + 0.8 + label, size[1] * grid[0] + 0.9 + label)
         drawn = sheet(ax, range(len(self.scopes)), grid, inches)
         for each, scope in zip(drawn.axes, self.scopes, strict=True):
@@ -156,9 +148,9 @@ class InteractionDisplay(Drawn):
 
     def _network(self, drawn: Sheet) -> tuple[str, list[Any]]:
         for ax, matrix in zip(drawn.axes, self.matrices, strict=True):
-            draw_network(ax, self.names, matrix, self._tops)
+            graphs.draw_network(ax, self.names, matrix, self._tops)
         headline = f"What columns do alone (discs) and only together (lines): {MEASURES[self.behavior]}"
-        return headline, network_handles(self._tops, self._signed and bool((self.matrices < 0).any()))
+        return headline, graphs.network_handles(self._tops, self._signed and bool((self.matrices < 0).any()))
 
     @property
     def _tops(self) -> tuple[float, float]:
@@ -169,7 +161,7 @@ class InteractionDisplay(Drawn):
 
     def _heatmap(self, drawn: Sheet) -> tuple[str, list[Any]]:
         for i, (ax, matrix) in enumerate(zip(drawn.axes, self.matrices, strict=True)):
-            draw_heatmap(ax, self.names, matrix, max(self._tops), self._signed)
+            graphs.draw_heatmap(ax, self.names, matrix, max(self._tops), self._signed)
             ax.tick_params(labelleft=drawn.first_of_line(i), labelbottom=i + drawn.columns >= len(drawn.axes))
         self._colors(drawn, drawn.axes[0].images[0], MEASURES[self.behavior])
         return "What columns do alone (diagonal) and only together (below it)", []
@@ -177,7 +169,7 @@ class InteractionDisplay(Drawn):
     def _surface(self, drawn: Sheet) -> tuple[str, list[Any]]:
         top = max(float(np.abs(each.values).max(initial=0.0)) for each in self.surfaces) or 1.0
         for i, (ax, each) in enumerate(zip(drawn.axes, self.surfaces, strict=True)):
-            draw_surface(ax, each, self.axes_of_pair[0], self.axes_of_pair[1], top)
+            graphs.draw_surface(ax, each, self.axes_of_pair[0], self.axes_of_pair[1], top)
             ax.tick_params(labelleft=drawn.first_of_line(i))
             if not drawn.first_of_line(i):
                 ax.set_ylabel("")
@@ -187,7 +179,7 @@ class InteractionDisplay(Drawn):
 
     def _colors(self, drawn: Sheet, image: Any, label: str) -> None:
         bar = drawn.figure.colorbar(image, ax=list(drawn.axes), shrink=0.8, pad=0.02)
-        bar.set_label(label, fontsize=TITLE)
+        bar.set_label(label, fontsize=SMALL + 1)
         bar.ax.tick_params(labelsize=SMALL)
 
     def frame(self) -> Any:
@@ -199,16 +191,14 @@ class InteractionDisplay(Drawn):
         keys = "region rule x x_level y y_level value" if self.surfaces else "region rule first second value"
         cells = [self._cells(each) for each in self.surfaces] or [self._pairs(matrix) for matrix in self.matrices]
         told = zip(self.scopes, cells, strict=True)
-        return frame_of(
-            keys, ((scope.region, scope.rule, *line) for scope, lines in told for line in lines), self.table
-        )
+        return framed(keys, ((scope.region, scope.rule, *line) for scope, lines in told for line in lines), self.table)
 
     def _pairs(self, matrix: FloatArray) -> Iterator[tuple[Any, ...]]:
         count = range(len(self.names))
         for i, j in [*((i, i) for i in count), *combinations(count, 2)]:
             yield self.names[i], self.names[j], float(matrix[i, j])
 
-    def _cells(self, each: Surface) -> Iterator[tuple[Any, ...]]:
+    def _cells(self, each: graphs.Surface) -> Iterator[tuple[Any, ...]]:
         for (j, i), value in np.ndenumerate(each.values):
             yield float(each.x[i]), each.x_levels[i], float(each.y[j]), each.y_levels[j], float(value)
 

@@ -10,12 +10,12 @@ import numpy as np
 
 from granite_xai.base.typing import IntArray
 from granite_xai.base.wording import ALL_ROWS, coarse, drawable, rows_of, wrapped
-from granite_xai.display.figures import BLACK, GREY, ORANGE, SMALL, Drawn, frame_of, sheet, shown_names
+from granite_xai.display.figures import BLACK, GREY, ORANGE, SMALL, Drawn, framed, sheet
 from granite_xai.estimator import fitted_view
 from granite_xai.regions.nodes import Node, Split
 from granite_xai.regions.partition import Partition
 from granite_xai.regions.rule import Rule
-from granite_xai.scopes import RowsToShow, side_names
+from granite_xai.scopes import RowsToShow, shown_names, side_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -131,7 +131,7 @@ class PartitionDisplay(Drawn):
         """
         told = ([getattr(box, key) for key in COLUMNS.split()] for box in self.boxes)
         lines = ([str(cell) if isinstance(cell, Rule) else cell for cell in line] for line in told)
-        return frame_of(COLUMNS, lines, self.table)
+        return framed(COLUMNS, lines, self.table)
 
 
 def boxes_of(partition: Partition) -> list[Box]:

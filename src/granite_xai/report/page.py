@@ -42,19 +42,15 @@ def render(story: dict[str, Any]) -> str:
     variables = f":root{{{light}}}\n@media (prefers-color-scheme:dark){{:root{{{dark}}}}}\n"
     style, script = variables + _asset("style.css"), _asset("script.js")
     sources = f"style-src {_hash(style)}; script-src {_hash(script)}"
-    largest = reach(story["effects"])
+    template, largest = _environment().get_template("page.html"), reach(story["effects"])
     drawn = [{"effect": effect, "charts": effect_charts(effect, largest)} for effect in story["effects"]]
-    page: str = (
-        _environment()
-        .get_template("page.html")
-        .render(
-            story=story,
-            style=style,
-            script=script,
-            policy=f"default-src 'none'; {sources}; base-uri 'none'; form-action 'none'",
-            drawn=drawn,
-            bars=[importance_rows(importance, 30) for importance in story["importances"]],
-        )
+    page: str = template.render(
+        story=story,
+        style=style,
+        script=script,
+        policy=f"default-src 'none'; {sources}; base-uri 'none'; form-action 'none'",
+        drawn=drawn,
+        bars=[importance_rows(importance, 30) for importance in story["importances"]],
     )
     return page
 

@@ -22,8 +22,7 @@ from granite_xai.fit_values import ColumnCurves, FitValues
 from granite_xai.influence import Interactions
 from granite_xai.regions.partition import Partition
 from granite_xai.regions.rule import Rule
-from granite_xai.report.sentences import cause
-from granite_xai.report.source import ReportSource, listed, set_labels
+from granite_xai.report.sentences import ReportSource, cause, listed, set_labels
 from granite_xai.tables import Column
 
 MOST_DRAWN = 30
@@ -148,7 +147,7 @@ def _effect(values: FitValues, position: int, points: int, most: int, others: An
         panel = _panel(column, values.curves(position, scope, points), most, generator)
         lines = [{"name": name, **_line(column, scope.rows, by[k])} for name, by in others.get(column.name, ())]
         found.append({"region": scope.region, **panel, "lines": lines})
-    return {"set": column.name, "kind": column.kind, **_axis(column), "panels": found}
+    return _told(column, found)
 
 
 def _panel(column: Column, ice: ColumnCurves, most: int, generator: np.random.Generator) -> dict[str, Any]:
@@ -172,12 +171,11 @@ def _quantile(values: FloatArray, weights: FloatArray, share: float) -> FloatArr
     return np.asarray(np.take_along_axis(values, order, axis=1)[np.arange(len(values)), place])
 
 
-def _axis(column: Column) -> dict[str, Any]:
-    if column.kind == "numeric":
-        return {"labels": None}
-    if column.kind == "date":
-        return {"labels": None, "origin": str(column.levels[0])}
-    return {"labels": [plain(level) for level in column.levels]}
+def _told(column: Column, panels: list[dict[str, Any]]) -> dict[str, Any]:
+    """A column with its axis and panels."""
+    labels = None if column.kind in ("numeric", "date") else [plain(level) for level in column.levels]
+    axis = {"labels": labels} | ({"origin": str(column.levels[0])} if column.kind == "date" else {})
+    return {"set": column.name, "kind": column.kind, **axis, "panels": panels}
 
 
 def _other_sides(values: FitValues) -> dict[str, list[tuple[str, list[FloatArray]]]]:
@@ -219,7 +217,7 @@ def stored_effects(source: ReportSource) -> list[dict[str, Any]]:
             mean = {"x": places_on_page(column, chosen), "mean": listed(curve.effects[1:][chosen])}
             nothing: dict[str, Any] = {"low": None, "high": None, "curves": [], "lines": []}
             panels.append({"region": region if several else None, **mean, **nothing})
-        found.append({"set": column.name, "kind": column.kind, **_axis(column), "panels": panels})
+        found.append(_told(column, panels))
     return found
 
 

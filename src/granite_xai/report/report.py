@@ -18,13 +18,13 @@ from granite_xai.base.typing import FloatArray
 from granite_xai.base.wording import ALL_ROWS, plain
 from granite_xai.behavior import Risk
 from granite_xai.compute import one_blas_thread
-from granite_xai.display.figures import frame_of
+from granite_xai.display.figures import framed
 from granite_xai.estimator import Granite, fit_with_evaluations, fitted_view
 from granite_xai.fit_values import FitValues
 from granite_xai.frameworks.compare import held_out_fidelity
+from granite_xai.report import sentences
 from granite_xai.report.panels import disagreement_map, effects, importances, ledger, regions, stored_effects, tree
-from granite_xai.report.sentences import GLOSSARY, further, opening, question_facts, sides_of, verdict
-from granite_xai.report.source import ReportSource, provenance
+from granite_xai.report.sentences import ReportSource
 from granite_xai.report.text import story_text
 from granite_xai.tables import read_table
 
@@ -92,7 +92,7 @@ class Report:
             for name, *cells in zip(importance["sets"], *(scope[k] for k in ("first", "second", "gap")), strict=True)
         ]
         keys = "region rule n_samples set question first second disagreement"
-        return frame_of(keys, lines, fitted_view(self.granite).result.table)
+        return framed(keys, lines, fitted_view(self.granite).result.table)
 
     def _repr_html_(self) -> str:
         """The page in a frame of its own: neither its style nor its script reaches the notebook (S16)."""
@@ -194,14 +194,14 @@ def story(
     evaluation = None if test is None else _evaluation(granite, test)
     parts = regions(source, told["importances"][0] if told["importances"] else None)
     for part in parts:
-        part["verdict"] = verdict(part)
+        part["verdict"] = sentences.verdict(part)
     return {
         "version": VERSION,
-        "title": title or f"Where {sides_of(fitted.comparisons[0].question)} agree",
-        "opening": opening(source),
-        "further": further(source, parts, evaluation),
+        "title": title or f"Where {sentences.sides_of(fitted.comparisons[0].question)} agree",
+        "opening": sentences.opening(source),
+        "further": sentences.further(source, parts, evaluation),
         "unit": source.unit,
-        "questions": [question_facts(resolved.question) for resolved in fitted.comparisons],
+        "questions": [sentences.question_facts(resolved.question) for resolved in fitted.comparisons],
         "figures": {
             "disagreement": granite.disagreement_,
             "remaining": granite.remaining_,
@@ -213,9 +213,9 @@ def story(
         "regions": parts,
         "tree": tree(fitted.partition),
         "evaluation": evaluation,
-        "glossary": [{"word": word, "meaning": meaning} for word, meaning in GLOSSARY.items()],
+        "glossary": [{"word": word, "meaning": meaning} for word, meaning in sentences.GLOSSARY.items()],
         "warnings": list(granite.diagnostics_.get("warnings", [])),
-        "provenance": provenance(source, time.perf_counter() - begin),
+        "provenance": sentences.provenance(source, time.perf_counter() - begin),
     }
 
 
