@@ -23,7 +23,7 @@ test-all: lint .venv/.full
 	$(MAKE) test-oldest test-pythons
 
 # Tables, models, fits and files: where other packages are met. Left out where the Python is not on the PATH.
-MET := tests/tables tests/models tests/trees tests/masking tests/display tests/test_estimator.py tests/test_persistence.py \
+MET := tests/tables tests/models tests/trees tests/masking tests/display tests/test_estimator.py tests/persistence \
 	tests/test_fuzz.py
 HAS = "$(1)" -c 'import ensurepip, venv' >/dev/null 2>&1
 

@@ -35,12 +35,12 @@ from hypothesis import Phase, settings
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "src/granite_xai"
-RULES = ("search/test_thresholds.py", "regions")
-TREES = ("search/test_candidates.py", "frameworks/test_partitioners.py", "search/test_tree.py")
-FRAMEWORKS = ("frameworks/test_partitioners.py", "frameworks/test_exact.py", "frameworks/test_known_answers.py")
+RULES = ("search/test_splitting.py", "regions")
+TREES = ("search/test_candidates.py", "search/test_partitioners.py", "search/test_tree.py")
+FRAMEWORKS = ("search/test_partitioners.py", "frameworks/test_exact.py", "frameworks/test_known_answers.py")
 VECTORS = ("search/test_cohorts.py", "search/test_scatter.py", *FRAMEWORKS)
 MASKED = ("engine/test_masked.py", "engine", "test_fuzz.py", "paper")
-GROWN = "candidates levels problem splitting tree numeric shortlist"
+GROWN = "candidates levels problem shortlist tree"
 
 # Which tests belong to which file or room, quick and decisive ones first; the file's own examples run before them. The
 # name of a room is also that of the one file it may be.
@@ -49,12 +49,12 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "masking": ("masking", *MASKED),
     "behavior": (*MASKED, "test_disagreement.py"),
     "interaction": ("engine/test_games.py", *MASKED),
-    "disagreement": ("test_disagreement.py", "test_numerics.py", "test_fuzz.py"),
-    "objective": ("test_objective.py", "test_disagreement.py", "test_numerics.py", "search/test_tree.py"),
+    "disagreement": ("test_disagreement.py", "whole/test_numerics.py", "test_fuzz.py"),
+    "objective": ("test_objective.py", "test_disagreement.py", "whole/test_numerics.py", "search/test_tree.py"),
     "regions": (*RULES, FRAMEWORKS[0]),
     "search": (*VECTORS, "search"),  # what no line below names
     **{f"search/{name}": (*TREES, "search/test_shortlist.py") for name in GROWN.split()},
-    "search/thresholds": RULES,
+    "search/splitting": (*RULES, *TREES),
 }
 
 COMPARISONS = {"Lt": "LtE", "Gt": "GtE", "Eq": "NotEq", "In": "NotIn", "Is": "IsNot"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set as AbstractSet
+from collections.abc import Iterable, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass
 from functools import partial
 from math import isqrt
@@ -194,65 +194,79 @@ def evaluate(
     """Evaluate every planned row once, after checking that the plan fits the limits."""
     predictor, table = route.predictor, route.table
     route = route.for_plans(asked.kept, asked.streamed)
-    count = len(asked.kept.stores) + len(asked.streamed.stores)
-    if diagnostics is not None:
-        diagnostics.note("evaluations", route.note(count))
-    rows = asked.rows(table, recombined=route.trees is None)
-    require_evaluations(resources, rows, None if seconds_per_row is None else rows * seconds_per_row)
+    fast = _affordable(route, asked, resources, seconds_per_row, diagnostics)
     space = asked.budget(table, resources).workspace()
     everything = frozenset(range(table.n_columns))
     extent = EvaluationRange()
-    predictions = extent.see(route.predictions(route.fast(count), space))
+    predictions = extent.see(route.predictions(fast, space))
     pivot = float(np.average(predictions, weights=weights))
     predictions = predictions - pivot
     summed = {term: terms for term, terms in asked.attributions.items() if term.kind != "paths"}
-    attributions = PairwiseShapleySums(summed, predictions, everything, space)
+    pairwise = PairwiseShapleySums(summed, predictions, everything, space)
     spread = SamplingErrors(predictions, weights, everything)
-    sums: list[PairwiseShapleySums | SamplingErrors] = [attributions, *([spread] if asked.draws else [])]
+    sums: list[PairwiseShapleySums | SamplingErrors] = [pairwise, *([spread] if asked.draws else [])]
+    source = partial(route.matrix, fast=fast, space=space, n_jobs=n_jobs)
     matrices: dict[Coalition, Matrix] = {}
-    source = partial(route.matrix, fast=route.fast(count), space=space, n_jobs=n_jobs)
-    for planned, keep in ((asked.kept, True), (asked.streamed, False)):
-        for store, matrix in evaluate_plan(source, planned, resources, extent, predictions, pivot):
-            for each in sums:
-                each.add(store, matrix)
-            if keep:
-                matrices[store] = matrix
-            del matrix  # one that is not kept ends before the next is made
+    for planned, keep in ((asked.kept, matrices), (asked.streamed, None)):
+        _add_up(evaluate_plan(source, planned, resources, extent, predictions, pivot), sums, keep)
     against = {key: extent.see(_against(predictor, table, reference, key)) - pivot for key in asked.against}
     numbers = {key: reference.bins[key](table) for key in asked.readings if key in reference.bins}
-    return (
-        Evaluations(
-            predictions=predictions,
-            weights=weights,
-            pivot=pivot,
-            y=y,
-            places=asked.kept.places,
-            matrices=matrices,
-            bins={key: Bins.of(own) for key, own in numbers.items()},
-            against=against,
-            snapped={
-                columns: _snapped(
-                    columns,
-                    matrices[columns],
-                    extent.see(source(columns, ends(table, min(columns)))) - pivot,
-                    distinct,
-                    numbers,
-                    against,
-                )
-                for columns, distinct in asked.snapped.items()
-            },
-            attributions={
-                term: Matrix(phi, np.arange(table.n_rows))
-                for term, phi in (attributions.values | _by_paths(route, asked.by_paths, space, n_jobs)).items()
-            },
-            changes={i: _changes(predictor, table, reference.steps.get(i), i, extent) for i in asked.changes},
-            errors={term: spread.errors(terms) for term, terms in asked.draws.items()},
-            everything=everything,
-            space=space,
-            coordinates=(coordinates or coordinates_of(table)) if asked.coordinates else None,
-        ),
-        extent,
+    attributions = pairwise.values | _by_paths(route, asked.by_paths, space, n_jobs)
+
+    def at_ends(columns: Coalition) -> FloatArray:
+        return extent.see(source(columns, ends(table, min(columns))))
+
+    found = Evaluations(
+        predictions=predictions,
+        weights=weights,
+        pivot=pivot,
+        y=y,
+        places=asked.kept.places,
+        matrices=matrices,
+        bins={key: Bins.of(own) for key, own in numbers.items()},
+        against=against,
+        snapped={
+            columns: _snapped(columns, matrices[columns], at_ends(columns) - pivot, distinct, numbers, against)
+            for columns, distinct in asked.snapped.items()
+        },
+        attributions={term: Matrix(phi, np.arange(table.n_rows)) for term, phi in attributions.items()},
+        changes={i: _changes(predictor, table, reference.steps.get(i), i, extent) for i in asked.changes},
+        errors={term: spread.errors(terms) for term, terms in asked.draws.items()},
+        everything=everything,
+        space=space,
+        coordinates=(coordinates or coordinates_of(table)) if asked.coordinates else None,
     )
+    return found, extent
+
+
+def _affordable(
+    route: Route,
+    asked: EvaluationPlan,
+    resources: Resources,
+    seconds_per_row: float | None,
+    diagnostics: Diagnostics | None,
+) -> bool:
+    """Whether compiled loops read the trees, once the limits allow what is asked; otherwise an error."""
+    count = len(asked.kept.stores) + len(asked.streamed.stores)
+    if diagnostics is not None:
+        diagnostics.note("evaluations", route.note(count))
+    rows = asked.rows(route.table, recombined=route.trees is None)
+    require_evaluations(resources, rows, None if seconds_per_row is None else rows * seconds_per_row)
+    return route.fast(count)
+
+
+def _add_up(
+    evaluated: Iterable[tuple[Coalition, Matrix]],
+    sums: Sequence[PairwiseShapleySums | SamplingErrors],
+    keep: dict[Coalition, Matrix] | None,
+) -> None:
+    """Add each matrix to the sums as it comes, and keep it where it is asked for."""
+    for store, matrix in evaluated:
+        for each in sums:
+            each.add(store, matrix)
+        if keep is not None:
+            keep[store] = matrix
+        del matrix  # one that is not kept ends before the next is made
 
 
 def _snapped(

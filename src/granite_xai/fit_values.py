@@ -220,14 +220,15 @@ class FitValues:
         node = self.evaluations.restrict(rows)
         splits = Splits.whole(node.weights)
         game = Game.of(Local(), Marginal(), node, splits)
-        total = game.values(Additive(1).terms(self.fitted.layout.players, ()))[0]
+        total = game.values(Additive(1).terms(self.fitted.layout.players, ()))[0].copy()
         route, wanted = Route(self.fitted.predictor, part), request(part, [], {union(pair) for pair in pairs})
         nothing = FittedMaskings({}, {}, {})
         further, _ = evaluate(route, wanted, nothing, weights=node.weights, y=None, resources=self.resources)
         for one, two in pairs:
             matrix = further.matrix(one | two)
             joint = (matrix.values @ (further.weights / further.weights.sum()))[matrix.codes]
-            total += joint + further.pivot - node.pivot - game.values({one: 1.0, two: 1.0, frozenset(): -1.0})[0]
+            alone = game.values({one: 1.0, two: 1.0, frozenset(): -1.0})[0]
+            total += joint + further.pivot - node.pivot - alone
         return float(node.weights @ np.square(node.predictions - total))
 
     def strongest_pairs(self, amount: int = PAIRS) -> list[Pair]:

@@ -27,18 +27,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curve:
-    """The pure effect of one column in one region, at every value of the fitting rows.
-
-    Parameters
-    ----------
-    column : Column
-        On the fitting rows.
-    effects : (levels + 1,) float
-        Entry 0 for missing values (0 where there were none), then one for each level.
-    """
+    """The pure effect of one column in one region, at every value of the fitting rows."""
 
     column: Column
     effects: FloatArray
+    """Entry 0 for missing values (0 where there were none), then one for each level."""
 
     def at(self, column: Column) -> FloatArray:
         """Effect of each row of the same column of another table.
@@ -66,50 +59,28 @@ def _scale(values: Any, column: Column) -> FloatArray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RegionSurrogate:
-    """G in one region.
-
-    Parameters
-    ----------
-    mean : float
-        The mean prediction.
-    curves : one for each column that is a player of its own
-    rows : (n,) int
-        The region's fitting rows, the reference of effects of several columns.
-    """
+    """G in one region: the mean prediction, and a curve for each column that is a player of its own."""
 
     mean: float
     curves: tuple[Curve, ...]
     rows: IntArray = field(metadata=BY_ROW)
+    """The region's fitting rows, the reference of effects of several columns."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Surrogate:
-    """G in every region of a partition.
-
-    Parameters
-    ----------
-    effects : tuple of tuples of players
-        The sets L whose pure effects ``Delta(L, nothing)`` are added up.
-    regions : tuple of RegionSurrogate
-    table, weights : the fitting rows
-    """
+    """G in every region of a partition, with the fitting rows."""
 
     effects: tuple[tuple[Coalition, ...], ...]
+    """The sets L of players whose pure effects ``Delta(L, nothing)`` are added up."""
     regions: tuple[RegionSurrogate, ...]
     table: Table
     weights: FloatArray = field(metadata=BY_ROW)
 
     def predict(self, table: Table, regions: IntArray, predictor: Predictor | None, exact: bool) -> FloatArray:
-        """G at the rows of a table, given the region of each.
+        """G at the rows of a table, given the region of each; `exact` asks the model instead of interpolating curves.
 
-        Parameters
-        ----------
-        table : Table
-        regions : (n,) int
-        predictor : Predictor, optional
-            Needed for effects of several columns, and for all with ``exact``.
-        exact : bool
-            Ask the model instead of interpolating its curves.
+        Effects of several columns always need the model.
         """
         result = np.empty(table.n_rows)
         for k, region in enumerate(self.regions):
@@ -207,18 +178,7 @@ def grid_curve(column: Column, evaluations: Evaluations, shares: FloatArray) -> 
 def fidelity(
     table: Table, evaluations: Evaluations, players: Players, order: int, regions: Sequence[IntArray]
 ) -> float:
-    """``1 - mean (F - G)^2 / Var F`` on the fitting rows; 1 for a constant model.
-
-    Parameters
-    ----------
-    table : Table
-    evaluations : Evaluations
-        Of all fitting rows.
-    players : coalitions
-    order : int
-        Highest order of the effects in G.
-    regions : rows of each region
-    """
+    """``1 - mean (F - G)^2 / Var F`` on the fitting rows; 1 for a constant model."""
     whole = Splits.whole(evaluations.weights)
     variance = float(whole.variances(evaluations.predictions[None])[0, 0])
     if variance == 0.0:

@@ -11,9 +11,19 @@ import pytest
 
 import granite_xai as gx
 from granite_xai.compute import compiled
-from granite_xai.compute.compiled import Compiled, as_part
+from granite_xai.compute.compiled import Compiled
 from granite_xai.compute.compiling import available
-from granite_xai.compute.primitives import ABSOLUTE, MOMENTS, NUMPY, SQUARE, ArrayNamespace, Families, Pairs, Part
+from granite_xai.compute.primitives import (
+    ABSOLUTE,
+    MOMENTS,
+    NUMPY,
+    SQUARE,
+    ArrayNamespace,
+    Families,
+    Pairs,
+    Part,
+    as_part,
+)
 from granite_xai.search import tree
 from strategies import quiet
 

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import granite_xai as gx
+from extending.behavior import Deviation
 from extending.display import ShareDisplay
+from extending.loss import HUBER, huber
 from extending.partitioner import Quarters
 from extending.question import pfi_sage
+from granite_xai.behavior import BEHAVIORS
+from granite_xai.behavior.losses import LOSSES
+
+FOLDER = Path(__file__).parent
+PAGE = FOLDER.parents[1] / "docs" / "extending.rst"
 
 
 @pytest.fixture(scope="module")
@@ -16,9 +26,71 @@ def toy() -> gx.datasets.Toy:
     return gx.datasets.make_toy(n=120)
 
 
+@pytest.fixture
+def registered(monkeypatch):
+    """The one line that a behavior and a loss add to their tables."""
+    monkeypatch.setitem(BEHAVIORS, "deviation", Deviation())
+    monkeypatch.setitem(LOSSES, "huber", HUBER)
+
+
+def saved(obj, tmp_path, model):
+    gx.save(obj, tmp_path / "saved.json")
+    return gx.load(tmp_path / "saved.json", model=model)
+
+
+@pytest.mark.usefixtures("registered")
+def test_a_behavior_is_the_mean_absolute_deviation_of_the_masked_model(toy):
+    """Against the definition, written out; the region is every other row."""
+    X, rows = toy.X.iloc[::2], range(0, 120, 2)
+    found = gx.Explainer("marginal", "deviation", "pure").explain(toy.model, toy.X, rows=list(rows)).frame()
+
+    def deviation(values):
+        return np.mean(np.abs(values - np.mean(values)))
+
+    for column, value in zip(found["set"], found["value"], strict=True):
+        masked = [np.mean(toy.model(X.assign(**{column: own}))) for own in X[column]]
+        assert np.isclose(value, deviation(np.array(masked)))
+    full = gx.Explainer("marginal", "deviation", "full").explain(toy.model, toy.X, rows=list(rows)).frame()
+    for column, value in zip(full["set"], full["value"], strict=True):
+        hidden = np.mean([toy.model(X.assign(**{column: other})) for other in X[column]], axis=0)
+        assert np.isclose(value, deviation(toy.model(X)) - deviation(hidden))
+
+
+@pytest.mark.usefixtures("registered")
+def test_a_behavior_of_ones_own_finds_regions_and_is_saved(toy, tmp_path):
+    full, pure = (gx.Explainer("marginal", "deviation", interaction) for interaction in ("full", "pure"))
+    question = gx.Disagreement(full, pure, name="deviation")
+    g = gx.Granite(product, question).fit(toy.X)
+    assert [str(region.rule) for region in g.partition_] == ["x2 ≤ 0", "x2 > 0"]
+    assert g.remaining_ < 1e-12
+    again = saved(g, tmp_path, product)
+    assert again.disagreement_ == g.disagreement_
+    assert again.evaluate(toy.X).remaining == g.evaluate(toy.X).remaining
+    assert len(gx.Granite(lambda X: X["x1"].to_numpy(), question).fit(toy.X).partition_) == 1
+
+
+def product(X):
+    """An interaction and nothing else: where x2 is constant, the spread is that of x1 alone."""
+    return X["x1"].to_numpy() * X["x2"].to_numpy()
+
+
+@pytest.mark.usefixtures("registered")
+def test_a_loss_with_a_name_is_that_function_everywhere(toy, tmp_path):
+    y = np.zeros(120)
+    for named, own in (
+        (gx.question("ice-pdp", loss="huber"), gx.question("ice-pdp", loss=huber)),
+        (
+            gx.question("pfi-risk", risk_loss="huber"),
+            gx.question("pfi-risk", risk_loss=lambda prediction, y: huber(prediction - y)),
+        ),
+    ):
+        g = gx.Granite(toy.model, named).fit(toy.X, y)
+        assert np.isclose(g.disagreement_, gx.Granite(toy.model, own).fit(toy.X, y).disagreement_)
+        assert saved(g, tmp_path, toy.model).disagreement_ == g.disagreement_
+
+
 def test_a_partitioner_of_ones_own_finds_its_regions(toy):
     g = gx.Granite(toy.model, "ice-pdp", partitioner=Quarters("x1")).fit(toy.X)
-    assert len(g.partition_) == 4
     assert [region.n_samples for region in g.partition_] == [30, 30, 30, 30]
     assert np.isclose(sum(region.disagreement for region in g.partition_), g.remaining_)
     assert np.array_equal(np.bincount(g.apply(toy.X)), [30, 30, 30, 30])
@@ -40,3 +112,11 @@ def test_a_question_of_ones_own_is_asked_like_a_named_one(toy):
     g = gx.Granite(toy.model, pfi_sage, max_depth=1).fit(toy.X, y)
     assert list(g.disagreements_) == ["pfi-sage"]
     assert g.remaining_ < 1.0
+
+
+def test_the_page_counts_files_and_lines():
+    """Each program is shown, with its number of lines."""
+    text = PAGE.read_text(encoding="utf-8")
+    shown = re.findall(r"literalinclude:: \.\./tests/extending/(\w+\.py)\n.*?\*One file, (\d+) lines", text, re.DOTALL)
+    programs = [path for path in FOLDER.glob("*.py") if not path.name.startswith("test_")]
+    assert dict(shown) == {path.name: str(len(path.read_text(encoding="utf-8").splitlines())) for path in programs}

@@ -1,4 +1,4 @@
-"""A masking of one's own takes one file and one line in a table; explain, fit, save and load then know it."""
+"""A masking of one's own: a file and a line in a table; then explain, fit, save and load know it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ import pytest
 
 import granite_xai as gx
 from extending.uniform import Uniform
-from granite_xai.behavior import losses
-from granite_xai.behavior.losses import Loss
 from granite_xai.masking import MASKINGS
 
 DRAWS = 5
@@ -50,7 +48,7 @@ VALUES = {
     "risk": lambda T, rows: -np.mean((hybrids(T, rows).mean(axis=0) - y[rows]) ** 2),
     "loss": lambda T, rows: -np.mean((hybrids(T, rows) - y[rows]) ** 2),
 }
-BEHAVIORS = {"local": "local", "sensitivity": "sensitivity", "risk": "risk", "loss": gx.Risk(average="loss")}
+ASKED = {"local": "local", "sensitivity": "sensitivity", "risk": "risk", "loss": gx.Risk(average="loss")}
 
 
 def effect(name, interaction, S, rows):
@@ -69,14 +67,14 @@ def effect(name, interaction, S, rows):
 @pytest.mark.parametrize("name", list(VALUES))
 def test_it_explains_what_a_plain_loop_explains(uniform, name, interaction):
     rows = np.arange(3, 25)
-    found = gx.Explainer(uniform, BEHAVIORS[name], interaction).explain(model, X, y, rows=rows).values
+    found = gx.Explainer(uniform, ASKED[name], interaction).explain(model, X, y, rows=rows).values
     for S in range(3):
         np.testing.assert_allclose(found[..., S], effect(name, interaction, S, rows), atol=1e-12)
 
 
 @pytest.mark.parametrize("name", list(VALUES))
 def test_it_fits_saves_and_loads(uniform, name, tmp_path):
-    question = gx.Disagreement(*(gx.Explainer(uniform, BEHAVIORS[name], kind) for kind in ("full", "pure")))
+    question = gx.Disagreement(*(gx.Explainer(uniform, ASKED[name], kind) for kind in ("full", "pure")))
     g = gx.Granite(model, question, max_depth=1, min_samples_leaf=8, alpha=0.0, random_state=0).fit(X, y)
 
     def R(rows):
@@ -99,17 +97,3 @@ def test_it_fits_saves_and_loads(uniform, name, tmp_path):
 def test_what_it_cannot_do_it_says(uniform):
     with pytest.raises(gx.InputError, match="jansen"):
         gx.Explainer(uniform, gx.Sensitivity("jansen"), "full").explain(model, X)
-
-
-def test_a_loss_is_one_line_and_never_taken_for_another(monkeypatch):
-    """Huber's loss by name, of gaps and of predictions, is what it says, also in the search."""
-    huber = lambda gap: np.where(np.abs(gap) < 1, gap**2, 2 * np.abs(gap) - 1)  # noqa: E731
-    monkeypatch.setitem(losses.LOSSES, "huber", Loss(huber))
-    for named, own in (("huber", huber), ("squared", np.square)):
-        found = gx.Granite(model, gx.question("ice-pdp", loss=named), max_depth=2, min_samples_leaf=8).fit(X)
-        other = gx.Granite(model, gx.question("ice-pdp", loss=own), max_depth=2, min_samples_leaf=8).fit(X)
-        assert found.disagreement_ == pytest.approx(other.disagreement_, rel=1e-12)
-        assert found.partition_.rules == other.partition_.rules
-    risk = gx.Explainer("marginal", gx.Risk("huber"), "full").explain(model, X, y).values
-    own = gx.Explainer("marginal", gx.Risk(lambda p, y: huber(p - y)), "full").explain(model, X, y).values
-    np.testing.assert_allclose(risk, own, rtol=1e-12)

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from granite_xai.base.typing import FloatArray, Term, Terms
-from granite_xai.compute.compiled import as_part
-from granite_xai.compute.primitives import Array
+from granite_xai.compute.primitives import Array, as_part
 from granite_xai.engine.masked import Masked
 from granite_xai.engine.splits import Splits
 from granite_xai.engine.values import RowValues, joined
@@ -58,7 +57,7 @@ class Behavior(ABC):
 
     @abstractmethod
     def error(self, delta: float, evaluations: Evaluations) -> float:
-        """Error of one value when every prediction may be off by ``delta`` (the noise floor, 1.5)."""
+        """Error of one value when every prediction may be off by ``delta`` (the noise floor, C4)."""
 
     @abstractmethod
     def value(self, game: Game, term: Term) -> Array:

@@ -13,7 +13,7 @@ from granite_xai.base.errors import ResourceError
 from granite_xai.base.typing import IntArray
 from granite_xai.compute import kernels
 from granite_xai.compute.compiling import available, compiled
-from granite_xai.compute.primitives import NUMPY, Array, ArrayNamespace, Families, Numpy, Pairs, Part
+from granite_xai.compute.primitives import NUMPY, Array, ArrayNamespace, Families, Numpy, Pairs, Part, as_part
 
 WORTHWHILE = 2**15
 """Cells of a batch from which compiled loops are used; smaller ones are not worth building them for."""
@@ -108,22 +108,6 @@ def _plain(part: Part) -> tuple[Array, ...]:
         np.ascontiguousarray(part.scale),
         *numbers,
     )
-
-
-def as_part(primitives: ArrayNamespace, values: Array, coefficient: float = 1.0) -> Part:
-    """A number of each row and split, whatever the row's side, as a part: on the right it is minus minus itself.
-
-    Examples
-    --------
-    >>> part = as_part(NUMPY, np.array([[3.0], [4.0]]))
-    >>> NUMPY.own_side(part, np.array([[True], [False]]))
-    array([[3.],
-           [4.]])
-    """
-    xp, P = primitives.xp, primitives
-    signs = P.array(np.array([coefficient, -coefficient])[None, :, None])
-    zeros = P.array(np.zeros(values.shape[0]))
-    return Part(values, zeros, xp.broadcast_to(signs, (1, 2, values.shape[1])))
 
 
 def primitives_for(cells: int) -> ArrayNamespace:

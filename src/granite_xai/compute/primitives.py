@@ -310,3 +310,19 @@ class Numpy(ArrayNamespace):
 
 
 NUMPY = Numpy()
+
+
+def as_part(primitives: ArrayNamespace, values: Array, coefficient: float = 1.0) -> Part:
+    """A number of each row and split, whatever the row's side, as a part: on the right it is minus minus itself.
+
+    Examples
+    --------
+    >>> part = as_part(NUMPY, np.array([[3.0], [4.0]]))
+    >>> NUMPY.own_side(part, np.array([[True], [False]]))
+    array([[3.],
+           [4.]])
+    """
+    xp, P = primitives.xp, primitives
+    signs = P.array(np.array([coefficient, -coefficient])[None, :, None])
+    zeros = P.array(np.zeros(values.shape[0]))
+    return Part(values, zeros, xp.broadcast_to(signs, (1, 2, values.shape[1])))

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from granite_xai.base.typing import BoolArray, Coalition, FloatArray, IntArray, PairwiseShapley, Term, Terms
-from granite_xai.compute.compiled import as_part
-from granite_xai.compute.primitives import Array
+from granite_xai.compute.primitives import Array, as_part
 from granite_xai.engine.masked import HybridFunction
 from granite_xai.engine.splits import Splits
 from granite_xai.engine.values import RowValues
@@ -116,7 +115,7 @@ class AgainstCentres:
 
     def total_variance(self, hidden: Coalition) -> Array:
         """Not defined: one reference row, nothing is redrawn (P03, when the question is resolved)."""
-        raise NotImplementedError
+        raise TypeError("this is refused when the question is resolved")
 
     def _against(self, term: Term, baseline: IntArray) -> Array:
         """``F(x_T, b)`` of every row for the baseline row of each split, (n, K)."""

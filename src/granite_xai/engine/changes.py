@@ -47,8 +47,8 @@ class Changes:
 
     def averaged(self, coalition: Coalition, function: HybridFunction) -> RowValues:
         """Not defined (P03, when the question is resolved)."""
-        raise NotImplementedError
+        raise TypeError("this is refused when the question is resolved")
 
     def total_variance(self, hidden: Coalition) -> Array:
         """Not defined (P03, when the question is resolved)."""
-        raise NotImplementedError
+        raise TypeError("this is refused when the question is resolved")

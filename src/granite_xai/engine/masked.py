@@ -63,7 +63,7 @@ class AgainstReferences:
 
     def total_variance(self, hidden: Coalition) -> Array:
         """Not defined: nothing is redrawn from the region (P03, when the question is resolved)."""
-        raise NotImplementedError
+        raise TypeError("this is refused when the question is resolved")
 
     def _lines(self, coalition: Coalition) -> FloatArray:
         if coalition == self.evaluations.everything:

@@ -8,8 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.compute.compiled import as_part
-from granite_xai.compute.primitives import MOMENTS, Array, Part
+from granite_xai.compute.primitives import MOMENTS, Array, Part, as_part
 from granite_xai.engine.splits import Splits
 
 Rows = slice | IntArray

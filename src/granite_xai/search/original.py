@@ -16,7 +16,7 @@ from granite_xai.evaluations.noise_floor import floor
 from granite_xai.evaluations.vectors import Vectors, centred
 from granite_xai.explainer import Explainer
 from granite_xai.influence import Individual
-from granite_xai.regions.partition import Partition
+from granite_xai.regions.nodes import leaves
 from granite_xai.search.problem import Partitioner, PartitionResult, Problem, measured
 from granite_xai.search.scatter import rescaled, scattered
 from granite_xai.search.values import AroundDependence, local_values
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from granite_xai.tables import Table
     from granite_xai.trees.routes import Route
 
-EFFECTS = {"pd": None, "ale": "ale", "shap": "shap-pdp"}
+EFFECTS = {"pd": None, "ale": ("accumulated", "full"), "shap": ("marginal", "partial")}
+"""Masking and interaction of the local effect; ICE curves are asked for later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,27 +79,25 @@ class RepidTree(Partitioner):
         labels = table.names if self.features is None else self.features
         return sorted({table.resolve(label, "features") for label in labels})
 
+    def compared(self, table: Table) -> Individual:
+        """The effects of each of them."""
+        return Individual([table.names[i] for i in self.columns(table)])
+
     def extra_effects(self, route: Route, resources: Resources, seed: int) -> tuple[ResolvedExplainer, ...]:
         """The local effects that are read of the model; other columns than numeric ones are refused first."""
-        table = route.table
-        for column in table.columns:
-            require_numeric(column, "the original form (exact=True)")
-        compared = Individual([table.names[i] for i in self.columns(table)])
-        if self.effect == "shap":
-            return (Explainer("marginal", "local", "partial", compared).effect(route, resources, seed),)
-        if self.effect == "ale":
-            return (Explainer("accumulated", "local", "full", compared).effect(route, resources, seed),)
-        return ()
+        NumericTree().extra_effects(route, resources, seed)
+        chosen, compared = EFFECTS[self.effect], self.compared(route.table)
+        if chosen is None:
+            return ()
+        return (Explainer(chosen[0], "local", chosen[1], compared).effect(route, resources, seed),)
 
     def partition(self, problem: Problem) -> PartitionResult:
         """Grow the original's tree; its regions carry the disagreement of the question."""
-        table = problem.table
         posed, root = self._posed(problem)
         tree = replace(problem.tree, alpha=0.0, min_improvement=self.min_improvement, cuts="chunks", max_candidates=100)
-        node = tree.grown(posed)
-        total = problem.shares.total
-        shares = [leaf.disagreement for leaf in Partition(node, table.names)]
-        attributes = {"loss_": root * total, "region_losses_": np.array(shares) * root * total}
+        node, total = tree.grown(posed), problem.shares.total
+        shares = np.array([leaf.disagreement for _, leaf in leaves(node)])
+        attributes = {"loss_": root * total, "region_losses_": shares * root * total}
         return PartitionResult(measured(node, problem), attributes)
 
     def _posed(self, problem: Problem) -> tuple[Problem, float]:
@@ -109,7 +108,7 @@ class RepidTree(Partitioner):
             curves = [self._curves(problem, i) for i in columns]
             return scattered(problem, curves, noise * self.points)
         if self.effect == "ale":
-            question = questions()["ale"].with_influence(Individual([table.names[i] for i in columns]))
+            question = questions()["ale"].with_influence(self.compared(table))
             comparison = question.compare(problem.route, problem.resources, problem.seed)
             return rescaled(problem, comparison, problem.evaluations, noise)
         (effect,) = self.extra_effects(problem.route, problem.resources, problem.seed)
@@ -140,8 +139,7 @@ class NumericTree(Partitioner):
 
     def extra_effects(self, route: Route, resources: Resources, seed: int) -> tuple[ResolvedExplainer, ...]:
         """Nothing further is read of the model; other columns than numeric ones are refused."""
-        for column in route.table.columns:
-            require_numeric(column, "the original form (exact=True)")
+        require_numeric(route.table.columns, "the original form (exact=True)")
         return ()
 
     def partition(self, problem: Problem) -> PartitionResult:

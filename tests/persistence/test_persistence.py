@@ -40,7 +40,7 @@ from granite_xai.persistence.documents import OLDEST, VERSION
 from granite_xai.persistence.forms import structure
 from granite_xai.persistence.models import synthetic_rows
 from granite_xai.tables import Column, outline_from_dict, outline_to_dict, read_table, rows_from_dict, rows_to_dict
-from saved_objects import FIXTURES, RULES, fitted, model, other_model, table, target
+from persistence.saved_objects import FIXTURES, RULES, fitted, model, other_model, table, target
 from strategies import examples
 
 pytestmark = pytest.mark.filterwarnings("ignore::granite_xai.base.errors.BinWarning")

@@ -1,7 +1,7 @@
 """A small table of every kind of column, a model on it, and the objects that the fixture files hold.
 
 Run as a program it writes the files of the current schema version, once, when that version is new:
-``python tests/saved_objects.py``.
+``python tests/persistence/saved_objects.py``.
 """
 
 from __future__ import annotations

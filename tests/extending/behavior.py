@@ -1,0 +1,30 @@
+"""A behavior: the mean absolute deviation of the masked prediction, a measure of spread that outliers move less."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from granite_xai.base.typing import Term
+from granite_xai.behavior.behavior import Behavior, Game
+from granite_xai.compute.primitives import ABSOLUTE, MOMENTS, Array
+from granite_xai.evaluations.evaluations import Evaluations
+
+
+@dataclass(frozen=True, slots=True)
+class Deviation(Behavior):
+    """How far masked predictions of a region lie from their mean: ``nu(T) = mean |F_T - mean F_T|``."""
+
+    key: ClassVar[str] = "deviation"
+
+    def error(self, delta: float, evaluations: Evaluations) -> float:
+        """A prediction and the mean may both be off."""
+        return 2 * delta
+
+    def value(self, game: Game, term: Term) -> Array:
+        """Sums over both sides of every split: first the means, then the distances from them."""
+        splits = game.splits
+        means = game.masked.combined({term: 1.0}).sums(MOMENTS, splits)[0, :, :] * splits.scale[0, :, :]
+        values = game.masked.combined({term: 1.0})
+        centred = values._replace(at=-means if values.at is None else values.at - means)
+        return centred.sums(ABSOLUTE, splits)[0, :, :] * splits.scale[0, :, :]
