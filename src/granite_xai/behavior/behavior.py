@@ -70,10 +70,6 @@ class Game:
 
     Parameters
     ----------
-    behavior : Behavior
-    masked : Masked
-    evaluations : Evaluations
-    splits : Splits
     known : values of terms that are read again
     """
 

@@ -66,8 +66,6 @@ LOSSES: dict[str, Loss] = {
 def gap_losses() -> tuple[str, ...]:
     """Names of the losses of a gap.
 
-    Examples
-    --------
     >>> gap_losses()
     ('squared', 'absolute')
     """
@@ -96,8 +94,6 @@ def risk_loss(loss: str | PairLoss) -> Loss:
 class OwnLoss:
     """A user's own loss, which must return finite numbers ≥ 0 of the shape it was given (T07).
 
-    Examples
-    --------
     >>> OwnLoss(lambda gaps: abs(gaps), "loss", "gaps")(np.array([1.0, -2.0]))
     array([1., 2.])
     """

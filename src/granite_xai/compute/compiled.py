@@ -113,8 +113,6 @@ def _plain(part: Part) -> tuple[Array, ...]:
 def primitives_for(cells: int) -> ArrayNamespace:
     """The primitives on the processor for a batch of so many cells.
 
-    Examples
-    --------
     >>> primitives_for(1) is NUMPY
     True
     """
@@ -130,8 +128,6 @@ def _compiled() -> Compiled:
 def device_faults(primitives: ArrayNamespace | None) -> Iterator[None]:
     """Name what fails on a device: lost, or out of memory (R08).
 
-    Examples
-    --------
     >>> with device_faults(None):
     ...     pass
     """

@@ -40,8 +40,6 @@ class Workspace:
     ``share``: bytes of memory for the arrays that are alive at the same time (None: any number); ``block``: bytes of
     what is computed at a time on the way to these.
 
-    Examples
-    --------
     >>> space = Workspace(share=100)
     >>> first, second = space.empty((3, 4)), space.empty((3, 4))
     >>> space.held, space.spilled
@@ -156,8 +154,6 @@ class Budget:
 
     ``fixed``: bytes of the table, of the codes of its rows, of the plan.
 
-    Examples
-    --------
     >>> Budget(limit=800, fixed=60)
     Budget(limit=800, fixed=60)
     >>> Budget(800, 60).evaluations, Budget(800, 60).search, Budget(800, 60).block

@@ -111,8 +111,6 @@ class ArrayNamespace:
     device : object, optional
         Where its arrays live.
 
-    Examples
-    --------
     >>> part = Part(np.array([[2.0]]), np.array([6.0]), np.array([[[0.5], [0.25]]]), np.array([0, 0]))
     >>> NUMPY.own_side(part, np.array([[True], [False]]))
     array([[1.],
@@ -221,15 +219,10 @@ class ArrayNamespace:
         mode : SQUARE, ABSOLUTE, MOMENTS or SPREAD
         own : (c,)
         at : (2, K), optional
-        parts : sequence of Part
         inside : (c, K) bool
         weights : (c, 1) or (c, K)
         out : (2, 2, K)
             What is added to: sums of losses (or values) on the left and on the right, and of squares (MOMENTS).
-
-        Returns
-        -------
-        (2, 2, K)
         """
         xp = self.xp
         if mode == SPREAD:
@@ -315,8 +308,6 @@ NUMPY = Numpy()
 def as_part(primitives: ArrayNamespace, values: Array, coefficient: float = 1.0) -> Part:
     """A number of each row and split, whatever the row's side, as a part: on the right it is minus minus itself.
 
-    Examples
-    --------
     >>> part = as_part(NUMPY, np.array([[3.0], [4.0]]))
     >>> NUMPY.own_side(part, np.array([[True], [False]]))
     array([[3.],

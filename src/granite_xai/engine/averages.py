@@ -50,8 +50,6 @@ class Averages:
 
     Parameters
     ----------
-    evaluations : Evaluations
-    splits : Splits
     bins : from the visible columns to the bins of the rows; None: all rows share one
     """
 

@@ -22,12 +22,9 @@ def central_rows(coordinates: Coordinates, weights: FloatArray) -> IntArray:
 
     Parameters
     ----------
-    coordinates : Coordinates
     weights : (K, n) float
         Weight of each row in each region; 0 outside.
 
-    Examples
-    --------
     >>> line = Coordinates(np.array([[0.1, 0.2, 0.9]]), np.empty((0, 3), dtype=np.intp))
     >>> central_rows(line, np.array([[1.0, 1.0, 1.0], [0.0, 0.0, 1.0]]))
     array([1, 2])

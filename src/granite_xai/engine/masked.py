@@ -40,8 +40,6 @@ class AgainstReferences:
 
     Parameters
     ----------
-    evaluations : Evaluations
-    splits : Splits
     predictions : from the visible columns to the centred predictions ``F(x_T, b)``, one line for each reference b
     """
 

@@ -47,8 +47,6 @@ class Probe:
     def seconds(self, rows: int, batch_size: int = 2**16) -> float:
         """Estimate the model's time for a plan (M13).
 
-        Examples
-        --------
         >>> Probe(0.0, 0.0, 0.0, False, seconds_per_row=1e-3, seconds_per_call=0.5).seconds(2000, batch_size=1000)
         3.0
         """
@@ -61,8 +59,6 @@ def probe(predictor: Predictor, table: Table, diagnostics: Diagnostics | None = 
     At most the first 64 rows are sent, fewer where a batch is smaller. Warns M09 (not deterministic, or dependent on
     the batch), M11 (writes into its input) and N01 (jumps between neighbouring floats).
 
-    Examples
-    --------
     >>> from granite_xai.tables import read_table
     >>> from granite_xai.models import as_predictor
     >>> F = as_predictor(lambda X: X[:, 0])

@@ -38,8 +38,6 @@ def as_predictor(
     the link. The model is not called yet. Refusals: M02 several classes and no output, M21 not a model, P01 unknown
     class or response, P03 a response that the model cannot give.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from sklearn.linear_model import LogisticRegression
     >>> model = LogisticRegression().fit([[0.0], [1.0]], ["no", "yes"])

@@ -32,8 +32,6 @@ def is_estimator(model: Any) -> bool:
 def read_estimator(model: Any, output: Any, response: str) -> ModelOutput:
     """Ask for a probability where there is one, otherwise for the prediction, or for what ``response`` says.
 
-    Examples
-    --------
     >>> from sklearn.dummy import DummyClassifier
     >>> read_estimator(DummyClassifier().fit([[0], [1]], ["no", "yes"]), None, "auto").label
     "probability of class 'yes'"
@@ -52,8 +50,6 @@ def read_estimator(model: Any, output: Any, response: str) -> ModelOutput:
 def takes_missing(model: Any) -> bool:
     """Whether the estimator's tags say that it takes missing values; of a pipeline, all steps up to an imputer.
 
-    Examples
-    --------
     >>> from sklearn.linear_model import LinearRegression
     >>> takes_missing(LinearRegression())
     False

@@ -51,8 +51,6 @@ def read_answer(returned: Any, count: int, choice: Choice) -> Answer:
     Array, list, frame, series or tensor; a single column counts as one number a row (M01). Refusals: M02 several
     outputs and none chosen, M03 wrong shape, M05 no real numbers.
 
-    Examples
-    --------
     >>> read_answer([[1], [2]], 2, Choice("predict")).values
     array([1., 2.])
     """
@@ -134,8 +132,6 @@ def _column(outputs: int, choice: Choice) -> int:
 def refuse_outputs(names: tuple[Any, ...], outputs: int) -> NoReturn:
     """Ask which output is meant, with the names to choose from (M02).
 
-    Examples
-    --------
     >>> refuse_outputs(("low", "high", "none"), 3)
     Traceback (most recent call last):
     ...
@@ -149,8 +145,6 @@ def refuse_outputs(names: tuple[Any, ...], outputs: int) -> NoReturn:
 def outside_unit_interval(values: FloatArray, float32: bool = False) -> BoolArray:
     """Mark the values that are no probabilities; round-off at the two ends is not held against a model (T08).
 
-    Examples
-    --------
     >>> outside_unit_interval(np.array([0.0, 0.5, 1.0 + 2**-52, 1.2])).tolist()
     [False, False, False, True]
     """
@@ -208,8 +202,6 @@ def output_of_classes(
 def output_of_numbers(send: Callable[[Any], Any], output: Any, label: str, scale: Scale = "predict") -> ModelOutput:
     """Read predicted numbers; of several outputs the one at position ``output``.
 
-    Examples
-    --------
     >>> output_of_numbers(abs, 2, "predict").label
     'output 2 of predict'
     """
@@ -247,8 +239,6 @@ def class_names(model: Any) -> tuple[Any, ...] | None:
 def position_of_class(classes: tuple[Any, ...] | None, output: Any) -> int | None:
     """Find the class named by ``output``; without one, the second of two (M02 where there are more).
 
-    Examples
-    --------
     >>> position_of_class(("no", "yes"), None), position_of_class(("low", "middle", "high"), "middle")
     (1, 1)
     """

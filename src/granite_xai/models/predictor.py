@@ -39,8 +39,6 @@ class Predictor:
 
     Build it with `as_predictor`. The model gets a fresh container, never the user's own, and its answer is copied.
 
-    Examples
-    --------
     >>> from granite_xai.models import as_predictor
     >>> F = as_predictor(lambda X: X[:, 0] * X[:, 1])
     >>> F(np.array([[2.0, 3.0], [4.0, 5.0]]))

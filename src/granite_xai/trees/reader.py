@@ -57,8 +57,6 @@ def link_of(name: str, alpha: float, outputs: int, output: int | None) -> tuple[
 
     Without an output there is one; of one sum for two classes, 0 is the complement.
 
-    Examples
-    --------
     >>> link, read = link_of("sigmoid", 1.0, 1, 0)
     >>> link([np.array([0.0])]), read
     (array([0.5]), (0,))

@@ -99,8 +99,6 @@ def sums_by_numba(
 def shares(n_players: int) -> FloatArray:
     """``a! b! / (a + b + 1)!``: the share of one player that arrives between a given ones before and b after.
 
-    Examples
-    --------
     >>> shares(1)
     array([[1.        , 0.5       ],
            [0.5       , 0.16666667]])

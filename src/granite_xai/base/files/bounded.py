@@ -47,8 +47,6 @@ def read_json(path: str | os.PathLike[str], check: Callable[[bytes], None] | Non
 
     ``check`` looks at the bytes before they are parsed.
 
-    Examples
-    --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder) / "a.json"
@@ -71,8 +69,6 @@ def parse_json(raw: bytes, name: str = "the file", check: Callable[[bytes], None
     Long lists of numbers become arrays (NaN for null) before anything else is read, so that a file of numbers takes
     less than twice its size in memory.
 
-    Examples
-    --------
     >>> parse_json(b'{"a": 1, "a": 2}')
     Traceback (most recent call last):
     ...

@@ -79,8 +79,6 @@ class Structure:
     ``classes`` are what a field may hold whose hint leaves the class open, by the name in the file; ``forms`` those of
     types with a form of their own; without ``by_row``, fields with one entry a row are left out and come back empty.
 
-    Examples
-    --------
     >>> @dataclass
     ... class Step:
     ...     size: float
