@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import granite_xai as gx
-from granite_xai.objective import Objective, ScaledObjective, shares
+from granite_xai.disagreement import Objective, ScaledObjective, shares
 
 ROWS = SimpleNamespace(weights=np.array([1.0, 1.0, 2.0]), predictions=np.array([0.0, 4.0, 2.0]))
 VARIANCE = 2.0  # mean 2, squared distances 4, 4, 0, 0

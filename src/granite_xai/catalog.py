@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
 from typing import Any
 
 from granite_xai.base.errors import InputError
 from granite_xai.base.options import choose
 from granite_xai.base.typing import Elementwise, PairLoss
 from granite_xai.behavior import Behavior, Risk, Sensitivity
-from granite_xai.disagreement import Disagreement
+from granite_xai.disagreement import Disagreement, questions
 from granite_xai.explainer import explanations
 from granite_xai.masking import Conditional
 
@@ -59,42 +58,6 @@ def title(name: str | None, place: str = "") -> str:
 def meaning(name: str | None) -> str:
     """What an explanation is, in a few words."""
     return TITLES[name][1] if name in TITLES else "an explanation without a familiar name"
-
-
-# name: first, second
-_QUESTIONS: dict[str, tuple[str, str]] = {
-    "ice-pdp": ("ice", "pdp"),
-    "shap-pdp": ("shap", "pdp"),
-    "ice-shap": ("ice", "shap"),
-    "mplot-pdp": ("mplot", "pdp"),
-    "cice-mplot": ("cice", "mplot"),
-    "cshap-shap": ("cshap", "shap"),
-    "sobol": ("sobol-total", "sobol-closed"),
-    "variance": ("variance-full", "variance-pure"),
-    "csobol-sobol": ("csobol-total", "sobol-total"),
-    "pfi-risk": ("pfi", "pure-risk"),
-    "sage-risk": ("sage", "pure-risk"),
-    "cfi-pfi": ("cfi", "pfi"),
-    "coe": ("prediction", "additive"),
-    "ale": ("local-change", "ale"),
-}
-
-
-def questions() -> dict[str, Disagreement]:
-    """The questions with a name: pairs of explanations that share behavior and influence.
-
-    Examples
-    --------
-    >>> questions()["ice-pdp"].first.name
-    'ice'
-    """
-    return dict(_questions())
-
-
-@cache
-def _questions() -> dict[str, Disagreement]:
-    named = explanations()
-    return {name: Disagreement(named[one], named[two], name=name) for name, (one, two) in _QUESTIONS.items()}
 
 
 def question(

@@ -36,25 +36,15 @@ CHECKED = 200
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EvaluationPlan:
-    """What a list of effects asks of the model on one table.
-
-    Parameters
-    ----------
-    kept : plan of the matrices the engine reads
-    streamed : plan of the matrices that are only summed up into attributions
-    against : readings against the reference rows of their masking
-    readings : all masked models that are read
-    binned : how many of them put the rows into bins
-    coordinates : whether the places of the rows in their columns are needed
-    """
+    """What a list of effects asks of the model on one table."""
 
     effects: Sequence[ResolvedExplainer]
-    kept: Plan
-    streamed: Plan
-    against: set[Reading]
-    readings: set[Reading]
-    binned: int = 0
-    coordinates: bool = False
+    kept: Plan  # plan of the matrices the engine reads
+    streamed: Plan  # plan of the matrices that are only summed up into attributions
+    against: set[Reading]  # readings against the reference rows of their masking
+    readings: set[Reading]  # all masked models that are read
+    binned: int = 0  # how many of them put the rows into bins
+    coordinates: bool = False  # whether the places of the rows in their columns are needed
 
     def rows(self, table: Table, recombined: bool = True) -> int:
         """Rows sent to the model: predictions, rows against a baseline, and recombined rows unless trees give them."""
@@ -94,7 +84,7 @@ class EvaluationPlan:
         references = sum(masking.n_references for masking, _ in self.against)
         vectors = 8 + len(self.kept.stores) + 3 * self.binned + 2 * references + 2 * len(self.changes)
         vectors += len(self.streamed.stores) * (3 if self.draws else 1)
-        members = sum(len(visible) for plan in (self.kept, self.streamed) for visible in plan.places)
+        members = sum(len(visible) for plan in (self.kept, self.streamed) for visible in plan.stored_as)
         passing = 8 * table.n_rows * max(map(len, self.streamed.stores.values()), default=0)
         return require_budget(resources, footprint(table, members, vectors), self.bytes + passing, candidate)
 
@@ -153,7 +143,7 @@ def request(
     apart = {columns for columns in compared if len(columns) > 1}
     kept = plan(table, pairs | also, grid, apart)
     pairwise = {c for effect in effects for terms in effect.attributions.values() for c in terms}
-    streamed = plan(table, {c for c in pairwise if isinstance(c, frozenset) and c not in kept.places})
+    streamed = plan(table, {c for c in pairwise if isinstance(c, frozenset) and c not in kept.stored_as})
     binned = {(masking, T) for masking, each in needed for T in each.bins}
     coordinates = any(each.coordinates for _, each in needed)
     return EvaluationPlan(effects, kept, streamed, against, readings, len(binned), coordinates)
@@ -199,8 +189,8 @@ def evaluate(
     everything = frozenset(range(table.n_columns))
     extent = EvaluationRange()
     predictions = extent.see(route.predictions(fast, space))
-    pivot = float(np.average(predictions, weights=weights))
-    predictions = predictions - pivot
+    offset = float(np.average(predictions, weights=weights))
+    predictions = predictions - offset
     summed = {term: terms for term, terms in asked.attributions.items() if term.kind != "paths"}
     pairwise = PairwiseShapleySums(summed, predictions, everything, space)
     spread = SamplingErrors(predictions, weights, everything)
@@ -208,8 +198,8 @@ def evaluate(
     source = partial(route.matrix, fast=fast, space=space, n_jobs=n_jobs)
     matrices: dict[Coalition, Matrix] = {}
     for planned, keep in ((asked.kept, matrices), (asked.streamed, None)):
-        _add_up(evaluate_plan(source, planned, resources, extent, predictions, pivot), sums, keep)
-    against = {key: extent.see(_against(predictor, table, reference, key)) - pivot for key in asked.against}
+        _add_up(evaluate_plan(source, planned, resources, extent, predictions, offset), sums, keep)
+    against = {key: extent.see(_against(predictor, table, reference, key)) - offset for key in asked.against}
     numbers = {key: reference.bins[key](table) for key in asked.readings if key in reference.bins}
     attributions = pairwise.values | _by_paths(route, asked.by_paths, space, n_jobs)
 
@@ -219,14 +209,14 @@ def evaluate(
     found = Evaluations(
         predictions=predictions,
         weights=weights,
-        pivot=pivot,
+        offset=offset,
         y=y,
-        places=asked.kept.places,
+        stored_as=asked.kept.stored_as,
         matrices=matrices,
         bins={key: Bins.of(own) for key, own in numbers.items()},
         against=against,
         snapped={
-            columns: _snapped(columns, matrices[columns], at_ends(columns) - pivot, distinct, numbers, against)
+            columns: _snapped(columns, matrices[columns], at_ends(columns) - offset, distinct, numbers, against)
             for columns, distinct in asked.snapped.items()
         },
         attributions={term: Matrix(phi, np.arange(table.n_rows)) for term, phi in attributions.items()},

@@ -17,6 +17,7 @@ from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.base.wording import ALL_ROWS
 from granite_xai.catalog import explanations as named_explanations
 from granite_xai.compute import one_blas_thread
+from granite_xai.disagreement import ScaledObjective
 from granite_xai.engine.splits import Splits
 from granite_xai.estimator import fitted_view
 from granite_xai.explainer import Explainer, regional_part
@@ -26,7 +27,6 @@ from granite_xai.influence import PlayersAndSets
 from granite_xai.masking.accumulated import AleIntervals
 from granite_xai.masking.fitted import FittedMaskings, fit_reference
 from granite_xai.new_rows import NewRows, both_sides
-from granite_xai.objective import ScaledObjective
 from granite_xai.resolved import ResolvedExplainer
 from granite_xai.trees.routes import Route
 
@@ -190,7 +190,7 @@ class RowsToShow:
                     for name, effect in zip(names, observed.effects, strict=True)
                 )
             evaluations = observed.evaluations
-            found.append(RegionValues(scope, parts, evaluations.predictions + evaluations.pivot))
+            found.append(RegionValues(scope, parts, evaluations.predictions + evaluations.offset))
         return ShownValues(names, effects[0].layout.labels, tuple(found), maskings.steps)
 
     def _resolved(self, side: Explainer) -> ResolvedExplainer:

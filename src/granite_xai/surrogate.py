@@ -27,17 +27,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curve:
-    """The pure effect of one column in one region, at every value of the fitting rows.
+    """The pure effect of one column in one region, at every value of the fitting rows."""
 
-    Parameters
-    ----------
-    column : Column
-        On the fitting rows.
-    effects : (levels + 1,) float
-        Entry 0 for missing values (0 where there were none), then one for each level.
-    """
-
-    column: Column
+    column: Column  # on the fitting rows
+    # (levels + 1,) float: entry 0 for missing values (0 where there were none), then one for each level
     effects: FloatArray
 
     def at(self, column: Column) -> FloatArray:
@@ -66,36 +59,22 @@ def _scale(values: Any, column: Column) -> FloatArray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RegionSurrogate:
-    """G in one region.
+    """G in one region."""
 
-    Parameters
-    ----------
-    mean : float
-        The mean prediction.
-    curves : one for each column that is a player of its own
-    rows : (n,) int
-        The region's fitting rows, the reference of effects of several columns.
-    """
-
-    mean: float
-    curves: tuple[Curve, ...]
+    mean: float  # the mean prediction
+    curves: tuple[Curve, ...]  # one for each column that is a player of its own
+    # (n,) int: the region's fitting rows, the reference of effects of several columns
     rows: IntArray = field(metadata=BY_ROW)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Surrogate:
-    """G in every region of a partition.
+    """G in every region of a partition."""
 
-    Parameters
-    ----------
-    effects : tuple of tuples of players
-        The sets L whose pure effects ``Delta(L, nothing)`` are added up.
-    regions : tuple of RegionSurrogate
-    table, weights : the fitting rows
-    """
-
+    # tuple of tuples of players: the sets L whose pure effects ``Delta(L, nothing)`` are added up
     effects: tuple[tuple[Coalition, ...], ...]
     regions: tuple[RegionSurrogate, ...]
+    # the fitting rows
     table: Table
     weights: FloatArray = field(metadata=BY_ROW)
 
@@ -166,7 +145,7 @@ def _region(table: Table, evaluations: Evaluations, singles: Sequence[int], rows
     shares = evaluations.weights[rows] / evaluations.weights[rows].sum()
     mean = float(evaluations.predictions[rows] @ shares)
     curves = tuple(_curve(table.columns[i], evaluations, rows, shares, mean) for i in singles)
-    return RegionSurrogate(mean + evaluations.pivot, curves, rows)
+    return RegionSurrogate(mean + evaluations.offset, curves, rows)
 
 
 def _curve(column: Column, evaluations: Evaluations, rows: IntArray, shares: FloatArray, mean: float) -> Curve:
@@ -174,7 +153,7 @@ def _curve(column: Column, evaluations: Evaluations, rows: IntArray, shares: Flo
         by_row = evaluations.predictions - mean
     else:
         own = frozenset({column.position})
-        store, shown = evaluations.places[own]
+        store, shown = evaluations.stored_as[own]
         matrix, weights = evaluations.matrices[store], np.zeros(evaluations.n_rows)
         weights[rows] = shares  # the others count nothing: no part of the matrix has to be cut out
         if not shown:

@@ -31,6 +31,8 @@ class Behavior(ABC):
     __slots__ = ()
     key: ClassVar[str]
     needs_y: ClassVar[bool] = False
+    is_linear: ClassVar[bool] = False
+    """Whether a value is the masked model itself, so that combinations of values are combinations of models."""
 
     @property
     def per_row(self) -> bool:
@@ -41,11 +43,6 @@ class Behavior(ABC):
     def needs_probability(self) -> str | None:
         """The name of a loss that is defined for probabilities only, where there is one."""
         return None
-
-    @property
-    def is_linear(self) -> bool:
-        """Whether a value is the masked model itself, so that combinations of values are combinations of models."""
-        return False
 
     def resolved(self, is_probability: bool) -> Behavior:
         """The same behavior with what depends on the model decided."""
@@ -66,22 +63,13 @@ class Behavior(ABC):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Game:
-    """``nu(T)`` in every region of a batch of splits, for one behavior of one masked model.
-
-    Parameters
-    ----------
-    behavior : Behavior
-    masked : Masked
-    evaluations : Evaluations
-    splits : Splits
-    known : values of terms that are read again
-    """
+    """``nu(T)`` in every region of a batch of splits, for one behavior of one masked model."""
 
     behavior: Behavior
     masked: Masked
     evaluations: Evaluations
     splits: Splits
-    known: dict[Term, Array] = field(default_factory=dict)
+    known: dict[Term, Array] = field(default_factory=dict)  # values of terms that are read again
 
     @classmethod
     def of(cls, behavior: Behavior, masking: Masking, evaluations: Evaluations, splits: Splits) -> Game:

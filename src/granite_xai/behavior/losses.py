@@ -16,24 +16,12 @@ from granite_xai.compute.primitives import ABSOLUTE, SQUARE
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """A loss, applied cell by cell.
+    """A loss, applied cell by cell."""
 
-    Parameters
-    ----------
-    of_gap : callable, optional
-        The loss of a difference; None: it is no function of prediction minus y.
-    of_pair : callable, optional
-        The loss of predictions and targets; None: that of their difference.
-    mode : int, optional
-        How the engine adds it up in one pass; None: value by value, as any loss.
-    of_probability : bool
-        Whether it is defined for probabilities only; such a loss is none of gaps.
-    """
-
-    of_gap: Elementwise | None = None
-    of_pair: PairLoss | None = None
-    mode: int | None = None
-    of_probability: bool = False
+    of_gap: Elementwise | None = None  # the loss of a difference; None: it is no function of prediction minus y
+    of_pair: PairLoss | None = None  # the loss of predictions and targets; None: that of their difference
+    mode: int | None = None  # how the engine adds it up in one pass; None: value by value, as any loss
+    of_probability: bool = False  # whether it is defined for probabilities only; such a loss is none of gaps
 
     def pair(self, prediction: FloatArray, y: FloatArray) -> FloatArray:
         """Losses of some predictions."""

@@ -77,8 +77,8 @@ class Risk(Behavior):
 
     def error(self, delta: float, evaluations: Evaluations) -> float:
         """The largest change of the mean loss, of the model and of its mean, when predictions move by ``delta``."""
-        predictions, weights = evaluations.predictions + evaluations.pivot, evaluations.weights
-        return risk_error(delta, self.function, predictions, evaluations.pivot, evaluations.target, weights)
+        predictions, weights = evaluations.predictions + evaluations.offset, evaluations.weights
+        return risk_error(delta, self.function, predictions, evaluations.offset, evaluations.target, weights)
 
     def value(self, game: Game, term: Term) -> Array:
         """Minus the loss of ``F_T``, of each row or averaged over both sides."""
@@ -88,7 +88,7 @@ class Risk(Behavior):
         if self.average == "loss" and term != everything:
             return self._averaged(game, game.masked.averaged(term, self._of(game)))
         if not self.pointwise and self._loss.mode is not None:
-            own = splits.primitives.array(game.evaluations.pivot - game.evaluations.target)
+            own = splits.primitives.array(game.evaluations.offset - game.evaluations.target)
             values = game.masked.combined({term: 1.0})
             sums = values._replace(own=values.own + own).sums(self._loss.mode, splits)
             return -sums[0, :, :] * splits.scale[0, :, :]
@@ -111,9 +111,9 @@ class Risk(Behavior):
 
     def _of(self, game: Game) -> HybridFunction:
         """The loss of centred predictions (m, c) of some rows c."""
-        pivot, y, pair = game.evaluations.pivot, game.evaluations.target, self.function
+        offset, y, pair = game.evaluations.offset, game.evaluations.target, self.function
 
         def losses(predictions: FloatArray, rows: Rows) -> FloatArray:
-            return pair(predictions + pivot, np.broadcast_to(y[rows], predictions.shape))
+            return pair(predictions + offset, np.broadcast_to(y[rows], predictions.shape))
 
         return losses

@@ -51,22 +51,11 @@ class Compiled(Numpy):
         compiled(kernels.left_sums)(by_segment, fresh, ends, added, out)
         return out
 
-    def pair_block(
-        self,
-        E: Array,
-        references: Pairs,
-        rows: Pairs,
-        hidden: float,
-        shown: float,
-        at: Array | None = None,
-        own: Array | None = None,
-    ) -> Array:
-        """``hidden * E[line(m), i] + shown * E[line(i), m] + at[m] + own[i]`` of references m and rows i, (n, c)."""
+    def pair_block(self, E: Array, references: Pairs, rows: Pairs, hidden: float, shown: float) -> Array:
+        """``hidden * E[line(m), i] + shown * E[line(i), m]`` of references m and rows i, (n, c)."""
         out = np.empty((len(references.lines), len(rows.lines)))
-        at = np.zeros(out.shape[0]) if at is None else at
-        own = np.zeros(out.shape[1]) if own is None else own
         E = np.ascontiguousarray(E)  # one layout: otherwise each would be compiled by itself
-        compiled(kernels.pair_block)(E, *references, *rows, float(hidden), float(shown), at, own, out)
+        compiled(kernels.pair_block)(E, *references, *rows, float(hidden), float(shown), out)
         return out
 
     def own_side(self, part: Part, inside: Array) -> Array:
@@ -101,13 +90,7 @@ class Compiled(Numpy):
 
 def _plain(part: Part) -> tuple[Array, ...]:
     """A part as arrays of one layout; no index is an empty one."""
-    numbers = (_NONE if found is None else np.ascontiguousarray(found) for found in (part.index, part.bins))
-    return (
-        np.ascontiguousarray(part.left),
-        np.ascontiguousarray(part.total),
-        np.ascontiguousarray(part.scale),
-        *numbers,
-    )
+    return tuple(_NONE if found is None else np.ascontiguousarray(found) for found in part)
 
 
 def primitives_for(cells: int) -> ArrayNamespace:

@@ -26,27 +26,13 @@ row's variance."""
 
 
 class Part(NamedTuple):
-    """A mean over each row's own side: ``left * scale`` on the left, ``(total - left) * scale`` on the right.
+    """A mean over each row's own side: ``left * scale`` on the left, ``(total - left) * scale`` on the right."""
 
-    Parameters
-    ----------
-    left : (w, K)
-        Sums over the left rows.
-    total : (w,)
-        Sums over all rows.
-    scale : (B, 2, K)
-        One over the mass of both sides in each bin, times a coefficient.
-    index : (c,) int, optional
-        Which entry each row reads; None: its own.
-    bins : (c,) int, optional
-        Which bin each row reads; None: the only one.
-    """
-
-    left: Array
-    total: Array
-    scale: Array
-    index: Array | None = None  # type: ignore[assignment]
-    bins: Array | None = None
+    left: Array  # (w, K): sums over the left rows
+    total: Array  # (w,): sums over all rows
+    scale: Array  # (B, 2, K): one over the mass of both sides in each bin, times a coefficient
+    index: Array | None = None  # type: ignore[assignment]  # (c,) int: which entry each row reads; None: its own
+    bins: Array | None = None  # (c,) int: which bin each row reads; None: the only one
 
 
 class Pairs(NamedTuple):
@@ -183,24 +169,15 @@ class ArrayNamespace:
                 parts.append(self.product(self.array(table), part))
         return self.xp.concat(parts, axis=0).T
 
-    def pair_block(
-        self,
-        E: Array,
-        references: Pairs,
-        rows: Pairs,
-        hidden: float,
-        shown: float,
-        at: Array | None = None,
-        own: Array | None = None,
-    ) -> Array:
-        """``hidden * E[line(m), i] + shown * E[line(i), m] + at[m] + own[i]`` of references m and rows i, (n, c)."""
+    def pair_block(self, E: Array, references: Pairs, rows: Pairs, hidden: float, shown: float) -> Array:
+        """``hidden * E[line(m), i] + shown * E[line(i), m]`` of references m and rows i, (n, c)."""
         block = None
         if hidden:
             block = hidden * self.take(self.take(E, references.lines, 0), rows.columns, 1)
         if shown:
             turned = shown * self.take(self.take(E, rows.lines, 0), references.columns, 1).T
             block = turned if block is None else block + turned
-        return block if at is None or own is None else block + at[:, None] + own[None, :]
+        return block
 
     def own_side(self, part: Part, inside: Array) -> Array:
         """The mean of each row's own side, (c, K)."""
@@ -216,20 +193,8 @@ class ArrayNamespace:
     ) -> Array:
         """Weighted sums over both sides of what each row has: a number of its own, one of its side, and its parts.
 
-        Parameters
-        ----------
-        mode : SQUARE, ABSOLUTE, MOMENTS or SPREAD
-        own : (c,)
-        at : (2, K), optional
-        parts : sequence of Part
-        inside : (c, K) bool
-        weights : (c, 1) or (c, K)
-        out : (2, 2, K)
-            What is added to: sums of losses (or values) on the left and on the right, and of squares (MOMENTS).
-
-        Returns
-        -------
-        (2, 2, K)
+        Of ``own`` (c,), ``at`` (2, K), ``inside`` (c, K) and ``weights`` (c, 1) or (c, K); added to ``out`` (2, 2, K):
+        sums of losses (or values) on the left and on the right, and of squares (MOMENTS).
         """
         xp = self.xp
         if mode == SPREAD:

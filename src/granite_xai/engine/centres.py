@@ -8,7 +8,7 @@ import numpy as np
 
 from granite_xai.base.typing import BoolArray, Coalition, FloatArray, IntArray, PairwiseShapley, Term, Terms
 from granite_xai.compute.primitives import Array, as_part
-from granite_xai.engine.masked import HybridFunction
+from granite_xai.engine.masked import HybridFunction, Masked
 from granite_xai.engine.splits import Splits
 from granite_xai.engine.values import RowValues
 from granite_xai.evaluations.evaluations import Coordinates, Evaluations
@@ -70,17 +70,12 @@ def _modes(levels: IntArray, weights: FloatArray) -> IntArray:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AgainstCentres:
-    """Hidden columns are set to the central row of each side, one of its own.
-
-    Parameters
-    ----------
-    left, right : (K,) int
-        The central row of both sides of every split.
-    """
+class AgainstCentres(Masked):
+    """Hidden columns are set to the central row of each side, one of its own."""
 
     evaluations: Evaluations
     splits: Splits
+    # (K,) int: the central row of both sides of every split
     left: IntArray
     right: IntArray
 
@@ -113,10 +108,6 @@ class AgainstCentres:
         found = np.stack([function(line[None], slice(None))[0] for line in P.host(values).T], axis=1)
         return RowValues(P.array(np.zeros(self.splits.n_rows)), parts=(as_part(P, P.array(found)),))
 
-    def total_variance(self, hidden: Coalition) -> Array:
-        """Not defined: one reference row, nothing is redrawn (P03, when the question is resolved)."""
-        raise TypeError("this is refused when the question is resolved")
-
     def _against(self, term: Term, baseline: IntArray) -> Array:
         """``F(x_T, b)`` of every row for the baseline row of each split, (n, K)."""
         P, evaluations = self.splits.primitives, self.evaluations
@@ -125,7 +116,7 @@ class AgainstCentres:
         if isinstance(term, PairwiseShapley):
             matrix, shown = evaluations.attributions[term], True
         else:
-            store, shown = evaluations.places[term]  # type: ignore[index]
+            store, shown = evaluations.stored_as[term]  # type: ignore[index]
             matrix = evaluations.matrices[store]
         lines, columns = matrix.pairs
         if shown:

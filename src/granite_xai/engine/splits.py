@@ -24,21 +24,11 @@ CUT_BYTES = 32
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cut:
-    """Splits along one column: rows fall into a few classes, and each split sends some classes left.
+    """Splits along one column: rows fall into a few classes, and each split sends some classes left."""
 
-    Parameters
-    ----------
-    column : int
-        Position of the column.
-    classes : (n,) int
-        Class of each row.
-    left : (k, classes) bool
-        Whether a split sends the class left.
-    """
-
-    column: int
-    classes: IntArray
-    left: BoolArray
+    column: int  # position of the column
+    classes: IntArray  # (n,) int: class of each row
+    left: BoolArray  # (k, classes) bool: whether a split sends the class left
 
     @classmethod
     def of(cls, column: int, left: BoolArray, places: IntArray) -> Cut:
@@ -74,31 +64,19 @@ class Splits:
     Every row lies on exactly one side of each split, so that "the value in the row's own region" is one array of
     shape (n, K) for both sides together. A single region is the split with an empty right side, and so are the lines
     of real weights of a node's replicates.
-
-    Parameters
-    ----------
-    members : (n, K) bool
-        Whether a row is on the left.
-    weights : (n,) float, all positive
-    lines : (K, n) float, optional
-        The weights of the rows in each split, where they differ from split to split; every row is then on the left.
-    primitives : ArrayNamespace
-        Where the sums are formed.
-    families : Families, optional
-        Which segments each split sends left, where splits are cuts of columns; first comes the whole node.
-    segments : (J, n) int, optional
-        The segment of each row in each column that is cut, numbered through all columns.
-    columns : (K,) int, optional
-        Position of the column that each split cuts.
     """
 
-    members: BoolArray
-    weights: FloatArray
+    members: BoolArray  # (n, K) bool: whether a row is on the left
+    weights: FloatArray  # (n,) float, all positive
+    # (K, n) float: the weights of the rows in each split, where they differ from split to split; every row is then on
+    # the left
     lines: FloatArray | None = None
-    primitives: ArrayNamespace = NUMPY
+    primitives: ArrayNamespace = NUMPY  # where the sums are formed
+    # which segments each split sends left, where splits are cuts of columns; first comes the whole node
     families: Families | None = None
+    # (J, n) int: the segment of each row in each column that is cut, numbered through all columns
     segments: IntArray | None = None
-    columns: IntArray | None = None
+    columns: IntArray | None = None  # (K,) int: position of the column that each split cuts
 
     @classmethod
     def of(cls, inside: BoolArray, weights: FloatArray, primitives: ArrayNamespace | None = None) -> Splits:

@@ -17,24 +17,12 @@ Tiles = Iterable[tuple[Rows, Part]]
 
 
 class RowValues(NamedTuple):
-    """A number of each row in its own region: its own, one of its side, and means over its side.
+    """A number of each row in its own region: its own, one of its side, and means over its side."""
 
-    Parameters
-    ----------
-    own : (n,) array
-        What does not depend on the region.
-    at : (2, K) array, optional
-        What all rows of a side share.
-    parts : tuple of Part
-        What every row reads.
-    tiled : iterable of rows and their part, optional
-        What is made for some rows at a time, and read once.
-    """
-
-    own: Array
-    at: Array | None = None
-    parts: tuple[Part, ...] = ()
-    tiled: Tiles | None = None
+    own: Array  # (n,) array: what does not depend on the region
+    at: Array | None = None  # (2, K) array: what all rows of a side share
+    parts: tuple[Part, ...] = ()  # what every row reads
+    tiled: Tiles | None = None  # iterable of rows and their part: what is made for some rows at a time, and read once
 
     def tiles(self, splits: Splits) -> Iterator[tuple[Rows, RowValues]]:
         """The values of some rows at a time; each row once."""

@@ -113,15 +113,15 @@ class Source(Protocol):
 
 
 def evaluate_plan(
-    matrix: Source, plan: Plan, resources: Resources, extent: EvaluationRange, predictions: FloatArray, pivot: float
+    matrix: Source, plan: Plan, resources: Resources, extent: EvaluationRange, predictions: FloatArray, offset: float
 ) -> Iterator[tuple[Coalition, Matrix]]:
-    """Each planned matrix in turn, centred by the pivot.
+    """Each planned matrix in turn, centred by the offset.
 
     A row with its own values is the row itself: the diagonal is compared with the predictions, which are centred.
     """
     for columns, distinct in progress(plan.stores.items(), resources, "evaluations", len(plan.stores)):
         values = extent.see(matrix(columns, distinct))
-        values -= pivot
+        values -= offset
         carriers = np.arange(plan.n_rows) if distinct.levels is None else distinct.representatives
         extent.compare(values[distinct.codes[carriers], carriers], predictions[carriers])
         yield columns, Matrix(values, distinct.codes, distinct.levels)

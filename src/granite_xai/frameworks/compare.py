@@ -15,10 +15,10 @@ from sklearn.metrics import adjusted_rand_score
 from granite_xai.base.errors import GraniteWarning, InputError
 from granite_xai.base.options import choose, whole_number
 from granite_xai.catalog import explanations
+from granite_xai.disagreement import Objective
 from granite_xai.estimator import Granite, fitted_view
 from granite_xai.frameworks.published import cohex, fd_trees, gadget, repid, transformation_trees, vine
 from granite_xai.new_rows import evaluate_rows
-from granite_xai.objective import Objective
 from granite_xai.regions.partition import Partition
 from granite_xai.tables import frame, read_table
 

@@ -15,10 +15,9 @@ import numpy as np
 from granite_xai.base.errors import InputError
 from granite_xai.base.options import choose, whole_number
 from granite_xai.curves import Ice
-from granite_xai.disagreement import Disagreement
+from granite_xai.disagreement import Disagreement, Objective
 from granite_xai.estimator import Granite
 from granite_xai.influence import Individual
-from granite_xai.objective import Objective
 from granite_xai.search.clusters import Clusters
 from granite_xai.search.cohorts import Cohorts
 from granite_xai.search.original import NumericTree, RepidTree

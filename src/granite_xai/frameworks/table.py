@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from itertools import product
 from typing import Any
 
-from granite_xai.disagreement import Disagreement
+from granite_xai.disagreement import Disagreement, Objective
 from granite_xai.estimator import Granite
 from granite_xai.explainer import Explainer
 from granite_xai.frameworks.published import (
@@ -20,7 +20,6 @@ from granite_xai.frameworks.published import (
     transformation_trees,
     vine,
 )
-from granite_xai.objective import Objective
 from granite_xai.tables import frame
 
 _LETTERS = {"marginal": "m", "conditional": "c", "accumulated": "c", "baseline": "b"}

@@ -22,7 +22,7 @@ from granite_xai.search.problem import Partitioner, PartitionResult, Problem
 from granite_xai.search.splitting import conditions
 
 if TYPE_CHECKING:
-    from granite_xai.objective import ScaledObjective
+    from granite_xai.disagreement import ScaledObjective
     from granite_xai.tables import Table
 
 TOLERANCE = 1e-10

@@ -24,18 +24,11 @@ def local_values(effect: ResolvedExplainer, evaluations: Evaluations, splits: Sp
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AroundDependence:
-    """Squared distance of local effects to their mean among the region's rows with like values of the column.
+    """Squared distance of local effects to their mean among the region's rows with like values of the column."""
 
-    Parameters
-    ----------
-    effect : the local effects, resolved
-    columns : positions of the compared columns, in the order of the effect's sets
-    recalculate : whether effects are those inside the region; otherwise those on all rows
-    """
-
-    effect: ResolvedExplainer
-    columns: tuple[int, ...]
-    recalculate: bool
+    effect: ResolvedExplainer  # the local effects, resolved
+    columns: tuple[int, ...]  # positions of the compared columns, in the order of the effect's sets
+    recalculate: bool  # whether effects are those inside the region; otherwise those on all rows
 
     def split_bytes(self, n_rows: int, n_values: int) -> int:
         """Bytes that scoring takes for each split of so many rows."""
