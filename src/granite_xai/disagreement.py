@@ -17,6 +17,7 @@ from granite_xai.behavior.behavior import Game, read_twice
 from granite_xai.behavior.losses import Loss, gap_loss
 from granite_xai.compute import Resources
 from granite_xai.compute.compiling import available
+from granite_xai.compute.primitives import MOMENTS
 from granite_xai.engine.splits import Splits
 from granite_xai.engine.values import RowValues, joined
 from granite_xai.evaluations.evaluations import Evaluations
@@ -166,18 +167,13 @@ class ResolvedQuestion:
         for games in self._games(evaluations, splits):
             yield joined([game.rows(terms) for game, terms in games], splits)
 
-    def _region_gaps(self, evaluations: Evaluations, splits: Splits) -> Iterator[FloatArray]:
-        """The gap of each set, one number for each side of every split, (K, 2)."""
-        for games in self._games(evaluations, splits):
-            yield np.sum([game.values(terms) for game, terms in games], axis=0)
-
     def gap_values(self, evaluations: Evaluations, splits: Splits) -> Iterator[FloatArray]:
         """``phi1(S) - phi2(S)`` of each set in turn, (K, n) with one number a row, otherwise (K, 2)."""
-        if not self.first.behavior.per_row:
-            yield from self._region_gaps(evaluations, splits)
-            return
-        for gap in self._row_gaps(evaluations, splits):
-            yield splits.primitives.host(gap.array(splits)).T
+        if self.first.behavior.per_row:
+            yield from (splits.primitives.host(gap.array(splits)).T for gap in self._row_gaps(evaluations, splits))
+        else:
+            for games in self._games(evaluations, splits):
+                yield np.sum([game.values(terms) for game, terms in games], axis=0)
 
     def losses(self, evaluations: Evaluations, splits: Splits) -> FloatArray:
         """``sum over S of loss(phi1(S) - phi2(S))``: (K, n) for behaviors with one value a row, otherwise (K, 2)."""
@@ -190,11 +186,9 @@ class ResolvedQuestion:
             return np.where(splits.mass > 0, self.losses(evaluations, splits), 0.0)
         P, mode = splits.primitives, self.measure.mode
         total = P.array(np.zeros((2, splits.count)))
+        own = None if mode is not None else lambda values, rows: self.loss(values)
         for gap in self._row_gaps(evaluations, splits):
-            if mode is None:
-                total = total + gap.sums_of(lambda values, rows: self.loss(values), splits)
-            else:
-                total = total + gap.sums(mode, splits)[0, :, :]
+            total = total + gap.sums(MOMENTS if mode is None else mode, splits, own)[0, :, :]
         return np.where(splits.mass > 0, P.host(total * splits.scale[0, :, :]).T, 0.0)
 
     def split_bytes(self, n_rows: int, n_values: int) -> int:

@@ -52,7 +52,9 @@ class EvaluationPlan:
             masking.n_references * (len(table.distinct(sorted(visible))[1]) if visible else 1)
             for masking, visible in self.against
         )
-        planned = self.kept.rows + self.streamed.rows + self._grid_rows(table) if recombined else 0
+        # The ends of the columns on a grid, and the exact gaps of a few rows.
+        grid = 2 * table.n_rows * len(self.snapped) + self.checked**2 * len(self.kept.stores)
+        planned = self.kept.rows + self.streamed.rows + grid if recombined else 0
         return table.n_rows * (1 + 2 * len(self.changes)) + planned + baseline
 
     @property
@@ -64,10 +66,6 @@ class EvaluationPlan:
     def checked(self) -> int:
         """Rows whose exact gaps are computed beside those on a grid: 200, or as many as cost what the fit costs."""
         return min(CHECKED, self.kept.n_rows, isqrt(self.kept.rows // len(self.kept.stores))) if self.snapped else 0
-
-    def _grid_rows(self, table: Table) -> int:
-        """Rows for the ends of the columns on a grid, and for the exact gaps of a few rows."""
-        return 2 * table.n_rows * len(self.snapped) + self.checked**2 * len(self.kept.stores)
 
     @property
     def changes(self) -> set[int]:
@@ -91,22 +89,13 @@ class EvaluationPlan:
     def stages(self, table: Table, budget: Budget, candidate: int) -> dict[str, Any]:
         """Rows and bytes by stage, for ``diagnostics_``."""
         attributions = 8 * len(self.attributions) * self.kept.n_rows**2
-        return budget.plan(
-            rows=self.rows(table),
-            matrices=self.bytes - attributions,
-            attributions=attributions,
-            candidate=candidate,
-        )
+        matrices = self.bytes - attributions
+        return budget.plan(rows=self.rows(table), matrices=matrices, attributions=attributions, candidate=candidate)
 
     @property
     def attributions(self) -> dict[PairwiseShapley, Terms]:
         """The attributions wanted, and the coalitions each sums up (none for those read from paths)."""
         return {term: terms for effect in self.effects for term, terms in effect.attributions.items()}
-
-    @property
-    def by_paths(self) -> list[PairwiseShapley]:
-        """The attributions that the paths of a tree ensemble give."""
-        return [term for term in self.attributions if term.kind == "paths"]
 
     @property
     def draws(self) -> dict[PairwiseShapley, list[Terms]]:
@@ -201,7 +190,7 @@ def evaluate(
         _add_up(evaluate_plan(source, planned, resources, extent, predictions, offset), sums, keep)
     against = {key: extent.see(_against(predictor, table, reference, key)) - offset for key in asked.against}
     numbers = {key: reference.bins[key](table) for key in asked.readings if key in reference.bins}
-    attributions = pairwise.values | _by_paths(route, asked.by_paths, space, n_jobs)
+    attributions = pairwise.values | _by_paths(route, asked.attributions, space, n_jobs)
 
     def at_ends(columns: Coalition) -> FloatArray:
         return extent.see(source(columns, ends(table, min(columns))))
@@ -278,10 +267,11 @@ def _snapped(
 
 
 def _by_paths(
-    route: Route, wanted: Sequence[PairwiseShapley], space: Workspace, n_jobs: int | None
+    route: Route, wanted: Iterable[PairwiseShapley], space: Workspace, n_jobs: int | None
 ) -> dict[PairwiseShapley, FloatArray]:
     """Attributions from the paths of the trees, all sets of the same players in one walk."""
     found: dict[PairwiseShapley, FloatArray] = {}
+    wanted = [term for term in wanted if term.kind == "paths"]
     for players in dict.fromkeys(term.players for term in wanted):
         terms = [term for term in wanted if term.players == players]
         if route.trees is None:
@@ -313,10 +303,9 @@ def _changes(
     predictor: Predictor, table: Table, steps: AleIntervals | None, position: int, extent: EvaluationRange
 ) -> tuple[FloatArray, IntArray]:
     """``F(upper, x_{-i}) - F(lower, x_{-i})`` in each row's interval, and the interval; 0 where there is none."""
-    intervals = np.zeros(table.n_rows, dtype=np.intp)
     changes = np.zeros(table.n_rows)
     if steps is None:
-        return changes, intervals
+        return changes, np.zeros(table.n_rows, dtype=np.intp)
     intervals = steps.intervals(table.columns[position])
     rows = np.flatnonzero(intervals)
     upper, lower = (

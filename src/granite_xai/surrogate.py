@@ -81,14 +81,8 @@ class Surrogate:
     def predict(self, table: Table, regions: IntArray, predictor: Predictor | None, exact: bool) -> FloatArray:
         """G at the rows of a table, given the region of each.
 
-        Parameters
-        ----------
-        table : Table
-        regions : (n,) int
-        predictor : Predictor, optional
-            Needed for effects of several columns, and for all with ``exact``.
-        exact : bool
-            Ask the model instead of interpolating its curves.
+        The predictor is needed for effects of several columns, and for all with ``exact``: the model is then asked
+        instead of interpolating its curves.
         """
         result = np.empty(table.n_rows)
         for k, region in enumerate(self.regions):
@@ -152,9 +146,8 @@ def _curve(column: Column, evaluations: Evaluations, rows: IntArray, shares: Flo
     if len(evaluations.everything) == 1:  # the only column: its curve is the model
         by_row = evaluations.predictions - mean
     else:
-        own = frozenset({column.position})
-        store, shown = evaluations.stored_as[own]
-        matrix, weights = evaluations.matrices[store], np.zeros(evaluations.n_rows)
+        matrix, shown = evaluations.stored(frozenset({column.position}))
+        weights = np.zeros(evaluations.n_rows)
         weights[rows] = shares  # the others count nothing: no part of the matrix has to be cut out
         if not shown:
             by_row = np.bincount(matrix.codes, weights=weights, minlength=len(matrix.values)) @ matrix.values - mean
@@ -186,18 +179,7 @@ def grid_curve(column: Column, evaluations: Evaluations, shares: FloatArray) -> 
 def fidelity(
     table: Table, evaluations: Evaluations, players: Players, order: int, regions: Sequence[IntArray]
 ) -> float:
-    """``1 - mean (F - G)^2 / Var F`` on the fitting rows; 1 for a constant model.
-
-    Parameters
-    ----------
-    table : Table
-    evaluations : Evaluations
-        Of all fitting rows.
-    players : coalitions
-    order : int
-        Highest order of the effects in G.
-    regions : rows of each region
-    """
+    """``1 - mean (F - G)^2 / Var F`` on the fitting rows, G of so high an order; 1 for a constant model."""
     whole = Splits.whole(evaluations.weights)
     variance = float(whole.variances(evaluations.predictions[None])[0, 0])
     if variance == 0.0:

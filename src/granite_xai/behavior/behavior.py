@@ -94,8 +94,7 @@ class Game:
                 value = coefficient * (self.known[term] if term in self.known else behavior.value(self, term))
                 written = value if written is None else written + value
         if written is not None or not found:
-            zero = P.array(np.zeros(self.splits.n_rows))
-            found.append(RowValues(zero, parts=() if written is None else (as_part(P, written),)))
+            found.append(RowValues(self.splits.zeros, parts=() if written is None else (as_part(P, written),)))
         return joined(found, self.splits)
 
     def regional(self, terms: Terms) -> Array:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -88,6 +87,9 @@ class Compiled(Numpy):
         return out
 
 
+COMPILED = Compiled()
+
+
 def _plain(part: Part) -> tuple[Array, ...]:
     """A part as arrays of one layout; no index is an empty one."""
     return tuple(_NONE if found is None else np.ascontiguousarray(found) for found in part)
@@ -101,12 +103,7 @@ def primitives_for(cells: int) -> ArrayNamespace:
     >>> primitives_for(1) is NUMPY
     True
     """
-    return _compiled() if cells >= WORTHWHILE and available() else NUMPY
-
-
-@cache
-def _compiled() -> Compiled:
-    return Compiled()
+    return COMPILED if cells >= WORTHWHILE and available() else NUMPY
 
 
 @contextmanager

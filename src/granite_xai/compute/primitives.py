@@ -188,6 +188,15 @@ class ArrayNamespace:
             scale = self.take(scale, part.bins, 0)
         return self.xp.where(inside, left * scale[:, 0, :], (total - left) * scale[:, 1, :])
 
+    def row_values(self, own: Array, at: Array | None, parts: Sequence[Part], inside: Array) -> Array:
+        """What each row has: a number of its own, one of its side, and its parts, (c, K)."""
+        values = self.xp.broadcast_to(own[:, None], inside.shape)
+        if at is not None:
+            values = values + self.xp.where(inside, at[0, :][None, :], at[1, :][None, :])
+        for part in parts:
+            values = values + self.own_side(part, inside)
+        return values
+
     def side_sums(
         self, mode: int, own: Array, at: Array | None, parts: Sequence[Part], inside: Array, weights: Array, out: Array
     ) -> Array:
@@ -202,11 +211,7 @@ class ArrayNamespace:
             spread = square - mean**2
             sums = self._sides(xp.where(spread > 0, spread, xp.zeros_like(spread)) * weights, inside)
             return out + xp.stack([sums, xp.zeros_like(sums)])
-        values = xp.broadcast_to(own[:, None], inside.shape)
-        if at is not None:
-            values = values + xp.where(inside, at[0, :][None, :], at[1, :][None, :])
-        for part in parts:
-            values = values + self.own_side(part, inside)
+        values = self.row_values(own, at, parts, inside)
         first = values**2 if mode == SQUARE else xp.abs(values) if mode == ABSOLUTE else values
         sums = self._sides(first * weights, inside)
         squares = self._sides(values**2 * weights, inside) if mode == MOMENTS else xp.zeros_like(sums)
@@ -231,23 +236,11 @@ class Numpy(ArrayNamespace):
         """Numbers as they are."""
         return np.asarray(values, dtype=np.float64)
 
-    def numbers(self, values: IntArray) -> Array:
-        """Whole numbers as they are."""
-        return np.asarray(values)
-
-    def flags(self, values: BoolArray) -> Array:
-        """Truth values as they are."""
-        return np.asarray(values)
-
-    def host(self, values: Array) -> FloatArray:
+    def numbers(self, values: Any) -> Array:
         """The array itself."""
         return np.asarray(values)
 
-    def take(self, values: Array, index: Any, axis: int) -> Array:
-        """Gather some lines of an array, given by a slice or by their numbers."""
-        if isinstance(index, slice):
-            return values[index] if axis == 0 else values[:, index]
-        return values.take(index, axis=axis)
+    flags = host = numbers
 
     def segment_share(
         self, weights: Array, codes: IntArray, count: int, segments: IntArray, families: Families

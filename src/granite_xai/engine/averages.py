@@ -18,9 +18,9 @@ import numpy as np
 
 from granite_xai.base.typing import Coalition, IntArray, PairwiseShapley, Terms
 from granite_xai.compute.primitives import SPREAD, Array, Pairs, Part
-from granite_xai.engine.masked import HybridFunction, Masked
+from granite_xai.engine.masked import Masked
 from granite_xai.engine.splits import Splits
-from granite_xai.engine.values import Rows, RowValues, Tiles, joined
+from granite_xai.engine.values import HybridFunction, Rows, RowValues, Tiles, joined
 from granite_xai.evaluations.evaluations import Bins, Evaluations, Matrix
 
 MOST_SHARES = 2**22
@@ -58,7 +58,7 @@ class Averages(Masked):
     def combined(self, terms: Terms) -> RowValues:
         """A linear combination of masked models and pairwise attributions."""
         P, evaluations = self.splits.primitives, self.evaluations
-        own, at = P.array(np.zeros(self.splits.n_rows)), None
+        own, at = self.splits.zeros, None
         merged: dict[Coalition, tuple[float, float]] = {}
         phi: list[tuple[Matrix, float]] = []
         parts: list[Part] = []
@@ -73,9 +73,9 @@ class Averages(Masked):
             elif not term:
                 at = coefficient * self.mean
             elif (bins := self.bins(term)) is not None:
-                store, shown = evaluations.stored_as[term]
+                matrix, shown = evaluations.stored(term)
                 if shown:
-                    parts.append(self._table(evaluations.matrices[store], bins, coefficient))
+                    parts.append(self._table(matrix, bins, coefficient))
                 else:
                     binned.append(self._means_by_row(term, coefficient))
             else:
@@ -103,30 +103,23 @@ class Averages(Masked):
             values = values._replace(parts=(*values.parts, *own))
             tables = []
         tilings: list[Tiles] = [self._tiles(pairs, products, tables)] if pairs or products else []
-        tilings += binned
-        if not tilings:
-            return values
-        found = [values._replace(tiled=tilings[0])]
-        zero = self.splits.primitives.array(np.zeros(self.splits.n_rows))
-        found += [RowValues(zero, tiled=tiling) for tiling in tilings[1:]]
-        return joined(found, self.splits)
+        tiled = (RowValues(self.splits.zeros, tiled=tiling) for tiling in (*tilings, *binned))
+        return joined([values, *tiled], self.splits)
 
     def averaged(self, coalition: Coalition, function: HybridFunction) -> RowValues:
         """The mean over the references of a function of the hybrid predictions (m, c) of some rows."""
-        zero = self.splits.primitives.array(np.zeros(self.splits.n_rows))
-        return RowValues(zero, tiled=self._means_by_row(coalition, 1.0, function))
+        return RowValues(self.splits.zeros, tiled=self._means_by_row(coalition, 1.0, function))
 
     def total_variance(self, hidden: Coalition) -> Array:
         """Mean over the rows of each side of the variance when the hidden columns are redrawn, (2, K)."""
         P, splits = self.splits.primitives, self.splits
         predictions, total = P.array(self.evaluations.predictions), P.array(np.zeros((2, 2, splits.count)))
-        zeros = P.array(np.zeros(splits.n_rows))
         for rows, block, summed, scale in self._hybrids(self.evaluations.everything - hidden):
             # Centred by the row's own prediction: a column that is constant in the region has variance exactly 0.
             deviations = block - P.take(predictions, rows, 0)[None, :]
             inside, weights = P.take(splits.flags, rows, 0), P.take(splits.row_weights, rows, 0)
             both = tuple(Part(*summed(moment), scale) for moment in (deviations**2, deviations))
-            total = P.side_sums(SPREAD, P.take(zeros, rows, 0), None, both, inside, weights, total)
+            total = P.side_sums(SPREAD, P.take(splits.zeros, rows, 0), None, both, inside, weights, total)
         return total[0, :, :] * splits.scale[0, :, :]
 
     @property
@@ -215,8 +208,7 @@ class Averages(Masked):
         if not coalition:  # every row is given the reference's own prediction
             everyone = np.zeros(self.splits.n_rows, dtype=np.intp)
             return Matrix(self.splits.primitives.array(self.evaluations.predictions[None]), everyone), True
-        store, shown = self.evaluations.stored_as[coalition]
-        return self.evaluations.matrices[store], shown
+        return self.evaluations.stored(coalition)
 
     def _hybrids(self, coalition: Coalition) -> Iterator[Hybrids]:
         """Every row against the references of its bin, some rows at a time."""

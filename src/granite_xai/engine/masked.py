@@ -11,11 +11,8 @@ import numpy as np
 from granite_xai.base.typing import Coalition, FloatArray, Terms
 from granite_xai.compute.primitives import Array
 from granite_xai.engine.splits import Splits
-from granite_xai.engine.values import Rows, RowValues
+from granite_xai.engine.values import HybridFunction, RowValues
 from granite_xai.evaluations.evaluations import Evaluations
-
-HybridFunction = Callable[[FloatArray, Rows], FloatArray]
-"""From the centred predictions of some rows against their references, (m, c), and the rows, to as many numbers."""
 
 
 class Masked(ABC):

@@ -142,6 +142,11 @@ class Splits:
         return self.members.T
 
     @cached_property
+    def zeros(self) -> Array:
+        """A 0 for each row."""
+        return self.primitives.array(np.zeros(self.n_rows))
+
+    @cached_property
     def flags(self) -> Array:
         """Membership of the left side where sums are formed, (n, K)."""
         return self.primitives.flags(self.members)
@@ -173,11 +178,6 @@ class Splits:
         """One over the mass of both sides, (1, 2, K); 1 where a side is empty: it is never read."""
         return self.scales(np.zeros(self.n_rows, dtype=np.intp), 1)
 
-    @cached_property
-    def divisors(self) -> FloatArray:
-        """Mass of both sides, (K, 2); 1 where a side is empty."""
-        return np.where(self.mass > 0, self.mass, 1.0)
-
     def scales(self, bins: IntArray, count: int) -> Array:
         """One over the mass of both sides in each bin, (B, 2, K); 1 where a side has no row there."""
         xp, mass = self.primitives.xp, self._sides(*self.shares(bins, count))
@@ -191,7 +191,7 @@ class Splits:
             return xp.stack([left, zero], axis=1)
         right = total[:, None] - left
         # What is left after subtracting may be round-off: less than the lightest row is nothing.
-        return xp.stack([left, xp.where(right < 0.5 * self._lightest, zero, right)], axis=1)
+        return xp.stack([left, xp.where(right < 0.5 * float(self.weights.min()), zero, right)], axis=1)
 
     def sums(self, block: Array) -> tuple[Array, Array]:
         """Weighted sums of the lines of a block (n, c) over the left rows, (c, K), and over all rows, (c,)."""
@@ -217,7 +217,7 @@ class Splits:
         array([[1., 3.]])
         """
         sides = [np.einsum("kn,kn->k", side, np.broadcast_to(values, side.shape)) for side in (self.left, self.right)]
-        return np.stack(sides, axis=1) / self.divisors
+        return np.stack(sides, axis=1) / np.where(self.mass > 0, self.mass, 1.0)
 
     def variances(self, values: FloatArray) -> FloatArray:
         """Weighted variance (divisor n) of (K, n) values on each side, shape (K, 2), in two passes."""
@@ -229,10 +229,6 @@ class Splits:
         step = max(1, min(max(self.primitives.cells // max(width, 1), 16), most // (8 * max(width, 1))))
         for start in range(0, count, step):
             yield slice(start, min(start + step, count))
-
-    @cached_property
-    def _lightest(self) -> float:
-        return float(self.weights.min())
 
     @cached_property
     def _even(self) -> bool:

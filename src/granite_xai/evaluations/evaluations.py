@@ -196,10 +196,15 @@ class Evaluations:
             raise ValueError("the evaluations hold no y")
         return self.y
 
+    def stored(self, coalition: Coalition) -> tuple[Matrix, bool]:
+        """The matrix of a coalition or of its complement, and whether it is the coalition's own."""
+        store, shown = self.stored_as[coalition]
+        return self.matrices[store], shown
+
     def matrix(self, columns: Coalition) -> Matrix:
         """``E_S``; where its complement was evaluated instead, the transpose, one line a row."""
-        store, shown = self.stored_as[columns]
-        matrix = self.matrices[store].compact(self.space, self.primitives)
+        matrix, shown = self.stored(columns)
+        matrix = matrix.compact(self.space, self.primitives)
         if self.primitives is not None:
             matrix = replace(matrix, values=self.primitives.host(matrix.values))
         if shown:

@@ -130,8 +130,13 @@ def cut_codes(counts: IntArray, max_candidates: int) -> IntArray:
     if len(present) < max_candidates:
         return present[:-1]
     places = (int(counts.sum()) - 1) * np.arange(1, max_candidates) // max_candidates
+    return _levels_at(places, counts)
+
+
+def _levels_at(places: IntArray, counts: IntArray) -> IntArray:
+    """The levels of some of the sorted rows, but for the largest that occurs."""
     codes: IntArray = np.unique(np.searchsorted(np.cumsum(counts), places, side="right"))
-    below: IntArray = codes[codes < present[-1]]
+    below: IntArray = codes[codes < np.flatnonzero(counts)[-1]]
     return below
 
 
@@ -144,15 +149,11 @@ def chunk_codes(counts: IntArray, max_candidates: int, min_samples_leaf: int) ->
     >>> chunk_codes(np.ones(10, dtype=int), 100, 3)
     array([3, 6])
     """
-    present = np.flatnonzero(counts)
     places = np.arange(min_samples_leaf, int(counts.sum()) - min_samples_leaf, min_samples_leaf)
     if len(places) == 0:
-        return present[:0]
+        return places
     quantiles = -(-np.arange(max_candidates + 1) * len(places) // max_candidates)
-    chosen = places[np.unique(np.maximum(quantiles, 1)) - 1]
-    codes: IntArray = np.unique(np.searchsorted(np.cumsum(counts), chosen, side="right"))
-    below: IntArray = codes[codes < present[-1]]
-    return below
+    return _levels_at(places[np.unique(np.maximum(quantiles, 1)) - 1], counts)
 
 
 def _quantile_codes(counts: IntArray, max_candidates: int, min_samples_leaf: int) -> IntArray:

@@ -258,35 +258,17 @@ class _Growth:
     def _split(self, node: _Open, choice: _Choice, evaluations: Evaluations) -> _Grown:
         column = self.problem.table.columns[choice.candidate.column]
         inside = choice.candidate.inside(column.codes[node.rows])
-        sides = ((inside, 0), (~inside, 1))
-        grown = [
-            self.grow(
-                self._open(
-                    node.rows[side],
-                    float(choice.mass[k]),
-                    # Cut out when this side is grown, and dropped with it: never both sides at once.
-                    partial(evaluations.divide, inside, column.position, k == 0),
-                    node.depth + 1,
-                    choice.disagreements[k],
-                    choice.gain,
-                )
-            )
-            for side, k in sides
-        ]
+        grown = []
+        for k, side in enumerate((inside, ~inside)):
+            # Cut out when this side is grown, and dropped with it: never both sides at once.
+            cut_out = partial(evaluations.divide, inside, column.position, k == 0)
+            weight, disagreements = float(choice.mass[k]), choice.disagreements[k]
+            below = self._open(node.rows[side], weight, cut_out, node.depth + 1, disagreements, choice.gain)
+            grown.append(self.grow(below))
         left, right = conditions(column, choice.candidate, node.rows, self.problem.missing)
-        return _Grown(
-            Split(
-                column.name,
-                left,
-                right,
-                (grown[0].node, grown[1].node),
-                len(node.rows),
-                self._fraction(node),
-                node.share,
-            ),
-            grown[0].remaining + grown[1].remaining,
-            grown[0].leaves + grown[1].leaves,
-        )
+        nodes = (grown[0].node, grown[1].node)
+        split = Split(column.name, left, right, nodes, len(node.rows), self._fraction(node), node.share)
+        return _Grown(split, grown[0].remaining + grown[1].remaining, grown[0].leaves + grown[1].leaves)
 
     def _pruned(self, node: _Open, grown: list[_Grown]) -> _Grown:
         """The best subtree, or a leaf when its splits do not pay for their regions (C3)."""

@@ -40,13 +40,9 @@ class AroundDependence:
         total = np.zeros(splits.inside.shape)
         for place, column in enumerate(self.columns):
             fixed, bins = evaluations.changes[column]
-            total += _squared(fixed if again is None else again[place], bins, splits)
+            values = fixed if again is None else again[place]
+            total += np.square(values - bin_means(values, Bins.of(bins).numbers, splits))
         return splits.means(total)
-
-
-def _squared(values: FloatArray, bins: IntArray, splits: Splits) -> FloatArray:
-    squared: FloatArray = np.square(values - bin_means(values, Bins.of(bins).numbers, splits))
-    return squared
 
 
 def bin_means(values: FloatArray, bins: IntArray, splits: Splits) -> FloatArray:
