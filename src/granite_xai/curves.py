@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -25,17 +25,7 @@ GRIDS = {name: name for name in ("quantile", "equidistant")}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Grid:
-    """Places along a column at which curves are read.
-
-    Parameters
-    ----------
-    column : int
-        Its position.
-    values : (G,) array
-        The column's values, ascending; levels of nominal columns in their order.
-    rows : Table
-        A row that carries each value.
-    """
+    """Places along a column (its position): ascending values, or levels in their order, and a row that carries each."""
 
     column: int
     values: NDArray[Any]
@@ -46,19 +36,10 @@ class Grid:
 
 
 def make_grid(table: Table, position: int, points: int = 20, kind: str = "quantile") -> Grid:
-    """Places along a column: observed quantiles (equal ones once), or numbers at equal distances.
+    """Places along a column: observed quantiles (equal ones once), or (numeric columns) numbers at equal distances.
 
-    Parameters
-    ----------
-    table : Table
-    position : int
-    points : int
-        Most places; columns with fewer values, and nominal ones, are read at each of their values.
-    kind : "quantile" or "equidistant"
-        The latter for numeric columns.
+    Columns with fewer values than `points`, and nominal ones, are read at each of their values.
 
-    Examples
-    --------
     >>> from granite_xai.tables import read_table
     >>> table = read_table([[0.0], [1.0], [1.0], [4.0]], missing="error")
     >>> make_grid(table, 0, 3).values, make_grid(table, 0, 3, "equidistant").values
@@ -70,17 +51,11 @@ def make_grid(table: Table, position: int, points: int = 20, kind: str = "quanti
         where = column_text(column.name, column.position)
         raise InputError(f"X {where} has no value to draw a curve along.", code="D18", columns=[column.name])
     if choose("grid", kind, GRIDS) == "equidistant":
-        require_numeric(column, "an equidistant grid")
+        require_numeric([column], "an equidistant grid")
         values = np.linspace(column.levels[0], column.levels[-1], points) if len(column.levels) > 1 else column.levels
         return Grid(position, np.asarray(values), _rows_with(table, column, np.asarray(values)))
     codes = grid_codes(column, points)
     return Grid(position, column.levels[codes], table.take(carriers(column, codes)))
-
-
-def grid_codes(column: Column, points: int) -> IntArray:
-    """Levels at which a column is read: all of a nominal one, otherwise observed quantiles."""
-    every = column.kind in ("nominal", "boolean")
-    return np.arange(len(column.levels), dtype=np.intp) if every else _quantile_codes(column, points)
 
 
 def carriers(column: Column, codes: IntArray) -> IntArray:
@@ -88,24 +63,23 @@ def carriers(column: Column, codes: IntArray) -> IntArray:
     return np.array([int(np.flatnonzero(column.codes == code)[0]) for code in codes], dtype=np.intp)
 
 
-def require_numeric(column: Column, what: str) -> None:
+def require_numeric(columns: Iterable[Column], what: str) -> None:
     """Refuse columns without numbers, and missing ones."""
-    if column.kind == "numeric" and not column.missing.any():
-        return
-    where = column_text(column.name, column.position)
-    raise InputError(
-        f"X {where} is {column.kind}{' with missing values' if column.missing.any() else ''}; {what} needs numbers.",
-        code="P03",
-        argument="X",
-        columns=[column.name],
-        hint="Leave the column out, or use the form without exact=True.",
-    )
+    for column in columns:
+        gaps = " with missing values" if column.missing.any() else ""
+        if gaps or column.kind != "numeric":
+            words = f"X {column_text(column.name, column.position)} is {column.kind}{gaps}; {what} needs numbers."
+            hint = "Leave the column out, or use the form without exact=True."
+            raise InputError(words, code="P03", argument="X", columns=[column.name], hint=hint)
 
 
-def _quantile_codes(column: Column, points: int) -> IntArray:
-    """Observed values at the probabilities k / (points - 1), k = 0 … points - 1 (inverse of the distribution)."""
+def grid_codes(column: Column, points: int) -> IntArray:
+    """Levels at which a column is read: all of a nominal one, otherwise observed quantiles.
+
+    Those are at the probabilities k / (points - 1), k = 0 … points - 1 (inverse of the distribution).
+    """
     below = np.cumsum(np.bincount(column.codes[column.codes >= 0], minlength=len(column.levels)))
-    if len(below) <= points:
+    if len(below) <= points or column.kind in ("nominal", "boolean"):
         return np.arange(len(below), dtype=np.intp)
     places = np.maximum(np.arange(points) * below[-1], 1)
     return np.unique(np.searchsorted(below * (points - 1), places, side="left")).astype(np.intp)

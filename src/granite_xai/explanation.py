@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,28 +19,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:
-    """One explanation in one region.
-
-    Parameters
-    ----------
-    region : int
-    name : str
-        Name of the explanation.
-    rows : (n,) int or None
-        Positions of the explained rows; None where the explanation is one number a set.
-    values : (n, sets) or (sets,) float
-    errors : same shape
-        Standard errors; 0 where exact.
-    base : (n,) or (1,) float
-        The value of the empty coalition, from which partial effects are counted: one for each row, or one.
-    """
+    """One explanation in one region: (n, sets) values, or one a set where `rows`, their positions, are None."""
 
     region: int
     name: str
     rows: IntArray | None
     values: FloatArray
     errors: FloatArray
+    """Standard errors of the values; 0 where exact."""
     base: FloatArray
+    """The value of the empty coalition, from which partial effects are counted: one for each row, or one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,26 +70,28 @@ class Explanation:
 
     def of(self, name: str) -> FloatArray:
         """Values of one explanation: rows × sets, or regions × sets (just sets for one region)."""
-        chosen = [part for part in self.parts if part.name == name]
+        chosen = self._parts(name)
         if not chosen:
-            raise InputError(
-                f"there is no explanation {name!r} here; there is {', '.join(self.names)}", code="P01", argument="name"
-            )
-        return self._stack(chosen, [part.values for part in chosen])
+            words = f"there is no explanation {name!r} here; there is {', '.join(self.names)}"
+            raise InputError(words, code="P01", argument="name")
+        if chosen[0].rows is not None:
+            return _by_row(chosen, "values")
+        return chosen[0].values if len(chosen) == 1 else np.stack([part.values for part in chosen])
 
-    def _stack(self, chosen: Sequence[Part], arrays: Sequence[FloatArray]) -> FloatArray:
-        rows = [part.rows for part in chosen if part.rows is not None]
-        if not rows:
-            return arrays[0] if len(arrays) == 1 else np.stack(arrays)
-        order = np.argsort(np.concatenate(rows), kind="stable")
-        return np.concatenate(arrays)[order]
+    def _parts(self, name: str | None) -> list[Part]:
+        wanted = self.names[0] if name is None else name
+        return [part for part in self.parts if part.name == wanted]
 
     def frame(self) -> Any:
         """A tidy table in the library of X: region, set, explanation, row, value, standard_error."""
-        lines = [_lines(part, self.sets) for part in self.parts]
         keys = ("region", "set", "explanation", "row", "value", "standard_error")
-        data = {key: _joined([line[key] for line in lines]) for key in keys}
-        return frame(data, like=self.table)
+        lines = [
+            (part.region, ":".join(names), part.name, *cells)
+            for part in self.parts
+            for names, *figures in zip(self.sets, *map(_by_set, (part.values, part.errors)), strict=True)
+            for cells in zip([None] if part.rows is None else part.rows.tolist(), *figures, strict=True)
+        ]
+        return frame({key: [line[i] for line in lines] for i, key in enumerate(keys)}, like=self.table)
 
     def to_shap(self, name: str | None = None) -> Any:
         """A ``shap.Explanation`` of one local explanation, for shap's own plots.
@@ -111,19 +102,20 @@ class Explanation:
             Which explanation; None: the first.
         """
         shap = _package("shap")
-        chosen = self._local(name, "to_shap")
+        chosen = self._parts(name)
+        if not chosen or chosen[0].rows is None:
+            words = f"to_shap needs one value a row; {name or self.names[0]!r} has one value a region."
+            raise InputError(words, code="P03", hint="Use frame() for sensitivity and risk.")
         if any(len(names) != 1 for names in self.sets):
-            raise InputError(
-                "to_shap needs effects of columns or groups; these are interactions.",
-                code="P03",
-                hint="Use to_shapiq for interactions.",
-            )
-        order = np.argsort(np.concatenate([part.rows for part in chosen if part.rows is not None]), kind="stable")
-        base = np.concatenate([part.base for part in chosen])[order]
+            words = "to_shap needs effects of columns or groups; these are interactions."
+            raise InputError(words, code="P03", hint="Use to_shapiq for interactions.")
         names = [label for (label,) in self.sets]
-        return shap.Explanation(
-            values=self.of(chosen[0].name), base_values=base, data=self._data(names), feature_names=names
-        )
+        columns = {column.name: column.values for column in self.table.columns if column.kind == "numeric"}
+        # The rows' own values where every set is a numeric column, unless the explanation was loaded without rows.
+        known = self.table.n_rows and all(name in columns for name in names)
+        data = np.column_stack([columns[name] for name in names]) if known else None
+        values, base = (_by_row(chosen, field) for field in ("values", "base"))
+        return shap.Explanation(values=values, base_values=base, data=data, feature_names=names)
 
     def to_shapiq(self, row: int | None = None, name: str | None = None) -> Any:
         """A ``shapiq.InteractionValues`` of one row (local) or one region (otherwise), for shapiq's own plots.
@@ -136,15 +128,14 @@ class Explanation:
             Which explanation; None: the first.
         """
         shapiq = _package("shapiq")
-        chosen = [part for part in self.parts if part.name == (name or self.names[0])]
+        chosen = self._parts(name)
         values, base = _values_of(chosen, row)
         players = list(dict.fromkeys(label for names in self.sets for label in names))
         lookup = {tuple(players.index(label) for label in names): i for i, names in enumerate(self.sets)}
-        lookup_with_empty = {(): len(values), **lookup}
         order = max(map(len, self.sets))
         return shapiq.InteractionValues(
             values=np.append(values, base),
-            interaction_lookup=lookup_with_empty,
+            interaction_lookup={(): len(values), **lookup},
             index="SV" if order == 1 else "STII",
             max_order=order,
             min_order=0,
@@ -153,44 +144,15 @@ class Explanation:
             estimated=any(bool(part.errors.any()) for part in chosen),
         )
 
-    def _local(self, name: str | None, method: str) -> list[Part]:
-        chosen = [part for part in self.parts if part.name == (name or self.names[0])]
-        if not chosen or chosen[0].rows is None:
-            raise InputError(
-                f"{method} needs one value a row; {name or self.names[0]!r} has one value a region.",
-                code="P03",
-                hint="Use frame() for sensitivity and risk.",
-            )
-        return chosen
 
-    def _data(self, names: Sequence[str]) -> Any:
-        """The rows' own values where every set is a numeric column; otherwise nothing."""
-        columns = {column.name: column for column in self.table.columns}
-        loaded_without = not self.table.n_rows
-        if loaded_without or not all(name in columns and columns[name].kind == "numeric" for name in names):
-            return None
-        return np.column_stack([columns[name].values for name in names])
+def _by_set(figures: FloatArray) -> Any:
+    return np.atleast_2d(figures).T.tolist()
 
 
-def _lines(part: Part, sets: Sequence[tuple[str, ...]]) -> dict[str, Any]:
-    """Columns of the tidy table for one part, sets slowest."""
-    labels = [":".join(names) for names in sets]
-    count = 1 if part.rows is None else len(part.rows)
-    rows: list[int | None] = [None] * len(labels) if part.rows is None else np.tile(part.rows, len(labels)).tolist()
-    return {
-        "region": [part.region] * (count * len(labels)),
-        "set": [label for label in labels for _ in range(count)],
-        "explanation": [part.name] * (count * len(labels)),
-        "row": rows,
-        "value": np.atleast_2d(part.values).T.ravel(),
-        "standard_error": np.atleast_2d(part.errors).T.ravel(),
-    }
-
-
-def _joined(columns: Sequence[Any]) -> Any:
-    if isinstance(columns[0], np.ndarray):
-        return np.concatenate(columns)
-    return [cell for column in columns for cell in column]
+def _by_row(parts: Sequence[Part], field: str) -> FloatArray:
+    """What local explanations hold for each row, in the order of the rows."""
+    order = np.argsort(np.concatenate([part.rows for part in parts if part.rows is not None]), kind="stable")
+    return np.concatenate([getattr(part, field) for part in parts])[order]
 
 
 def _values_of(parts: Sequence[Part], row: int | None) -> tuple[FloatArray, float]:
@@ -205,11 +167,8 @@ def _values_of(parts: Sequence[Part], row: int | None) -> tuple[FloatArray, floa
 
 
 def _package(name: str) -> Any:
-    from importlib import import_module
-
     try:
         return import_module(name)
     except ImportError as error:
-        raise InputError(
-            f"this needs the package {name}.", code="P08", hint=f"pip install 'granite-xai[shap]' installs {name}."
-        ) from error
+        hint = f"pip install 'granite-xai[shap]' installs {name}."
+        raise InputError(f"this needs the package {name}.", code="P08", hint=hint) from error

@@ -29,14 +29,10 @@ from __future__ import annotations
 from granite_xai.curves import Ice
 from granite_xai.search.clusters import Clusters
 from granite_xai.search.cohorts import Cohorts
-from granite_xai.search.given import GivenRules
 from granite_xai.search.original import RepidTree
-from granite_xai.search.problem import Partitioner, PartitionResult, Problem
+from granite_xai.search.problem import GivenRules, Partitioner, PartitionResult, Problem
 from granite_xai.search.subgroups import Subgroups
 from granite_xai.search.tree import AllExcept, Tree
-
-OLD_NAMES = {"Found": PartitionResult, "Given": GivenRules, "Original": RepidTree, "Without": AllExcept}
-"""Names of 0.1 that still work."""
 
 __all__ = [
     "AllExcept",
@@ -51,6 +47,9 @@ __all__ = [
     "Subgroups",
     "Tree",
 ]
+
+OLD_NAMES = {"Found": PartitionResult, "Given": GivenRules, "Original": RepidTree, "Without": AllExcept}
+"""Names of 0.1 that still work."""
 
 
 def __getattr__(name: str) -> type:

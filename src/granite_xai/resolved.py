@@ -116,19 +116,9 @@ def resolve(
 ) -> ResolvedExplainer:
     """Name the terms of each set's effect on a table, sampling partial effects that cost too much.
 
-    Parameters
-    ----------
-    masking, behavior, interaction, influence : the four operators
-    table : Table
-        Decides players, and how many rows each coalition costs.
-    max_evaluations : int
-        Recombined rows that may be sent to the model.
-    random_state : int
-        Seed of the orders of arrival.
-    by_paths : bool
-        Whether the model is a tree ensemble whose attributions are exact whatever the number of players.
-    pairs : int, optional
-        Pairs of orders of arrival to draw for partial effects, 0: none, they are exact. None: what can be paid for.
+    The table decides players, and how many recombined rows each coalition costs, of which ``max_evaluations`` may be
+    sent to the model. ``by_paths``: the model is a tree ensemble whose attributions are exact whatever the number of
+    players. ``pairs``: of orders of arrival to draw, 0: none, effects are exact; None: what can be paid for.
     """
     layout = influence.layout(table)
     own = masking.terms((behavior.key, interaction.key, influence.key), layout)

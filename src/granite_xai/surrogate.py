@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 class Curve:
     """The pure effect of one column in one region, at every value of the fitting rows."""
 
-    column: Column  # on the fitting rows
-    # (levels + 1,) float: entry 0 for missing values (0 where there were none), then one for each level
+    column: Column
     effects: FloatArray
+    """Entry 0 for missing values (0 where there were none), then one for each level."""
 
     def at(self, column: Column) -> FloatArray:
         """Effect of each row of the same column of another table.
@@ -59,30 +59,28 @@ def _scale(values: Any, column: Column) -> FloatArray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RegionSurrogate:
-    """G in one region."""
+    """G in one region: the mean prediction, and a curve for each column that is a player of its own."""
 
-    mean: float  # the mean prediction
-    curves: tuple[Curve, ...]  # one for each column that is a player of its own
-    # (n,) int: the region's fitting rows, the reference of effects of several columns
+    mean: float
+    curves: tuple[Curve, ...]
     rows: IntArray = field(metadata=BY_ROW)
+    """The region's fitting rows, the reference of effects of several columns."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Surrogate:
-    """G in every region of a partition."""
+    """G in every region of a partition, with the fitting rows."""
 
-    # tuple of tuples of players: the sets L whose pure effects ``Delta(L, nothing)`` are added up
     effects: tuple[tuple[Coalition, ...], ...]
+    """The sets L of players whose pure effects ``Delta(L, nothing)`` are added up."""
     regions: tuple[RegionSurrogate, ...]
-    # the fitting rows
     table: Table
     weights: FloatArray = field(metadata=BY_ROW)
 
     def predict(self, table: Table, regions: IntArray, predictor: Predictor | None, exact: bool) -> FloatArray:
-        """G at the rows of a table, given the region of each.
+        """G at the rows of a table, given the region of each; `exact` asks the model instead of interpolating curves.
 
-        The predictor is needed for effects of several columns, and for all with ``exact``: the model is then asked
-        instead of interpolating its curves.
+        Effects of several columns always need the model.
         """
         result = np.empty(table.n_rows)
         for k, region in enumerate(self.regions):
@@ -179,7 +177,7 @@ def grid_curve(column: Column, evaluations: Evaluations, shares: FloatArray) -> 
 def fidelity(
     table: Table, evaluations: Evaluations, players: Players, order: int, regions: Sequence[IntArray]
 ) -> float:
-    """``1 - mean (F - G)^2 / Var F`` on the fitting rows, G of so high an order; 1 for a constant model."""
+    """``1 - mean (F - G)^2 / Var F`` on the fitting rows; 1 for a constant model."""
     whole = Splits.whole(evaluations.weights)
     variance = float(whole.variances(evaluations.predictions[None])[0, 0])
     if variance == 0.0:

@@ -58,8 +58,8 @@ def test_P02_what_is_not_a_finite_number_in_range(value):
 
 
 def test_open_ends_are_told_from_closed_ones():
-    assert real_number("t", np.float32(0.5), above=0, below=1) == 0.5
+    assert real_number("t", np.float32(0.5), above=0, at_most=1) == 0.5
+    with pytest.raises(InputError, match="> 0 and ≤ 1"):
+        real_number("t", 0, above=0, at_most=1)
     for value in (0, 1):
-        with pytest.raises(InputError, match="> 0 and < 1"):
-            real_number("t", value, above=0, below=1)
         assert real_number("t", value, at_least=0, at_most=1) == value

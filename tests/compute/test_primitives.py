@@ -100,7 +100,7 @@ def test_sums_of_both_sides_equal_their_twin(P, mode, count, lines):
             chance.integers(0, B, c),
         ),
         Part(chance.normal(size=(c, K)), chance.normal(size=c), chance.random((1, 2, K))),
-        as_part(NUMPY, chance.normal(size=(c, K)), 2.0),
+        as_part(NUMPY, 2.0 * chance.normal(size=(c, K))),
     ][:count]
     own, at, weights = chance.normal(size=c), chance.normal(size=(2, K)), chance.random((c, K if lines else 1))
     wanted = NUMPY.side_sums(mode, own, at, parts, inside, weights, np.ones((2, 2, K)))

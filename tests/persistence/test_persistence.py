@@ -462,6 +462,9 @@ WRONG = {
     "learned": (("granite", "fitted", "learned"), {"predict": 1}, "learned"),
     "dunder": (("granite", "fitted", "learned"), {"__class__": 1}, "learned"),
     "bins": (("granite", "fitted", "reference", "bins"), [], "reference"),
+    "remaining": (("granite", "fitted", "remaining"), {"number": "nan"}, "remaining is not a finite number"),
+    "fidelity": (("granite", "fitted", "fidelity"), {"number": "nan"}, r"\.fidelity is not a finite number"),
+    "global fidelity": (("granite", "fitted", "global_fidelity"), {"number": "inf"}, "global_fidelity is not"),
     "predictions": (("granite", "model", "predictions"), [0.0], "model"),
     "seed": (("granite", "diagnostics", "seed"), "1", "seed"),
 }
@@ -473,6 +476,16 @@ def test_F04_F05_what_is_wrong_is_named_by_its_place(way, value, place, tmp_path
     with pytest.raises(FormatError, match=place) as caught:
         gx.load(path, verify=False)
     assert caught.value.code in ("F04", "F05")
+
+
+def test_F04_a_baseline_has_one_row_for_each_reference(saved, tmp_path):
+    def doubled(data):
+        for column in data["granite"]["fitted"]["reference"]["baselines"][0][1]:
+            column["cells"] = 2 * column["cells"]
+
+    path = edited(saved("median")[1], tmp_path, doubled)
+    with pytest.raises(FormatError, match="one row for each reference"):
+        gx.load(path, verify=False)
 
 
 def test_F05_questions_with_an_absurd_number_of_terms_are_refused_before_they_are_resolved(tmp_path):

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from granite_xai.base.errors import FormatError, InputError
-from granite_xai.regions import json as tree_file
+from granite_xai.regions import partition as tree_file
 from granite_xai.regions.conditions import Interval, Levels, cut, grouping, missing_or_present
 from granite_xai.regions.partition import Leaf, Partition, Split
 from granite_xai.regions.rule import Rule

@@ -6,6 +6,7 @@ same facts are attributes, so that a program can read them without parsing the t
 
 from __future__ import annotations
 
+import copyreg
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -50,30 +51,16 @@ class GraniteError(Exception):
         hint: str | None = None,
     ) -> None:
         super().__init__(message)
-        self.message = message
-        self.code = code
-        self.argument = argument
-        self.columns = tuple(columns)
-        self.rows = tuple(rows)
-        self.hint = hint
+        self.message, self.code, self.argument, self.hint = message, code, argument, hint
+        self.columns, self.rows = tuple(columns), tuple(rows)
 
     def __str__(self) -> str:
-        """Code, message, remedy."""
-        text = f"{self.code}: {self.message}"
-        if self.hint and self.hint not in self.message:
-            return f"{text} {self.hint}"
-        return text
+        more = f" {self.hint}" if self.hint and self.hint not in self.message else ""
+        return f"{self.code}: {self.message}{more}"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle by rebuilding, because keyword arguments are not part of ``args``."""
-        facts = {
-            "code": self.code,
-            "argument": self.argument,
-            "columns": self.columns,
-            "rows": self.rows,
-            "hint": self.hint,
-        }
-        return _rebuilt, (type(self), self.message, facts)
+        """Pickle without ``__init__``, because keyword arguments are not part of ``args``."""
+        return copyreg.__newobj__, (type(self), self.message), vars(self)  # type: ignore[attr-defined]
 
 
 class InputError(GraniteError, ValueError):
@@ -113,13 +100,7 @@ class BinWarning(GraniteWarning):
 
 
 def column_text(name: str, position: int) -> str:
-    """Name a column by its name and its index.
-
-    Examples
-    --------
-    >>> column_text("temp", 7)
-    "column 'temp' (index 7)"
-    """
+    """Name a column by its name and its index."""
     return f"column {name!r} (index {position})"
 
 
@@ -139,13 +120,7 @@ def rows_text(labels: Sequence[Any], total: int | None = None) -> str:
 
 
 def count_text(count: int, what: str, labels: Sequence[Any]) -> str:
-    """Say how many there are and where.
-
-    Examples
-    --------
-    >>> count_text(12, "NaN", [3, 18, 42, 77, 90])
-    '12 NaN (rows 3, 18, 42, 77, 90, …)'
-    """
+    """Say how many there are and where."""
     return f"{count} {what} ({rows_text(labels, count)})"
 
 
@@ -162,19 +137,5 @@ def listing(names: Iterable[Any], limit: int = 20) -> str:
     return text if len(names) <= limit else f"{text}, … ({len(names)} in all)"
 
 
-def _rebuilt(kind: type[GraniteError], message: str, facts: dict[str, Any]) -> GraniteError:
-    return kind(message, **facts)
-
-
-for _public in (
-    GraniteError,
-    InputError,
-    ModelError,
-    ResourceError,
-    FormatError,
-    GraniteWarning,
-    DataWarning,
-    ModelWarning,
-    BinWarning,
-):
+for _public in [kind for base in (GraniteError, GraniteWarning) for kind in (base, *base.__subclasses__())]:
     _public.__module__ = "granite_xai"  # where users find them, and where pickles look

@@ -3,40 +3,20 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from numbers import Integral, Real
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from granite_xai.base.errors import InputError, listing
 
 T = TypeVar("T")
+_HOLDS: dict[str, Callable[[float, float], bool]] = {"≥": operator.ge, ">": operator.gt, "≤": operator.le}
 
 
-def choose(
-    argument: str,
-    value: Any,
-    table: Mapping[str, T],
-    *,
-    accept: Callable[[Any], bool] | None = None,
-) -> T:
-    """Look a name up in a table, or let an object of the right sort through.
-
-    Parameters
-    ----------
-    argument : str
-        The option, for the error.
-    value : str or object
-        A name of ``table``, or an object.
-    table : mapping
-        The valid names and what they stand for.
-    accept : callable, optional
-        Tells which objects are let through. Default: those of the type of an entry.
-
-    Returns
-    -------
-    object
-        The entry of the table, or ``value`` itself.
+def choose(argument: str, value: Any, table: Mapping[str, T], *, accept: Callable[[Any], bool] | None = None) -> T:
+    """Look a name up in a table, or let an object through: those of the type of an entry, or those to ``accept``.
 
     Examples
     --------
@@ -50,9 +30,12 @@ def choose(
     if isinstance(value, str):
         if value in table:
             return table[value]
-    elif accept(value) if accept is not None else _of_a_type_in(value, table.values()):
-        result: T = value
-        return result
+    else:
+        types = {type(entry) for entry in table.values()} - {str}
+        # bool is an int to isinstance, but True is no whole number to a reader
+        alike = isinstance(value, tuple(types)) and not (isinstance(value, bool) and bool not in types)
+        if alike if accept is None else accept(value):
+            return cast(T, value)
     raise unknown(argument, value, table)
 
 
@@ -72,13 +55,7 @@ def unknown(argument: str, value: Any, names: Iterable[Any], *, code: str = "P01
 
 
 def closest(value: Any, names: Iterable[Any]) -> str | None:
-    """Find the name that was probably meant; case does not count.
-
-    Examples
-    --------
-    >>> closest("ICE-PDF", ["ice-pdp", "sobol"])
-    'ice-pdp'
-    """
+    """Find the name that was probably meant; case does not count."""
     if not isinstance(value, str):
         return None
     folded = {str(name).casefold(): str(name) for name in names}
@@ -99,9 +76,8 @@ def whole_number(argument: str, value: Any, *, at_least: int | None = None, at_m
     granite_xai.InputError: P02: max_depth=-1 must be a whole number ≥ 0.
     """
     number = int(value) if isinstance(value, Integral) and not isinstance(value, bool) else None
-    if number is None or not _within(number, at_least, at_most):
-        raise _out_of_range(argument, value, "a whole number", at_least, at_most)
-    return number
+    _require(argument, value, number, "a whole number", {"≥": at_least, "≤": at_most})
+    return cast(int, number)
 
 
 def real_number(
@@ -111,7 +87,6 @@ def real_number(
     at_least: float | None = None,
     at_most: float | None = None,
     above: float | None = None,
-    below: float | None = None,
 ) -> float:
     """Check a finite real number and its range; True is not a number.
 
@@ -125,45 +100,17 @@ def real_number(
     granite_xai.InputError: P02: alpha=nan must be a finite number ≥ 0 and ≤ 1.
     """
     number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
-    if not math.isfinite(number) or not _within(number, at_least, at_most, above, below):
-        raise _out_of_range(argument, value, "a finite number", at_least, at_most, above, below)
+    finite = number if math.isfinite(number) else None
+    _require(argument, value, finite, "a finite number", {"≥": at_least, ">": above, "≤": at_most})
     return number
 
 
-def _within(
-    number: float,
-    at_least: float | None,
-    at_most: float | None,
-    above: float | None = None,
-    below: float | None = None,
-) -> bool:
-    return (
-        (at_least is None or number >= at_least)
-        and (at_most is None or number <= at_most)
-        and (above is None or number > above)
-        and (below is None or number < below)
-    )
-
-
-def _of_a_type_in(value: Any, entries: Iterable[Any]) -> bool:
-    types = tuple({type(entry) for entry in entries} - {str})
-    # bool is an int to isinstance, but True is no whole number to a reader
-    return isinstance(value, types) and not (isinstance(value, bool) and bool not in types)
-
-
-def _out_of_range(
-    argument: str,
-    value: Any,
-    what: str,
-    at_least: float | None,
-    at_most: float | None,
-    above: float | None = None,
-    below: float | None = None,
-) -> InputError:
-    bounds = {"≥": at_least, ">": above, "≤": at_most, "<": below}
-    limits = " and ".join(f"{sign} {bound}" for sign, bound in bounds.items() if bound is not None)
-    message = f"{argument}={_short(value)} must be {what}{' ' + limits if limits else ''}."
-    return InputError(message, code="P02", argument=argument)
+def _require(argument: str, value: Any, number: float | None, what: str, bounds: Mapping[str, float | None]) -> None:
+    given = {sign: bound for sign, bound in bounds.items() if bound is not None}
+    if number is None or not all(_HOLDS[sign](number, bound) for sign, bound in given.items()):
+        limits = " and ".join(f"{sign} {bound}" for sign, bound in given.items())
+        message = f"{argument}={_short(value)} must be {what}{' ' + limits if limits else ''}."
+        raise InputError(message, code="P02", argument=argument)
 
 
 def _short(value: Any) -> str:

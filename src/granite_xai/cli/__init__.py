@@ -20,19 +20,8 @@ __all__ = ["main"]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code.
 
-    0 ok, 2 usage, 3 data, 4 model, 5 resources, 130 interrupted.
+    0 ok, 2 usage, 3 data, 4 model, 5 resources, 130 interrupted. `arguments` follow ``granite`` on the command line.
 
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        What follows ``granite`` on the command line.
-
-    Returns
-    -------
-    int
-
-    Examples
-    --------
     >>> main(["demo", "--data", "diabetes"])  # doctest: +ELLIPSIS
     HistGradientBoostingRegressor on the diabetes data, 442 rows and 10 columns...
     0

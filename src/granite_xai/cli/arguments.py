@@ -19,33 +19,11 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"granite-xai {gx.__version__}")
     commands = top.add_subparsers(required=True, metavar="command")
-    _demo(commands)
-    _explain(commands)
-    _saved(commands)
-    _lists(commands)
-    return top
-
-
-def _command(commands: Any, name: str, text: str) -> argparse.ArgumentParser:
-    command: argparse.ArgumentParser = commands.add_parser(
-        name, help=text, description=text[0].upper() + text[1:] + "."
-    )
-    command.add_argument("--json", action="store_true", help="print the result, or the error, as JSON")
-    command.set_defaults(command=name)
-    return command
-
-
-def _demo(commands: Any) -> None:
     demo = _command(commands, "demo", "fit a model on known data, find its regions and print them")
     demo.add_argument("--data", choices=("diabetes", "bike"), default="diabetes", help="diabetes needs no network")
     _outputs(demo, "the report")
-
-
-def _explain(commands: Any) -> None:
     explain = _command(commands, "explain", "find the regions of a model and tell the story")
-    explain.add_argument("data", help=_TABLE)
-    _model(explain, train=True)
-    _reading(explain)
+    _inputs(explain, train=True)
     _settings(explain)
     add = explain.add_argument
     add("--max-grid", type=int, help="values that stand for a column with more; default: all of them")
@@ -54,37 +32,38 @@ def _explain(commands: Any) -> None:
     _outputs(explain, "the report")
     add("--save", metavar="FILE", help="also save the fitted regions as JSON, for apply and evaluate")
     add("--plan", action="store_true", help="say what it would cost (rows, bytes, seconds) and stop")
-
-
-def _saved(commands: Any) -> None:
     evaluate = _command(commands, "evaluate", "measure saved regions on other rows")
     evaluate.add_argument("saved", help="file that explain --save wrote")
-    evaluate.add_argument("data", help=_TABLE)
-    _model(evaluate)
-    _reading(evaluate)
+    _inputs(evaluate)
     apply = _command(commands, "apply", "print the region of each row of a table, as CSV")
     apply.add_argument("saved", help="file that explain --save or gx.save wrote")
     apply.add_argument("data", help=_TABLE)
     show = _command(commands, "show", "print what a saved file holds")
     show.add_argument("saved", help="file that explain --save or gx.save wrote")
     _outputs(show, "its report")
-
-
-def _lists(commands: Any) -> None:
     _command(commands, "questions", "list the questions that have a name")
     _command(commands, "explanations", "list the explanations that have a name")
     text = "list published frameworks, or compare them on a model and a table"
     inner = _command(commands, "frameworks", text).add_subparsers(metavar="compare")
     compare = _command(inner, "compare", "fit every framework and measure its regions on other rows")
-    compare.add_argument("data", help=_TABLE)
-    _model(compare, train=True)
-    _reading(compare)
+    _inputs(compare, train=True)
     _settings(compare)
     compare.add_argument("--test", metavar="FILE", help="a table of other rows; default: every fourth row of the data")
     compare.add_argument("--frameworks", metavar="NAME", nargs="+", help="default: all")
+    return top
 
 
-def _model(command: argparse.ArgumentParser, *, train: bool = False) -> None:
+def _command(commands: Any, name: str, text: str) -> argparse.ArgumentParser:
+    description = text[0].upper() + text[1:] + "."
+    command: argparse.ArgumentParser = commands.add_parser(name, help=text, description=description)
+    command.add_argument("--json", action="store_true", help="print the result, or the error, as JSON")
+    command.set_defaults(command=name)
+    return command
+
+
+def _inputs(command: argparse.ArgumentParser, *, train: bool = False) -> None:
+    """The table and the model, and how they are read; ``train``: the model may be fitted on the spot."""
+    command.add_argument("data", help=_TABLE)
     group = command.add_argument_group("the model, one of")
     one = group.add_mutually_exclusive_group(required=True).add_argument
     formats = ".onnx, xgboost .json or .ubj, lightgbm .txt, catboost .cbm, .skops; pickle, joblib with --allow-pickle"
@@ -97,9 +76,6 @@ def _model(command: argparse.ArgumentParser, *, train: bool = False) -> None:
     group.add_argument("--allow-pickle", action="store_true", help=f"load .pkl, .pickle and .joblib files. {warning}")
     types = "types that a .skops file may hold besides the known ones"
     group.add_argument("--trust", metavar="TYPE", nargs="+", default=[], help=types)
-
-
-def _reading(command: argparse.ArgumentParser) -> None:
     add = command.add_argument_group("how the table is read").add_argument
     add("--target", metavar="COLUMN", help="the target; it is no feature, and needed for questions on risk")
     add("--drop", metavar="COLUMN", nargs="+", default=[], help="columns that the model does not get")
@@ -108,9 +84,8 @@ def _reading(command: argparse.ArgumentParser) -> None:
 
 def _outputs(command: argparse.ArgumentParser, report: str) -> None:
     command.add_argument("--report", metavar="FILE", help=f"also write {report} as one HTML file")
-    command.add_argument(
-        "--force", action="store_true", help="replace existing files also when they are of another kind"
-    )
+    text = "replace existing files also when they are of another kind"
+    command.add_argument("--force", action="store_true", help=text)
 
 
 def _settings(command: argparse.ArgumentParser) -> None:

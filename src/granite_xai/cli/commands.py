@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -13,6 +11,16 @@ from granite_xai.base.wording import aligned
 from granite_xai.cli.files import Case, check_outputs, features_and_target, load_model, opened, read_table
 from granite_xai.cli.speaking import escaped, remark, remarks_instead_of_warnings, say, say_json
 
+_STORY = """\
+HistGradientBoostingRegressor on the {data} data, {n_rows} rows and {n_columns} columns.
+Where do a row's own curves (ICE) and the average curves (PDP) tell the same story?
+
+{partition}
+
+disagreement_     {disagreement:<10.4g} mean squared gap between ICE and PDP over all rows
+remaining_        {remaining:<10.1%} of it is left inside the regions
+global_fidelity_  {global_fidelity:<10.1%} of the model's variance is explained by one curve per column
+fidelity_         {fidelity:<10.1%} by one curve per column and region"""
 _BEYOND = "Beyond the limits: use fewer rows (--max-samples) or a grid (--max-grid 64)."
 
 
@@ -28,34 +36,29 @@ def explain(options: argparse.Namespace) -> None:
         report = gx.explain(
             case.model, case.X, case.y, question=options.question, test=case.test, title=options.title, **settings
         )
-    if options.report:
-        report.html(options.report)
     if options.save:
         gx.save(report.granite, options.save)
+    _say_report(report, options, options.save)
+
+
+def _say_report(report: gx.Report, options: argparse.Namespace, also: str | None = None) -> None:
+    if options.report:
+        report.html(options.report)
     say(report.json().rstrip("\n") if options.json else str(report))
-    for path in filter(None, (options.report, options.save)):
+    for path in filter(None, (options.report, also)):
         remark(f"Written: {path}")
 
 
 def _settings(options: argparse.Namespace) -> dict[str, Any]:
-    return {
-        "features": options.features,
-        "split_features": options.split_features,
-        "output": _number_or_text(options.output),
-        "response": options.response,
-        "missing": options.missing,
-        "max_depth": options.max_depth,
-        "min_samples_leaf": options.min_samples_leaf,
-        "alpha": options.alpha,
+    names = ("features", "split_features", "response", "missing", "max_depth", "min_samples_leaf", "alpha")
+    output = options.output
+    return {name: getattr(options, name) for name in names} | {
+        "output": int(output) if output is not None and output.lstrip("-").isdigit() else output,
         "max_samples": options.max_samples or None,
         "resources": gx.Resources(memory_limit=options.memory * 2**20, max_grid=getattr(options, "max_grid", None)),
         "n_jobs": options.jobs,
         "random_state": options.seed,
     }
-
-
-def _number_or_text(text: str | None) -> int | str | None:
-    return int(text) if text is not None and text.lstrip("-").isdigit() else text
 
 
 def _plan(granite: gx.Granite, case: Case, options: argparse.Namespace) -> None:
@@ -65,14 +68,12 @@ def _plan(granite: gx.Granite, case: Case, options: argparse.Namespace) -> None:
     if options.json:
         say_json(found)
         return
-    seconds = found["model_seconds"] + found["search_seconds"]
-    spilled = (
-        f" ({found['spilled_bytes'] / 2**20:,.1f} MiB of them in temporary files)" if found["spilled_bytes"] else ""
-    )
+    seconds, spilled = found["model_seconds"] + found["search_seconds"], found["spilled_bytes"]
+    note = f" ({spilled / 2**20:,.1f} MiB of them in temporary files)" if spilled else ""
     say(
         f"{found['rows']:,} rows and {found['columns']:,} columns: {found['evaluations']:,} evaluations "
         f"({found['evaluated_by']}), {found['model_rows']:,} rows sent to the model, "
-        f"{found['bytes'] / 2**20:,.1f} MiB{spilled}, about {seconds:.1g} s.\n"
+        f"{found['bytes'] / 2**20:,.1f} MiB{note}, about {seconds:.1g} s.\n"
         + ("Within the limits." if found["within_limits"] else _BEYOND)
     )
 
@@ -82,10 +83,9 @@ def compare(options: argparse.Namespace) -> None:
     case = opened(options)
     X, y, test = case.X, case.y, case.test
     if test is None:
-        chosen = [i % 4 == 3 for i in range(len(X))]
-        kept = [not c for c in chosen]
-        test = (X[chosen], None if y is None else y[chosen])
-        X, y = X[kept], None if y is None else y[kept]
+        held_out = [i % 4 == 3 for i in range(len(X))]
+        kept = [not held for held in held_out]
+        (X, y), test = ((X[rows], None if y is None else y[rows]) for rows in (kept, held_out))
     settings = {k: v for k, v in _settings(options).items() if k not in ("features", "split_features", "random_state")}
     with remarks_instead_of_warnings():
         asked = {"questions": (options.question,), "frameworks": options.frameworks, "random_state": options.seed}
@@ -118,22 +118,9 @@ def demo(options: argparse.Namespace) -> None:
     if options.json:
         say_json(facts | {"partition": granite.partition_.to_dict()})
     else:
-        say(_story(granite, facts))
+        say(_STORY.format(partition=granite.partition_, **facts))
     if options.report:
         remark(f"The whole story, with figures: {options.report}")
-
-
-def _story(granite: gx.Granite, facts: dict[str, Any]) -> str:
-    return f"""\
-HistGradientBoostingRegressor on the {facts["data"]} data, {facts["n_rows"]} rows and {facts["n_columns"]} columns.
-Where do a row's own curves (ICE) and the average curves (PDP) tell the same story?
-
-{granite.partition_}
-
-disagreement_     {facts["disagreement"]:<10.4g} mean squared gap between ICE and PDP over all rows
-remaining_        {facts["remaining"]:<10.1%} of it is left inside the regions
-global_fidelity_  {facts["global_fidelity"]:<10.1%} of the model's variance is explained by one curve per column
-fidelity_         {facts["fidelity"]:<10.1%} by one curve per column and region"""
 
 
 def _loaded(path: str, model: Any = None) -> Any:
@@ -182,11 +169,7 @@ def apply(options: argparse.Namespace) -> None:
     if options.json:
         say_json({"regions": regions})
         return
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["row", "region"])
-    writer.writerows(enumerate(regions))
-    say(text.getvalue().rstrip("\n"))
+    say("\n".join(["row,region", *(f"{row},{region}" for row, region in enumerate(regions))]))
 
 
 def show(options: argparse.Namespace) -> None:
@@ -196,11 +179,7 @@ def show(options: argparse.Namespace) -> None:
     if isinstance(saved, gx.Granite):
         from granite_xai.report.report import retold
 
-        report = retold(saved)
-        if options.report:
-            report.html(options.report)
-            remark(f"Written: {options.report}")
-        say(report.json().rstrip("\n") if options.json else str(report))
+        _say_report(retold(saved), options)
         return
     if options.report:
         raise gx.InputError(f"{options.saved} holds no fit to report on.", code="P03", argument="report")

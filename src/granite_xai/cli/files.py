@@ -12,9 +12,12 @@ import io
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib import import_module
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +26,14 @@ from granite_xai.base.files import require_writable
 from granite_xai.cli.speaking import remark
 
 _SEPARATORS = {".tsv": "\t", ".tab": "\t"}
+_BINARY = {".parquet": "read_parquet", ".pq": "read_parquet", ".feather": "read_feather", ".arrow": "read_feather"}
 _PICKLES = (".pkl", ".pickle", ".joblib")
 _READ = {"data": "the table that is read", "test": "the other table", "model": "the model that is read"}
 _READ |= {"module": "the module of the model", "saved": "the saved file"}
 _KINDS = {"report": ("an HTML page", (b"<!doctype html", b"<html")), "save": ("a saved fit", (b'{"schema": "granite',))}
+_bad_table = partial(gx.InputError, code="S12", argument="data")
+_bad_model = partial(gx.ModelError, code="S11", argument="model")
+_unsafe = partial(gx.InputError, code="P03")
 _FEW = 2
 _HELD_OUT = 0.25
 
@@ -34,17 +41,15 @@ _HELD_OUT = 0.25
 def read_table(path: str) -> Any:
     """Read a CSV, Parquet or Feather file, or CSV from standard input (``-``), as a pandas frame (S12)."""
     if "://" in path:
-        raise _bad_table(f"{path} is an address; only files are read.", "Download the file first.")
+        raise _bad_table(f"{path} is an address; only files are read.", hint="Download the file first.")
     ending = Path(path).suffix.lower()
     try:
-        if ending in (".parquet", ".pq"):
-            return _with_pyarrow("read_parquet", path)
-        if ending in (".feather", ".arrow"):
-            return _with_pyarrow("read_feather", path)
+        if ending in _BINARY:
+            return _with_pyarrow(_BINARY[ending], path)
         raw = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
     except OSError as error:
         words = f"{path} cannot be read ({error.strerror or error})."
-        raise _bad_table(words, "Check the name of the file.") from error
+        raise _bad_table(words, hint="Check the name of the file.") from error
     return _csv(raw, "standard input" if path == "-" else path, _SEPARATORS.get(ending, ","))
 
 
@@ -55,29 +60,24 @@ def _with_pyarrow(function: str, path: str) -> Any:
         try:
             return getattr(pd, function)(file)
         except ImportError as error:
-            raise _bad_table(f"{path} needs the package pyarrow.", "pip install pyarrow installs it.") from error
+            raise _bad_table(f"{path} needs the package pyarrow.", hint="pip install pyarrow installs it.") from error
         except Exception as error:  # each reader has its own errors
-            raise _bad_table(f"{path} is not what its name says ({type(error).__name__}: {error}).", "") from error
+            raise _bad_table(f"{path} is not what its name says ({type(error).__name__}: {error}).") from error
 
 
 def _csv(raw: bytes, name: str, separator: str) -> Any:
+    """Read CSV, but refuse what readers mend in silence: headers that repeat, rows that are longer or shorter."""
     import pandas as pd
 
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise _bad_table(f"{name} is not UTF-8 at byte {error.start:,}.", "Save it as UTF-8.") from error
-    _check_shape(text, name, separator)
-    return pd.read_csv(io.StringIO(text), sep=separator, skip_blank_lines=False)
-
-
-def _check_shape(text: str, name: str, separator: str) -> None:
-    """Refuse what readers mend in silence: headers that repeat, rows that are longer or shorter."""
+        raise _bad_table(f"{name} is not UTF-8 at byte {error.start:,}.", hint="Save it as UTF-8.") from error
     lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
     try:
         header = next(lines, [])
         if not any(header):
-            raise _bad_table(f"{name} has no header on line 1.", "Put the names of the columns there.")
+            raise _bad_table(f"{name} has no header on line 1.", hint="Put the names of the columns there.")
         twice = sorted(column for column, count in Counter(header).items() if count > 1)
         if twice:
             message = f"{name} has {', '.join(map(repr, twice))} more than once on line 1."
@@ -85,13 +85,10 @@ def _check_shape(text: str, name: str, separator: str) -> None:
         for row in lines:
             if len(row) != len(header):
                 message = f"{name} has {len(row)} cells on line {lines.line_num}, and {len(header)} on line 1."
-                raise _bad_table(message, "Mend that line.")
+                raise _bad_table(message, hint="Mend that line.")
     except csv.Error as error:
-        raise _bad_table(f"{name} cannot be read on line {lines.line_num} ({error}).", "") from error
-
-
-def _bad_table(message: str, hint: str) -> gx.InputError:
-    return gx.InputError(message, code="S12", argument="data", hint=hint or None)
+        raise _bad_table(f"{name} cannot be read on line {lines.line_num} ({error}).") from error
+    return pd.read_csv(io.StringIO(text), sep=separator, skip_blank_lines=False)
 
 
 def features_and_target(frame: Any, options: argparse.Namespace) -> tuple[Any, Any]:
@@ -114,22 +111,29 @@ def load_model(options: argparse.Namespace) -> Any:
     path = options.model
     ending = Path(path).suffix.lower()
     if "://" in path:
-        raise _bad_model(f"{path} is an address; only files are read.", "Download the file first.")
+        raise _bad_model(f"{path} is an address; only files are read.", hint="Download the file first.")
     if not Path(path).is_file():
-        raise _bad_model(f"there is no file {path}.", "Check its name.")
+        raise _bad_model(f"there is no file {path}.", hint="Check its name.")
     if ending in _PICKLES:
         return _pickle(path, options.allow_pickle)
     if ending == ".skops":
         return _skops(path, options.trust)
     if ending not in _READERS:
         known = ", ".join([*_READERS, ".skops", *_PICKLES])
-        raise _bad_model(f"{path} is in no format that is read here.", f"Known are {known}; or use --predictor.")
+        raise _bad_model(f"{path} is in no format that is read here.", hint=f"Known are {known}; or use --predictor.")
     package, reader = _READERS[ending]
     library = _package(package, path)
-    try:
+    with _any_error(f"{package} cannot read {path}"):
         return reader(library, path)
-    except Exception as error:  # each library has its own errors for files it cannot read
-        raise _bad_model(f"{package} cannot read {path} ({type(error).__name__}: {error}).", "") from error
+
+
+@contextmanager
+def _any_error(words: str) -> Iterator[None]:
+    """Libraries, pickles and modules of the user may raise anything."""
+    try:
+        yield
+    except Exception as error:
+        raise _bad_model(f"{words} ({type(error).__name__}: {error}).") from error
 
 
 _READERS: dict[str, tuple[str, Callable[[Any, str], Any]]] = {
@@ -145,13 +149,11 @@ def _pickle(path: str, allowed: bool) -> Any:
     if not allowed:
         message = f"{path} is a pickle: loading it runs whatever code it holds."
         hint = "Pass --allow-pickle if you trust the file, or save the model in another format."
-        raise _bad_model(message, hint)
+        raise _bad_model(message, hint=hint)
     import joblib
 
-    try:
+    with _any_error(f"{path} cannot be loaded"):
         return joblib.load(path)  # reads plain pickles as well
-    except Exception as error:  # a pickle may raise anything
-        raise _bad_model(f"{path} cannot be loaded ({type(error).__name__}: {error}).", "") from error
 
 
 def _skops(path: str, trusted: list[str]) -> Any:
@@ -159,7 +161,7 @@ def _skops(path: str, trusted: list[str]) -> Any:
     unknown = [name for name in library.get_untrusted_types(file=path) if name not in trusted]
     if unknown:
         message = f"{path} holds types that are not known to be harmless: {', '.join(unknown)}."
-        raise _bad_model(message, f"If you trust them: --trust {' '.join(unknown)}")
+        raise _bad_model(message, hint=f"If you trust them: --trust {' '.join(unknown)}")
     return library.load(path, trusted=trusted)
 
 
@@ -171,13 +173,8 @@ def _from_module(text: str) -> Any:
     here = os.getcwd()  # noqa: PTH109 - sys.path holds text
     if here not in sys.path:
         sys.path.insert(0, here)
-    try:
-        found = import_module(module)
-        for part in name.split("."):
-            found = getattr(found, part)
-    except Exception as error:  # the user's module may raise anything
-        raise _bad_model(f"{text} cannot be loaded ({type(error).__name__}: {error}).", "") from error
-    return found
+    with _any_error(f"{text} cannot be loaded"):
+        return attrgetter(name)(import_module(module))
 
 
 def _package(name: str, path: str) -> Any:
@@ -185,11 +182,7 @@ def _package(name: str, path: str) -> Any:
         return import_module(name)
     except ImportError as error:
         package = name.partition(".")[0]
-        raise _bad_model(f"{path} needs the package {package}.", f"pip install {package} installs it.") from error
-
-
-def _bad_model(message: str, hint: str) -> gx.ModelError:
-    return gx.ModelError(message, code="S11", argument="model", hint=hint or None)
+        raise _bad_model(f"{path} needs the package {package}.", hint=f"pip install {package} installs it.") from error
 
 
 @dataclass(frozen=True)
@@ -205,9 +198,7 @@ class Case:
 def opened(options: argparse.Namespace) -> Case:
     """Read the table, then load or fit the model."""
     X, y = features_and_target(read_table(options.data), options)
-    other = None
-    if options.test:
-        other = features_and_target(read_table(options.test), options)
+    other = features_and_target(read_table(options.test), options) if options.test else None
     if not options.train_on:
         return Case(load_model(options), X, y, other)
     trained = _train(X, y, options.seed)
@@ -234,10 +225,8 @@ def _train(X: Any, y: Any, seed: int) -> Case:
     parts = train_test_split(X, y, test_size=_HELD_OUT, random_state=seed, stratify=strata)
     model = kind(random_state=seed, categorical_features="from_dtype").fit(parts[0], parts[2])
     score, measure = model.score(parts[1], parts[3]), "accuracy" if labels else "R²"
-    remark(
-        f"{kind.__name__} fitted to {y.name!r} on {len(parts[0]):,} rows; {measure} {score:.3f} on the other "
-        f"{len(parts[1]):,} rows."
-    )
+    fitted = f"{kind.__name__} fitted to {y.name!r} on {len(parts[0]):,} rows"
+    remark(f"{fitted}; {measure} {score:.3f} on the other {len(parts[1]):,} rows.")
     return Case(model, parts[0], parts[2], (parts[1], parts[3]))
 
 
@@ -250,29 +239,23 @@ def _with_categories(X: Any) -> Any:
 def check_outputs(options: argparse.Namespace, **read: str | None) -> None:
     """Refuse, before any work, to write over what is read, two things to one file, or over a file of another kind.
 
-    Parameters
-    ----------
-    options : argparse.Namespace
-        With the paths ``report`` and ``save``, where they are given, and ``force``: files of another kind may go.
-    **read : str, optional
-        The paths that are read: data, test, model, saved; and ``predictor``, a module and a name.
+    `read` are paths: data, test, model, saved; and ``predictor``, a module and a name.
     """
     module = (read.pop("predictor", None) or "").partition(":")[0].replace(".", "/")
-    inputs = {
-        name: path for name, path in {**read, "module": module and f"{module}.py"}.items() if path and path != "-"
-    }
+    read["module"] = module and f"{module}.py"
+    inputs = {name: path for name, path in read.items() if path and path != "-"}
     outputs = {name: str(path) for name in _KINDS if (path := getattr(options, name, None))}
     if len(outputs) == 2 and _same_file(*outputs.values()):
         words = " and ".join(f"--{option} {path}" for option, path in outputs.items())
-        raise _unsafe(f"{words} are one file.", "save", "Choose two files.")
+        raise _unsafe(f"{words} are one file.", argument="save", hint="Choose two files.")
     for option, path in outputs.items():
         for name, other in inputs.items():
             if _same_file(path, other):
-                raise _unsafe(f"--{option} {path} is {_READ[name]}.", option, "Choose another file.")
+                raise _unsafe(f"--{option} {path} is {_READ[name]}.", argument=option, hint="Choose another file.")
         kind, starts = _KINDS[option]
         if not options.force and Path(path).is_file() and not _begins_with(path, starts):
             hint = "Choose another file, or pass --force to replace it."
-            raise _unsafe(f"--{option} {path} exists and is not {kind}.", option, hint)
+            raise _unsafe(f"--{option} {path} exists and is not {kind}.", argument=option, hint=hint)
     for path in outputs.values():
         require_writable(path)  # F02
 
@@ -292,7 +275,3 @@ def _begins_with(path: str, starts: tuple[bytes, ...]) -> bool:
     except OSError:
         return False
     return not head or head.startswith(starts)
-
-
-def _unsafe(message: str, option: str, hint: str) -> gx.InputError:
-    return gx.InputError(message, code="P03", argument=option, hint=hint)

@@ -21,11 +21,7 @@ def say(text: str) -> None:
 
 def say_json(facts: Any) -> None:
     """Print a result as JSON."""
-    say(json.dumps(facts, default=_plain, allow_nan=False))
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if hasattr(value, "item") else str(value)
+    say(json.dumps(facts, default=lambda v: v.item() if hasattr(v, "item") else str(v), allow_nan=False))
 
 
 def remark(text: str) -> None:
@@ -65,10 +61,9 @@ def tell(error: gx.GraniteError, *, as_json: bool) -> None:
 
 def exit_code(error: gx.GraniteError) -> int:
     """The exit code of an error: 2 usage, 3 data, 4 model, 5 resources."""
-    by_kind: dict[type[gx.GraniteError], int] = {gx.ModelError: MODEL, gx.ResourceError: RESOURCES}
     if (error.code or "").startswith("P"):
         return USAGE
-    return next((code for kind, code in by_kind.items() if isinstance(error, kind)), DATA)
+    return MODEL if isinstance(error, gx.ModelError) else RESOURCES if isinstance(error, gx.ResourceError) else DATA
 
 
 def survive_narrow_encodings() -> None:

@@ -88,8 +88,7 @@ def pair_block(
     for m in range(n):
         ours = out[m]
         if hidden == 0.0:
-            for i in range(c):
-                ours[i] = 0.0
+            ours[:] = 0.0
         elif compact:  # neighbouring columns: a vector loop
             line = E[ref_lines[m], row_columns[0] :]
             for i in range(c):

@@ -270,7 +270,7 @@ class Numpy(ArrayNamespace):
 NUMPY = Numpy()
 
 
-def as_part(primitives: ArrayNamespace, values: Array, coefficient: float = 1.0) -> Part:
+def as_part(primitives: ArrayNamespace, values: Array) -> Part:
     """A number of each row and split, whatever the row's side, as a part: on the right it is minus minus itself.
 
     Examples
@@ -281,6 +281,6 @@ def as_part(primitives: ArrayNamespace, values: Array, coefficient: float = 1.0)
            [4.]])
     """
     xp, P = primitives.xp, primitives
-    signs = P.array(np.array([coefficient, -coefficient])[None, :, None])
+    signs = P.array(np.array([1.0, -1.0])[None, :, None])
     zeros = P.array(np.zeros(values.shape[0]))
     return Part(values, zeros, xp.broadcast_to(signs, (1, 2, values.shape[1])))

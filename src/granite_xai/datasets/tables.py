@@ -7,7 +7,7 @@ Bike sharing and kin8nm are read from the folder named by the environment variab
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from http.client import HTTPException
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -151,22 +151,21 @@ def _in_published_form(openml: pd.DataFrame) -> pd.DataFrame:
 
     Rounding after the division restores the published decimals, so that both sources give the same numbers.
     """
-    truth = {"False": 0, "True": 1}
-    weather = {"clear": 1, "misty": 2, "rain": 3, "heavy_rain": 4}
-    return openml.rename(
-        columns={"year": "yr", "month": "mnth", "hour": "hr", "humidity": "hum", "count": "cnt"}
-    ).assign(
+    truth = ("False", "True")
+    names = {"year": "yr", "month": "mnth", "hour": "hr", "humidity": "hum", "count": "cnt"}
+    return openml.rename(columns=names).assign(
         holiday=_coded(openml, "holiday", truth),
         workingday=_coded(openml, "workingday", truth),
-        weathersit=_coded(openml, "weather", weather),
+        weathersit=_coded(openml, "weather", ("clear", "misty", "rain", "heavy_rain")) + 1,
         temp=(openml["temp"] / _TEMPERATURE).round(2),
         windspeed=(openml["windspeed"] / _WIND).round(4),
     )
 
 
-def _coded(openml: pd.DataFrame, column: str, codes: Mapping[str, int]) -> pd.Series[int]:
-    numbers = openml[column].astype(str).map(codes)
-    if numbers.isna().any():
-        found = sorted(set(openml[column].astype(str)) - set(codes))
-        raise InputError(f"OpenML's column {column!r} has unexpected values: {found}.", code="D44", columns=[column])
-    return numbers.astype(int)
+def _coded(openml: pd.DataFrame, column: str, labels: Sequence[str]) -> pd.Series[int]:
+    texts = openml[column].astype(str)
+    unexpected = sorted(set(texts) - set(labels))
+    if unexpected:
+        words = f"OpenML's column {column!r} has unexpected values: {unexpected}."
+        raise InputError(words, code="D44", columns=[column])
+    return texts.map(labels.index).astype(int)

@@ -41,10 +41,6 @@ class Hybrids(NamedTuple):
     scale: Array
 
 
-def one_bin(coalition: Coalition) -> None:
-    """All rows share one bin, whatever is visible."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Averages(Masked):
     """The masked model of a node."""
@@ -52,7 +48,7 @@ class Averages(Masked):
     evaluations: Evaluations
     splits: Splits
     # from the visible columns to the bins of the rows; None: all rows share one
-    bins: Callable[[Coalition], Bins | None] = one_bin
+    bins: Callable[[Coalition], Bins | None] = lambda visible: None
     _means: list[Array] = field(default_factory=list)
 
     def combined(self, terms: Terms) -> RowValues:

@@ -29,17 +29,14 @@ def central_rows(coordinates: Coordinates, weights: FloatArray) -> IntArray:
     """
     distance = np.zeros(weights.shape)
     for ranks in coordinates.ranks:
-        distance += _rank_distance(ranks, weights)
+        missing, median = np.isnan(ranks), _lower_medians(ranks, weights)[:, None]
+        apart = np.where(missing, 0.0, np.abs(ranks - median))
+        distance += np.where(missing != np.isnan(median), 1.0, apart)
     for levels in coordinates.levels:
         distance += levels != _modes(levels, weights)[:, None]
     # Rounded, so that rows at the same distance are a tie whatever the order of the sums.
     closest: IntArray = np.argmin(np.where(weights > 0, np.round(distance, 12), np.inf), axis=1)
     return closest
-
-
-def _rank_distance(ranks: FloatArray, weights: FloatArray) -> FloatArray:
-    missing, median = np.isnan(ranks), _lower_medians(ranks, weights)[:, None]
-    return np.where(missing != np.isnan(median), 1.0, np.where(missing, 0.0, np.abs(ranks - median)))
 
 
 def _lower_medians(ranks: FloatArray, weights: FloatArray) -> FloatArray:

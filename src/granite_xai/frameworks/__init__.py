@@ -11,7 +11,7 @@ Each function returns an unfitted `Granite`; further options are those of `Grani
 
 from __future__ import annotations
 
-from granite_xai.frameworks.compare import compare
+from granite_xai.frameworks.compare import compare, overview
 from granite_xai.frameworks.published import (
     cohex,
     fd_trees,
@@ -21,7 +21,6 @@ from granite_xai.frameworks.published import (
     transformation_trees,
     vine,
 )
-from granite_xai.frameworks.table import overview
 
 __all__ = [
     "cohex",

@@ -1,11 +1,12 @@
-"""All frameworks side by side on one model and one table."""
+"""All frameworks side by side: fitted to one model and one table, and in the paper's overview of what they address."""
 
 from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -15,15 +16,24 @@ from sklearn.metrics import adjusted_rand_score
 from granite_xai.base.errors import GraniteWarning, InputError
 from granite_xai.base.options import choose, whole_number
 from granite_xai.catalog import explanations
-from granite_xai.disagreement import Objective
+from granite_xai.disagreement import Disagreement
 from granite_xai.estimator import Granite, fitted_view
-from granite_xai.frameworks.published import cohex, fd_trees, gadget, repid, transformation_trees, vine
+from granite_xai.explainer import Explainer
+from granite_xai.frameworks import published
 from granite_xai.new_rows import evaluate_rows
 from granite_xai.regions.partition import Partition
 from granite_xai.tables import frame, read_table
 
 SHARE = 0.8
 """Part of the rows that a refit sees."""
+ARGUMENTS: dict[str, tuple[str, ...]] = {"granite": ("question",), "vine": ("feature",), "cohex": ()}
+ARGUMENTS |= {"repid": ("feature",), "gadget": (), "fd_trees": (), "transformation_trees": ("feature", "question")}
+"""What each is given. Regions of the last depend on the rows alone: the question is only what is reported in them."""
+READING = ("output", "response", "missing", "kinds", "max_samples", "n_jobs", "random_state", "resources")
+"""The options that say how model and table are read, and what that may cost."""
+_LETTERS = {"marginal": "m", "conditional": "c", "accumulated": "c", "baseline": "b"}
+_INTERACTIONS = ("full", "partial", "pure")
+_CELLS = {True: "✓", False: "✗", None: "–"}
 
 
 def compare(
@@ -79,31 +89,32 @@ def compare(
     whole_number("resamples", resamples, at_least=0)
     if not questions or isinstance(questions, str):
         raise InputError("questions is not a list of questions.", code="P01", argument="questions")
-    rulers = [Granite(model, question, max_depth=0, **_reading(options)).fit(X, y) for question in questions]
+    reading = {name: options[name] for name in READING if name in options}
+    fitted = [Granite(model, question, max_depth=0, **reading).fit(X, y) for question in questions]
+    rulers = {" + ".join(question.label for question in published.asked(ruler)): ruler for ruler in fitted}
     chosen = _chosen(model, X, questions[0], frameworks, feature, options)
     lines = [_line(name, g, X, y, test, rulers, resamples, random_state) for name, g in chosen.items()]
     return frame({key: [line[key] for line in lines] for key in lines[0]}, like=read_table(X, missing="allow"))
 
 
 def _line(
-    name: str, granite: Granite, X: Any, y: Any, test: Any, rulers: Sequence[Granite], resamples: int, random_state: int
+    name: str, granite: Granite, X: Any, y: Any, test: Any, rulers: dict[str, Any], resamples: int, random_state: int
 ) -> dict[str, Any]:
     """One framework, fitted and measured on other rows."""
     other_X, other_y = test if isinstance(test, tuple) and len(test) == 2 else (test, None)
     begin = time.perf_counter()
-    granite.fit(X, y)
+    partition = granite.fit(X, y).partition_
     seconds = time.perf_counter() - begin
-    line = _described(name, granite)
-    line |= {f"remaining {question_label(r)}": remaining(r, granite.partition_, other_X, other_y) for r in rulers}
-    line["fidelity"] = held_out_fidelity(granite, other_X)
-    line["stability"] = stability(granite, X, y, other_X, resamples, random_state)
-    return line | {"seconds": seconds}
-
-
-def _described(name: str, granite: Granite) -> dict[str, Any]:
-    features = "all" if granite.features is None else ", ".join(map(str, granite.features))
-    rules = " | ".join(map(str, granite.partition_.rules))
-    return {"framework": name, "feature": features, "regions": len(granite.partition_), "rules": rules}
+    return {
+        "framework": name,
+        "feature": "all" if granite.features is None else ", ".join(map(str, granite.features)),
+        "regions": len(partition),
+        "rules": " | ".join(map(str, partition.rules)),
+        **{f"remaining {label}": remaining(ruler, partition, other_X, other_y) for label, ruler in rulers.items()},
+        "fidelity": held_out_fidelity(granite, other_X),
+        "stability": stability(granite, X, y, other_X, resamples, random_state),
+        "seconds": seconds,
+    }
 
 
 def _chosen(
@@ -112,32 +123,15 @@ def _chosen(
     """The frameworks to compare, unfitted, by name."""
     if isinstance(frameworks, Mapping):
         return dict(frameworks)
-    makers: dict[str, Callable[[], Granite]] = {
-        "granite": lambda: Granite(model, question, **options),
-        "vine": lambda: vine(model, feature, **options),
-        "cohex": lambda: cohex(model, **options),
-        "repid": lambda: repid(model, feature, **options),
-        "gadget": lambda: gadget(model, **options),
-        "fd_trees": lambda: fd_trees(model, **options),
-        # Its regions depend on the rows alone: the question is only what is reported in them.
-        "transformation_trees": lambda: transformation_trees(model, feature, question, **options),
-    }
-    names = (
-        makers
-        if frameworks is None
-        else [choose("frameworks", n, {known: known for known in makers}) for n in frameworks]
-    )
+    known = {name: name for name in ARGUMENTS}
+    names = list(known) if frameworks is None else [choose("frameworks", name, known) for name in frameworks]
     if not names:
         raise InputError("frameworks is empty.", code="P01", argument="frameworks", hint="Name at least one.")
-    if feature is None and {"vine", "repid", "transformation_trees"} & set(names):
+    if feature is None and any("feature" in ARGUMENTS[name] for name in names):
         feature = busiest_column(model, X, options)
-    return {name: makers[name]() for name in names}
-
-
-def _reading(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that say how model and table are read, and what that may cost."""
-    names = ("output", "response", "missing", "kinds", "max_samples", "n_jobs", "random_state", "resources")
-    return {name: options[name] for name in names if name in options}
+    given = {"feature": feature, "question": question}
+    makers = {name: getattr(published, name, Granite) for name in names}
+    return {name: make(model, *(given[a] for a in ARGUMENTS[name]), **options) for name, make in makers.items()}
 
 
 def busiest_column(model: Any, X: Any, options: Mapping[str, Any]) -> str:
@@ -152,10 +146,6 @@ def stability(granite: Granite, X: Any, y: Any, test: Any, resamples: int = 3, r
     """Mean adjusted Rand index between a fit and its refits on parts of the rows, on other rows.
 
     1: the same regions; 0: no more alike than chance. NaN without resamples.
-
-    >>> X = np.random.default_rng(0).uniform(-1, 1, (100, 2))
-    >>> stability(Granite(lambda X: X[:, 0]).fit(X), X, None, X)
-    1.0
     """
     if resamples == 0:
         return float("nan")
@@ -172,13 +162,6 @@ def stability(granite: Granite, X: Any, y: Any, test: Any, resamples: int = 3, r
     return float(np.mean(found))
 
 
-def question_label(granite: Granite) -> str:
-    """What a fit asked, in a word."""
-    question = granite.question
-    objective = question if isinstance(question, Objective) else Objective(question)
-    return " + ".join(asked.label for asked, _ in objective.weighted())
-
-
 def remaining(ruler: Granite, partition: Partition, X: Any, y: Any) -> float:
     """Share of the disagreement on other rows that some regions leave."""
     fitted, table, target, _, resources = fitted_view(ruler).other_rows(X, y)
@@ -191,6 +174,65 @@ def held_out_fidelity(granite: Granite, X: Any) -> float:
     fitted = fitted_view(granite)
     predictions = fitted.result.predictor.on_rows(fitted.read(X))
     variance = float(predictions.var())
-    if variance == 0.0:
-        return 1.0
-    return 1.0 - float(np.square(predictions - granite.predict(X)).mean()) / variance
+    return 1.0 - float(np.square(predictions - granite.predict(X)).mean()) / variance if variance else 1.0
+
+
+def configurations() -> dict[str, list[Granite]]:
+    """Each framework in all its forms, without a model, and GRANITE with every pair that the algebra allows."""
+    every = list(product(("marginal", "conditional", "baseline"), _INTERACTIONS))
+    pairs = [(a, b) for a, b in product(every, every) if a < b]
+    anything = [
+        Disagreement(Explainer(m1, behavior, i1), Explainer(m2, behavior, i2))
+        for behavior in ("local", "risk", "sensitivity")
+        for (m1, i1), (m2, i2) in pairs
+    ]
+    return {
+        "VINE": [published.vine(None, 0)],
+        "CohEx": [published.cohex(None)],
+        "REPID": [published.repid(None, 0)],
+        "GADGET": [published.gadget(None, effect=effect) for effect in published.EFFECTS],
+        "FD-Trees": [published.fd_trees(None, objective) for objective in published.OBJECTIVES],
+        "Transf. Trees": [published.transformation_trees(None, 0, question) for question in ("cfi-pfi", "mplot-pdp")],
+        "GRANITE": [Granite(None, anything)],
+    }
+
+
+def overview() -> Any:
+    """Which disagreement, behavior, masking and interaction each framework addresses, as a frame.
+
+    ✓ fulfilled, ✗ not fulfilled, * all choices, – not defined.
+
+    Examples
+    --------
+    >>> overview().iloc[0].tolist()
+    ['VINE', '✓', '✗', '–', '✓', '✗', '✗', 'm', '–']
+    """
+    rows = {name: _row([q for one in forms for q in published.asked(one)]) for name, forms in configurations().items()}
+    columns = {key: [row[key] for row in rows.values()] for key in rows["GRANITE"]}
+    return frame({"framework": list(rows), **columns})
+
+
+def _row(questions: list[Disagreement]) -> dict[str, str]:
+    sides = [(question.first, question.second) for question in questions]
+    keys = [(a.masking.key, a.interaction.key, b.masking.key, b.interaction.key) for a, b in sides]
+    interactions = {(m, frozenset({i, j})) for m, i, n, j in keys if m == n and {i, j} <= set(_INTERACTIONS)}
+    maskings = {(i, frozenset({m, n})) for m, i, n, j in keys if i == j and m != n}
+    behaviors = {question.behavior.key for question in questions}
+    return {
+        "full → pure": _met({"full", "pure"}, interactions),
+        "partial → pure": _met({"partial", "pure"}, interactions),
+        "conditional → marginal": _met({"conditional", "marginal"}, maskings),
+        **{key: _CELLS[key in behaviors] for key in ("local", "risk", "sensitivity")},
+        "masking": _listed({_LETTERS[m] for m, _ in interactions}, "mcb"),
+        "interaction": _listed({i for i, _ in maskings}, _INTERACTIONS),
+    }
+
+
+def _met(wanted: set[str], pairs: set[tuple[str, frozenset[str]]]) -> str:
+    return _CELLS[wanted in [pair for _, pair in pairs] if pairs else None]
+
+
+def _listed(found: set[str], every: Iterable[str]) -> str:
+    if not found:
+        return "–"
+    return "*" if found == set(every) else ", ".join(one for one in every if one in found)

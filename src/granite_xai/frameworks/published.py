@@ -14,35 +14,38 @@ import numpy as np
 
 from granite_xai.base.errors import InputError
 from granite_xai.base.options import choose, whole_number
-from granite_xai.curves import Ice
 from granite_xai.disagreement import Disagreement, Objective
 from granite_xai.estimator import Granite
 from granite_xai.influence import Individual
-from granite_xai.search.clusters import Clusters
-from granite_xai.search.cohorts import Cohorts
-from granite_xai.search.original import NumericTree, RepidTree
-from granite_xai.search.subgroups import Subgroups
-from granite_xai.search.tree import AllExcept
+from granite_xai.partitioners import AllExcept, Clusters, Cohorts, Ice, RepidTree, Subgroups
+from granite_xai.search.original import NumericTree
 from granite_xai.tables import read_table
 
 EFFECTS = {"pd": "ice-pdp", "ale": "ale", "shap": "shap-pdp"}
 """The question behind each kind of effect of GADGET."""
 OBJECTIVES = {"coe": "coe", "pfi-pdp": "ice-pdp", "shap-pdp": "shap-pdp", "pfi-shap": "ice-shap"}
 """The question behind each objective of FD-Trees: cost of exclusion, and the three pairs of explanations."""
-SUBGROUP_QUESTIONS = ("cfi-pfi", "mplot-pdp")
-"""What conditional subgroups bring together: importance (full, risk) and effects (pure, local)."""
 
 
-def _about(question: Any, feature: Hashable) -> Any:
-    """Ask a question that is an object, and about all columns, about one column; `Granite` does so for names.
+def asked(granite: Granite) -> list[Disagreement]:
+    """The questions behind what a configuration asks."""
+    objective = granite.question if isinstance(granite.question, Objective) else Objective(granite.question)
+    return [question for question, _ in objective.weighted()]
 
-    >>> from granite_xai.catalog import question
-    >>> _about(question("ice-pdp"), "temp").first.influence.features
-    ('temp',)
+
+def _configured(
+    model: Any, question: Any, options: dict[str, Any], feature: Hashable | None = None, **settings: Any
+) -> Granite:
+    """A `Granite` with some settings, unless the options have others; for one column where a feature is given.
+
+    A question that is an object, and about all columns, is asked about this column; `Granite` does so for names.
     """
-    if isinstance(question, Disagreement) and question.first.influence == Individual():
-        return question.with_influence(Individual([feature]))
-    return question
+    question = options.pop("question", question)
+    if feature is not None:
+        settings |= {"features": [feature]}
+        if isinstance(question, Disagreement) and question.first.influence == Individual():
+            question = question.with_influence(Individual([feature]))
+    return Granite(model, question, **{**settings, **options})
 
 
 def vine(
@@ -76,8 +79,7 @@ def vine(
     (2, 1.0)
     """
     curves = Ice(feature, points=points, differences=True)
-    settings = {"features": [feature], "partitioner": Clusters(curves, method, n_clusters)}
-    return Granite(model, _about(options.pop("question", "ice-pdp"), feature), **{**settings, **options})
+    return _configured(model, "ice-pdp", options, feature, partitioner=Clusters(curves, method, n_clusters))
 
 
 def cohex(
@@ -115,7 +117,7 @@ def cohex(
     2
     """
     cohorts = Cohorts("shap", against, free, beta, restarts, rounds)
-    return Granite(model, options.pop("question", "shap-pdp"), **{"partitioner": cohorts, **options})
+    return _configured(model, "shap-pdp", options, partitioner=cohorts)
 
 
 def repid(
@@ -150,11 +152,11 @@ def repid(
     >>> {name for rule in g.partition_.rules for name, _ in rule.conditions}
     {'x2'}
     """
-    settings: dict[str, Any] = {"features": [feature], "split_features": AllExcept(feature)}
+    settings: dict[str, Any] = {"split_features": AllExcept(feature)}
     if exact:
         tree = RepidTree([feature], "pd", points, trim=False, min_improvement=min_improvement)
         settings |= {"partitioner": tree, "min_samples_leaf": 10}
-    return Granite(model, _about(options.pop("question", "ice-pdp"), feature), **{**settings, **options})
+    return _configured(model, "ice-pdp", options, feature, **settings)
 
 
 def gadget(
@@ -202,7 +204,7 @@ def gadget(
     if exact:
         tree = RepidTree(features, effect, points, recalculate=recalculate, min_improvement=min_improvement)
         settings |= {"partitioner": tree, "min_samples_leaf": 10}
-    return Granite(model, options.pop("question", question), **{**settings, **options})
+    return _configured(model, question, options, **settings)
 
 
 def fd_trees(model: Any, objective: str = "coe", *, exact: bool = False, **options: Any) -> Granite:
@@ -230,9 +232,9 @@ def fd_trees(model: Any, objective: str = "coe", *, exact: bool = False, **optio
     """
     question = choose("objective", objective, OBJECTIVES | {name: name for name in OBJECTIVES.values()})
     if not exact:
-        return Granite(model, options.pop("question", question), **options)
-    settings: dict[str, Any] = {"partitioner": NumericTree()}
-    return Granite(model, Objective(options.pop("question", question), normalize="variance"), **{**settings, **options})
+        return _configured(model, question, options)
+    scaled = Objective(options.pop("question", question), normalize="variance")
+    return _configured(model, scaled, options, partitioner=NumericTree())
 
 
 def transformation_trees(
@@ -261,8 +263,8 @@ def transformation_trees(
     >>> {name for rule in g.partition_.rules for name, _ in rule.conditions}
     {'x1'}
     """
-    settings: dict[str, Any] = {"min_samples_leaf": 30, "alpha": 0.02, "features": [feature]}
-    return Granite(model, _about(question, feature), **{**settings, "partitioner": Subgroups(feature, by), **options})
+    settings: dict[str, Any] = {"min_samples_leaf": 30, "alpha": 0.02, "partitioner": Subgroups(feature, by)}
+    return _configured(model, question, options, feature, **settings)
 
 
 @dataclass(frozen=True, slots=True)

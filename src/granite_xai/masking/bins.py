@@ -28,7 +28,6 @@ BinFunction = Callable[["Table"], IntArray]
 COUNT = 10
 """Bins of one column, and leaves of the tree for several."""
 
-
 LEAF = 20
 """Rows that each leaf of that tree must hold."""
 
@@ -36,26 +35,10 @@ LEAF = 20
 def fit_bins(
     bins: Any, table: Table, visible: Coalition, random_state: int = 0, weights: FloatArray | None = None
 ) -> BinFunction:
-    """Learn ``bin_T`` for the visible columns T.
+    """Learn ``bin_T``, from a table to one bin number a row, for the visible columns T; ``bins`` as in `Conditional`.
 
-    Parameters
-    ----------
-    bins : "tree", "exact" or object
-        As in `Conditional`.
-    table : Table
-        The fitting rows.
-    visible : frozenset of int
-        Positions of the columns in T.
-    random_state : int
-        Seed of the tree.
-    weights : (n,) float, optional
-        How many rows each row stands for: quantiles, ranks and leaves of the tree are those of the repeated rows.
-        Weights that are smaller than 1 on average are scaled to 1 on average. The user's own bins know no weights.
-
-    Returns
-    -------
-    callable
-        From a table to one bin number a row.
+    ``weights`` tell how many rows each row stands for: quantiles, ranks and leaves of the tree are those of the
+    repeated rows. Weights that are smaller than 1 on average are scaled to 1 on average. The user's own bins know none.
     """
     weights = rows_stood_for(weights)
     if not visible or len(visible) == table.n_columns:
@@ -64,7 +47,10 @@ def fit_bins(
     if isinstance(bins, str) and bins == "exact":
         return ExactBins(columns)
     if bins != "tree":
-        return _custom_bins(bins, table, columns)
+        rest = [i for i in range(table.n_columns) if i not in columns]
+        fitted = deepcopy(bins)  # one object of the user serves every coalition
+        fitted.fit(table.select(columns), table.select(rest))
+        return CustomBins(columns, fitted)
     if len(columns) > 1:
         return _tree_bins(table, columns, random_state, weights)
     column = table.columns[columns[0]]
@@ -74,13 +60,7 @@ def fit_bins(
 
 
 def rows_stood_for(weights: FloatArray | None) -> FloatArray | None:
-    """How many rows each row stands for; None where each stands for itself.
-
-    Examples
-    --------
-    >>> rows_stood_for(np.array([1.0, 3.0])), rows_stood_for(np.array([0.1, 0.3])), rows_stood_for(np.array([0.5, 0.5]))
-    (array([1., 3.]), array([0.5, 1.5]), None)
-    """
+    """How many rows each row stands for; None where each stands for itself."""
     if weights is None:
         return None
     scaled: FloatArray = weights / min(float(weights.mean()), 1.0)
@@ -128,9 +108,8 @@ class IntervalBins:
     def __post_init__(self) -> None:
         if self.fitted.kind in ("nominal", "boolean"):
             raise ValueError(f"a {self.fitted.kind} column has no intervals")
-        if np.any(np.diff(self.edges) <= 0) or np.any(
-            (self.edges < 0) | (self.edges >= max(1, len(self.fitted.levels)))
-        ):
+        inside = (self.edges >= 0) & (self.edges < max(1, len(self.fitted.levels)))
+        if np.any(np.diff(self.edges) <= 0) or not np.all(inside):
             raise ValueError("the edges do not ascend among the levels")
 
     def __call__(self, table: Table) -> IntArray:
@@ -143,16 +122,9 @@ class IntervalBins:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BinTree:
-    """A regression tree as four arrays; a leaf has no children (-1).
+    """A regression tree: the number that a node reads, and its children, always later nodes (a leaf has none: -1).
 
-    Parameters
-    ----------
-    feature : (k,) int
-        Number that each node reads.
-    threshold : (k,) float
-        Rows at or below it go left.
-    left, right : (k,) int
-        Children, always later nodes.
+    Rows at or below the threshold go left.
 
     Examples
     --------
@@ -209,18 +181,13 @@ class TreeBins:
     tree: BinTree
 
     def __post_init__(self) -> None:
-        positions = [column.position for column in self.fitted]
-        if not positions or sorted(set(positions)) != positions or np.any(self.tree.feature >= self.width):
+        positions, width = [column.position for column in self.fitted], sum(map(_width, self.fitted))
+        if not positions or sorted(set(positions)) != positions or np.any(self.tree.feature >= width):
             raise ValueError("the columns do not ascend, or the tree reads more of them")
-
-    @property
-    def width(self) -> int:
-        """Numbers that the tree reads of a row."""
-        return sum(_width(column) for column in self.fitted)
 
     def __call__(self, table: Table) -> IntArray:
         """Bin number of each row."""
-        return np.asarray(self.tree.apply(_predictors(table, self.fitted)), dtype=np.intp)
+        return self.tree.apply(_predictors(table, self.fitted))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -234,26 +201,12 @@ class CustomBins:
         """Bin number of each row."""
         answer = np.asarray(self.bins.apply(table.select(self.columns)))
         if answer.shape != (table.n_rows,):
-            raise InputError(
-                f"bins.apply returned shape {answer.shape} for {table.n_rows} rows.",
-                code="P03",
-                argument="bins",
-                hint="Return one bin number for each row.",
-            )
+            message = f"bins.apply returned shape {answer.shape} for {table.n_rows} rows."
+            raise InputError(message, code="P03", argument="bins", hint="Return one bin number for each row.")
         return np.unique(answer, return_inverse=True)[1].reshape(-1).astype(np.intp)
 
 
-def _custom_bins(bins: Any, table: Table, columns: tuple[int, ...]) -> CustomBins:
-    """Fit a copy, so that one object of the user serves every coalition."""
-    rest = tuple(i for i in range(table.n_columns) if i not in columns)
-    fitted = deepcopy(bins)
-    fitted.fit(table.select(columns), table.select(rest))
-    return CustomBins(columns, fitted)
-
-
-def _tree_bins(
-    table: Table, columns: tuple[int, ...], random_state: int, weights: FloatArray | None = None
-) -> BinFunction:
+def _tree_bins(table: Table, columns: tuple[int, ...], random_state: int, weights: FloatArray | None) -> BinFunction:
     """The tree; with weights a leaf must weigh as much as so many rows would."""
     from sklearn.tree import DecisionTreeRegressor
 
@@ -323,17 +276,16 @@ def _width(column: Column) -> int:
 
 
 def _predictors(table: Table, fitted: tuple[Column, ...]) -> FloatArray:
-    """Ordered columns as ranks among the fitting values, nominal ones as indicators."""
-    blocks = []
-    for column in fitted:
-        rows = table.columns[column.position]
-        if column.kind in ("nominal", "boolean"):
-            blocks.append(_indicators(_level_codes(rows, column), _width(column)))
-        else:
-            ranks = ranks_among(rows, column, side="right")
-            # Below all fitting values: the lowest rank, since -1 is for missing values.
-            blocks.append(np.where(rows.codes < 0, -1, np.maximum(ranks, 0))[:, None].astype(np.float64))
-    return np.hstack(blocks)
+    return np.hstack([_numbers(table.columns[column.position], column) for column in fitted])
+
+
+def _numbers(column: Column, fitted: Column) -> FloatArray:
+    """An ordered column as ranks among the fitting values, a nominal one as indicators, all 0 for an unseen level."""
+    if fitted.kind in ("nominal", "boolean"):
+        return np.equal.outer(_level_codes(column, fitted), np.arange(_width(fitted))).astype(np.float64)
+    ranks = ranks_among(column, fitted, side="right")
+    # Below all fitting values: the lowest rank, since -1 is for missing values.
+    return np.where(column.codes < 0, -1, np.maximum(ranks, 0))[:, None].astype(np.float64)
 
 
 def _target(column: Column, weights: FloatArray | None = None) -> FloatArray | None:
@@ -343,18 +295,10 @@ def _target(column: Column, weights: FloatArray | None = None) -> FloatArray | N
     if np.count_nonzero(counts) < 2:
         return None
     if column.kind in ("nominal", "boolean"):
-        own = _level_codes(column, column)
-        block = _indicators(own, int(own.max()) + 1)
+        block = _numbers(column, column)
     else:
         middle = np.cumsum(counts) - (counts - 1) / 2
         block = middle[codes][:, None].astype(np.float64)
     center = np.average(block, axis=0, weights=weights)
     spread = block.var(axis=0) if weights is None else np.average((block - center) ** 2, axis=0, weights=weights)
-    scaled: FloatArray = block / np.sqrt(spread.sum())
-    return scaled
-
-
-def _indicators(codes: IntArray, width: int) -> FloatArray:
-    """One column for each code below the width; a higher one (a level the fit never saw) is all zeros."""
-    indicators: FloatArray = (codes[:, None] == np.arange(width)).astype(np.float64)
-    return indicators
+    return np.asarray(block / np.sqrt(spread.sum()))

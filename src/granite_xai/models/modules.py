@@ -11,7 +11,7 @@ import numpy as np
 from granite_xai.base.errors import ModelError
 from granite_xai.models.estimators import has, is_estimator
 from granite_xai.models.output import SCALES, ModelOutput, output_of_numbers
-from granite_xai.tables.plain import number_matrix
+from granite_xai.tables.recombine import number_matrix
 
 if TYPE_CHECKING:
     from granite_xai.models.output import Choice

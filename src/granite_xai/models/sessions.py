@@ -18,7 +18,7 @@ from granite_xai.models.output import (
     position_of_class,
     refuse_outputs,
 )
-from granite_xai.tables.plain import column_names, number_column, number_matrix, text_column
+from granite_xai.tables.recombine import column_names, number_column, number_matrix, text_column
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

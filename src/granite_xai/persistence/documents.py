@@ -26,12 +26,7 @@ VERSION = 2
 OLDEST = 2
 
 _PREFIX = "granite-xai/"
-_KINDS: dict[type[Any], str] = {
-    Partition: "partition",
-    Explanation: "explanation",
-    Evaluation: "evaluation",
-    Granite: "granite",
-}
+_KINDS: dict[type[Any], str] = {kind: kind.__name__.lower() for kind in (Partition, Explanation, Evaluation, Granite)}
 _UNSIGNED = "0" * 64
 _CHECKSUM = re.compile(rb'"sha256": "([0-9a-f]{64})"')
 
@@ -166,7 +161,7 @@ def _table(data: Any, kind: str) -> Table:
         return outline
     table = rows_from_dict(data["rows"], outline, "rows")
     for column, known in zip(table.columns, outline.columns if kind == "granite" else (), strict=False):
-        if len(column.levels) != len(known.levels) or not np.all(column.levels == known.levels):
+        if not np.array_equal(column.levels, known.levels):
             raise broken("rows", f"have other levels in column {column.name!r} than the table")
     return table
 
@@ -189,12 +184,10 @@ def _kind(data: object) -> str:
     kind = schema.removeprefix(_PREFIX)
     ours = schema.startswith(_PREFIX) and version >= 1
     if ours and not OLDEST <= version <= VERSION:
-        older = version < OLDEST
-        message = (
-            f"the file has version {version} of {schema[:60]!r}, written by granite-xai {package[:30]}; "
-            f"this is granite-xai {__version__}, which reads versions from {OLDEST} up to {VERSION}."
-        )
-        hint = "Load it with the granite-xai that wrote it, or fit again." if older else "Install a newer granite-xai."
+        this = f"this is granite-xai {__version__}, which reads versions from {OLDEST} up to {VERSION}."
+        message = f"the file has version {version} of {schema[:60]!r}, written by granite-xai {package[:30]}; {this}"
+        old = "Load it with the granite-xai that wrote it, or fit again."
+        hint = old if version < OLDEST else "Install a newer granite-xai."
         raise FormatError(message, code="F07", argument="path", hint=hint)
     if not ours or kind not in _KINDS.values():
         raise broken("the file", f"has the schema {schema[:60]!r}, version {version}, which is not known")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
-from math import comb
 from typing import Any, cast
 
 import numpy as np
@@ -33,12 +33,8 @@ MAX_TERMS = 2**24
 class Resolution:
     """What the rows and the model decided when a question was resolved; the rest follows from the columns.
 
-    Parameters
-    ----------
-    by_paths : bool
-        Whether attributions come from the paths of a tree ensemble.
-    pairs : pair of int
-        Pairs of orders of arrival drawn for the partial effects of each side; 0: exact.
+    That is whether attributions come from the paths of a tree ensemble, and how many pairs of orders of arrival are
+    drawn for the partial effects of each side (0: exact).
     """
 
     by_paths: bool
@@ -67,9 +63,12 @@ def granite_to_dict(granite: Granite, include_data: bool) -> dict[str, Any]:
     kept = replace(found, reference=_without_rows(found.reference, found.table))
     sides = [(question.first, question.second) for question in found.comparisons]
     resolutions = [Resolution(a.by_paths or b.by_paths, (len(a.draws), len(b.draws))) for a, b in sides]
+    fingerprint = found.fingerprint  # of a loaded object that has no rows, or no model, to ask again
+    if has_rows(found.table) and not isinstance(found.predictor, Detached):
+        fingerprint = Fingerprint.of(found.predictor, found.table, include_data)
     return {
         "parameters": {name: form.write(value, Any, name) for name, value in parameters.items()},
-        "model": form.write(_fingerprint(found, include_data), Fingerprint, "model"),
+        "model": form.write(fingerprint, Fingerprint, "model"),
         "questions": form.write(resolutions, list[Resolution], "questions"),
         "diagnostics": form.write(view.diagnostics, dict[str, Any], "diagnostics_"),
         "fitted": form.write(kept, FitResult, "fitted", _KNOWN),
@@ -91,26 +90,14 @@ def granite_from_dict(data: dict[str, Any], model: Any, table: Table, place: str
     predictor = cast(Predictor, Detached(fingerprint))
     questions = _questions(granite, data, KnownRoute(table, predictor, False), findings, form, place)
     if model is not None:
-        predictor = _attached(granite, fingerprint)
+        batch_size = None if granite.resources is None else granite.resources.batch_size
+        predictor = as_predictor(model, output=granite.output, response=granite.response, batch_size=batch_size)
+        fingerprint.check(predictor)
     known = dict(zip(_KNOWN, (table, predictor, questions, fingerprint), strict=True))
     found: FitResult = form.read(entry(data, "fitted", dict, place), FitResult, f"{place}.fitted", **known)
     _check(found, f"{place}.fitted")
     restore(granite, found, findings)
     return granite
-
-
-def _fingerprint(found: FitResult, include_data: bool) -> Fingerprint:
-    """Ask the model; a loaded object that has no rows, or no model, keeps the answers it came with."""
-    if has_rows(found.table) and not isinstance(found.predictor, Detached):
-        return Fingerprint.of(found.predictor, found.table, include_data)
-    return cast(Fingerprint, found.fingerprint)
-
-
-def _attached(granite: Granite, fingerprint: Fingerprint) -> Predictor:
-    batch_size = None if granite.resources is None else granite.resources.batch_size
-    predictor = as_predictor(granite.model, output=granite.output, response=granite.response, batch_size=batch_size)
-    fingerprint.check(predictor)
-    return predictor
 
 
 def _without_rows(learned: Any, table: Table) -> Any:
@@ -162,7 +149,7 @@ def _require_affordable(
     for question, known in zip(questions, resolutions, strict=True):
         for side, pairs in zip((question.first, question.second), known.pairs, strict=True):
             order = min(getattr(side.influence, "order", 1), table.n_columns)
-            total += comb(table.n_columns, order)
+            total += math.comb(table.n_columns, order)
             if total <= MAX_TERMS and isinstance(side.interaction, Partial) and not known.by_paths:
                 layout = side.influence.layout(table)
                 coalitions = 2 * pairs if pairs else 2 ** min(len(layout.players), 64)
@@ -182,6 +169,9 @@ def _check(found: FitResult, place: str) -> None:
         amounts = np.asarray(getattr(found, name), dtype=np.float64)
         if amounts.shape != (count,) or not np.all(np.isfinite(amounts)):
             raise broken(f"{place}.{name}", f"is not one number for each of {count} questions")
+    for name in ("remaining", "fidelity", "global_fidelity"):
+        if not math.isfinite(getattr(found, name)):
+            raise broken(f"{place}.{name}", "is not a finite number")
     if partition.names != table.names:
         raise broken(f"{place}.partition.names", "are not those of the table")
     if len(surrogate.regions) != len(partition) or not all(surrogate.effects):

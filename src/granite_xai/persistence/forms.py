@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator
 from dataclasses import is_dataclass
@@ -38,7 +37,11 @@ def structure(table: Table | None = None, *, by_row: bool = True) -> Structure:
         Partition: Form(lambda value, _: value.to_dict(), lambda data, _: Partition.from_dict(data))
     }
     if table is not None:
-        forms |= {Table: _rows(table), Column: _column(table), Coalition: _coalition(table.n_columns)}
+        forms |= {Column: _column(table), Coalition: _coalition(table.n_columns)}
+        forms[Table] = Form(
+            lambda value, _: THE_TABLE if value is table else rows_to_dict(value),
+            lambda data, place: table if data == THE_TABLE else rows_from_dict(data, table, place),
+        )
     return Structure({kind.__name__: kind for kind in _classes()}, forms, by_row)
 
 
@@ -53,16 +56,6 @@ def _classes() -> Iterator[type]:
                 yield found
 
 
-def _rows(table: Table) -> Form:
-    def write(value: Table, place: str) -> Any:
-        return THE_TABLE if value is table else rows_to_dict(value)
-
-    def read(data: Any, place: str) -> Table:
-        return table if data == THE_TABLE else rows_from_dict(data, table, place)
-
-    return Form(write, read)
-
-
 def _column(table: Table) -> Form:
     def read(data: Any, place: str) -> Column:
         if type(data) is not int or not 0 <= data < table.n_columns:
@@ -74,13 +67,12 @@ def _column(table: Table) -> Form:
 
 def _coalition(n_columns: int) -> Form:
     """Positions of the columns in one text: ``"0 4"``."""
+    known = {str(position): position for position in range(n_columns)}
 
     def read(data: Any, place: str) -> Coalition:
-        if not isinstance(data, str) or re.fullmatch(r"(?:\d{1,9}(?: \d{1,9})*)?", data, re.ASCII) is None:
-            raise broken(place, f"is {str(data)[:60]!r}, which is no set of columns")
-        found = [int(text) for text in data.split()]
-        if sorted(set(found)) != found or max(found, default=0) >= n_columns:
-            raise broken(place, f"is {data[:60]!r}, which is no set of {n_columns} columns")
+        found = [known.get(text, -1) for text in data.split(" ")] if isinstance(data, str) and data else []
+        if not isinstance(data, str) or -1 in found or sorted(set(found)) != found:
+            raise broken(place, f"is {str(data)[:60]!r}, which is no set of {n_columns} columns")
         return frozenset(found)
 
     return Form(lambda columns, _: " ".join(map(str, sorted(columns))), read)

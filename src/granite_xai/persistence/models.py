@@ -9,13 +9,13 @@ import numpy as np
 
 from granite_xai.base.diagnostics import warn
 from granite_xai.base.errors import InputError, ModelError, ModelWarning
-from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.base.typing import FloatArray
 from granite_xai.models import Usage
 from granite_xai.tables import Outline, read_alike, recombine, rows_to_dict
 
 if TYPE_CHECKING:
     from granite_xai.models import Predictor
-    from granite_xai.tables import Column, Table
+    from granite_xai.tables import Table
 
 COUNT = 8
 TOLERANCE = 1e-5
@@ -24,22 +24,9 @@ TOLERANCE = 1e-5
 
 @dataclass(frozen=True, eq=False)
 class Fingerprint:
-    """What the model answered on a few rows, and which of its outputs was explained.
+    """What the model answered on a few rows, and which of its outputs was explained, in words and by its class.
 
-    Parameters
-    ----------
-    label : str
-        What was explained, in words.
-    probability : bool
-        Whether that was a probability.
-    classes : tuple, optional
-        The model's classes.
-    explained : object
-        The class that was explained.
-    rows : Table, optional
-        The rows asked; None where the file could not hold any.
-    predictions : (n,) float
-        The answers.
+    The rows are None where the file could not hold any.
     """
 
     label: str
@@ -83,12 +70,7 @@ class Fingerprint:
 
 
 class Detached:
-    """Stands where the model was: it knows what was explained, and any question to it is an F09 error.
-
-    Parameters
-    ----------
-    fingerprint : Fingerprint
-    """
+    """Stands where the model was: it knows what was explained, and any question to it is an F09 error."""
 
     native_float32 = False
     usage = Usage()
@@ -99,19 +81,13 @@ class Detached:
         self()
 
     def __init__(self, fingerprint: Fingerprint) -> None:
-        self.label = fingerprint.label
-        self.classes = fingerprint.classes
-        self.is_probability = fingerprint.probability
-        self.explained_class = fingerprint.explained
+        self.label, self.classes = fingerprint.label, fingerprint.classes
+        self.is_probability, self.explained_class = fingerprint.probability, fingerprint.explained
 
     def __call__(self, *_: Any) -> NoReturn:
         """Refused: there is no model."""
-        raise InputError(
-            "this object was loaded without its model, which has to be asked here.",
-            code="F09",
-            argument="model",
-            hint="Load with gx.load(path, model=model).",
-        )
+        message = "this object was loaded without its model, which has to be asked here."
+        raise InputError(message, code="F09", argument="model", hint="Load with gx.load(path, model=model).")
 
 
 def has_rows(table: Table) -> bool:
@@ -120,12 +96,8 @@ def has_rows(table: Table) -> bool:
 
 
 def _another_model(why: str) -> ModelError:
-    return ModelError(
-        f"this is not the model that was saved with: {why}.",
-        code="F09",
-        argument="model",
-        hint="Load with the model that the object was fitted with, or fit again.",
-    )
+    hint = "Load with the model that the object was fitted with, or fit again."
+    return ModelError(f"this is not the model that was saved with: {why}.", code="F09", argument="model", hint=hint)
 
 
 def synthetic_rows(table: Table) -> Table:
@@ -141,8 +113,10 @@ def synthetic_rows(table: Table) -> Table:
     rows = np.arange(COUNT)
     made = table.take(np.zeros(COUNT, dtype=np.intp))
     for column in table.columns:
-        native = recombine(made, rows, table, _carriers(column), [column.position])
-        made = read_alike(native, table)
+        j, count = column.position, len(column.levels)
+        codes = (2 * ((rows * (2 * j + 1) + j) % COUNT) + 1) * count // (2 * COUNT)
+        carriers = [int(np.argmax(column.codes == code)) for code in codes]  # the first rows with these levels
+        made = read_alike(recombine(made, rows, table, carriers, [j]), table)
     return made
 
 
@@ -151,13 +125,3 @@ def without_rows(part: Table, position: int, like: Table) -> Table:
     base = synthetic_rows(like)
     first = np.zeros(part.n_rows, dtype=np.intp)
     return read_alike(recombine(base, first, part, np.arange(part.n_rows), [position]), like)
-
-
-def _carriers(column: Column) -> IntArray:
-    """Rows that carry the chosen levels."""
-    count = len(column.levels)
-    if not count:
-        return np.zeros(COUNT, dtype=np.intp)
-    steps = (np.arange(COUNT) * (2 * column.position + 1) + column.position) % COUNT
-    codes = (2 * steps + 1) * count // (2 * COUNT)
-    return np.array([int(np.flatnonzero(column.codes == code)[0]) for code in codes], dtype=np.intp)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Mapping, Sequence
+from itertools import islice
 
 import numpy as np
 
 from granite_xai.base.errors import InputError
 from granite_xai.regions.conditions import Condition, Interval, Levels
-from granite_xai.regions.words import KEYWORDS, SIZES, UNITS, Bound, Label, as_number, duration_of, unquoted
+from granite_xai.regions.words import KEYWORDS, SIZES, UNITS, Bound, Label, as_number, instant, unquoted
 
 _NUMBER = r"-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _TOKENS = re.compile(
@@ -24,85 +26,57 @@ _TOKENS = re.compile(
 )""",
     re.VERBOSE | re.DOTALL,
 )
-Token = tuple[str, str]
+_SPELLED = {"<=": "≤"}
+_TRUTHS = {("word", "True"), ("word", "False")}
 Orders = Mapping[str, Sequence[Label]]
 
 
 def parse_conditions(text: str, orders: Orders | None = None) -> list[tuple[str, Condition]]:
-    """Read the conditions that a rule's text joins by "and"; `orders` are the labels of ordered columns, lowest first.
-
-    >>> [(name, condition.text(name)) for name, condition in parse_conditions("6.5 < hr <= 20 and a is b")]
-    [('hr', '6.5 < hr ≤ 20'), ('a', 'a is b')]
-    """
+    """Read the conditions that a rule's text joins by "and"; `orders` are labels of ordered columns, lowest first."""
     if text.strip() == "all rows":
         return []
     reader = _Reader(text, orders or {})
     found = [reader.clause()]
-    while not reader.at_end():
+    while reader.tokens:
         reader.expect("and")
         found.append(reader.clause())
     return found
 
 
-def read_bound(text: str) -> np.datetime64 | np.timedelta64:
-    """Read a date or a duration as a rule writes it.
-
-    >>> str(read_bound("2012-03-01 06:00")), str(read_bound("2 hours"))
-    ('2012-03-01T06:00', '2 hours')
-    """
-    reader = _Reader(text, {})
-    found = reader.bound(reader.take())
-    if not (reader.at_end() and isinstance(found, np.datetime64 | np.timedelta64)):
-        raise reader.error()
-    return found
-
-
 class _Reader:
-    """A place in a list of tokens; each method reads one piece of the grammar."""
+    """The tokens still to be read; each method reads one piece of the grammar."""
 
     def __init__(self, text: str, orders: Orders) -> None:
-        self.text = text
-        self.orders = orders
-        self.tokens = self._tokens()
-        self.place = 0
-
-    def _tokens(self) -> list[Token]:
-        tokens, at = [], 0
-        while self.text[at:].strip():
-            match = _TOKENS.match(self.text, at)
+        self.text, self.orders = text, orders
+        self.tokens: deque[tuple[str, str]] = deque()
+        at = 0
+        while text[at:].strip():
+            match = _TOKENS.match(text, at)
             if match is None or match.lastgroup is None:
                 raise self.error()
-            tokens.append((match.lastgroup, match.group(match.lastgroup)))
+            self.tokens.append((match.lastgroup, _SPELLED.get(match[match.lastgroup], match[match.lastgroup])))
             at = match.end()
-        return tokens
 
     def error(self) -> InputError:
         hint = "Rules read like 'x ≤ 3 and 6.5 < hr ≤ 20 and w in {a, b}', with `names` and \"labels\" in marks."
         return InputError(f"{self.text!r} is not a rule.", code="P02", argument="rule", hint=hint)
 
-    def at_end(self) -> bool:
-        return self.place >= len(self.tokens)
-
-    def take(self) -> Token:
-        if self.at_end():
+    def take(self) -> tuple[str, str]:
+        if not self.tokens:
             raise self.error()
-        self.place += 1
-        return self.tokens[self.place - 1]
+        return self.tokens.popleft()
 
     def skip(self, *words: str) -> bool:
         """Step over a sequence of words if it comes next."""
-        here = [text for kind, text in self.tokens[self.place : self.place + len(words)] if kind in ("word", "sign")]
-        if here != list(words):
+        if [text for kind, text in islice(self.tokens, len(words)) if kind in ("word", "sign")] != list(words):
             return False
-        self.place += len(words)
+        for _ in words:
+            self.tokens.popleft()
         return True
 
     def expect(self, *words: str) -> None:
         if not self.skip(*words):
             raise self.error()
-
-    def at_most(self) -> bool:
-        return self.skip("≤") or self.skip("<=")
 
     def clause(self) -> tuple[str, Condition]:
         """Read one condition with the name of its column, perhaps in parentheses."""
@@ -110,16 +84,14 @@ class _Reader:
             found = self.clause()
             self.expect(")")
             return found
-        start = self.place
-        value = self.take()
-        if self.skip("<"):
-            name, low = self.name(self.take()), self.bound(value)
-            if not self.at_most():
-                raise self.error()
-            return name, self.interval(name, low, self.bound(self.take()))
-        self.place = start
-        name = self.name(self.take())
-        return name, self.about(name)
+        if list(islice(self.tokens, 1, 2)) != [("sign", "<")]:
+            name = self.name()
+            return name, self.about(name)
+        low = self.bound()
+        self.expect("<")
+        name = self.name()
+        self.expect("≤")
+        return name, self.interval(name, low, self.bound())
 
     def interval(self, name: str, low: Bound | None, high: Bound | None) -> Interval:
         found = Interval(low, high, self.orders.get(name), self.or_missing())
@@ -130,10 +102,10 @@ class _Reader:
 
     def about(self, name: str) -> Condition:
         """Read what follows the name of a column."""
-        if self.at_most():
-            return self.interval(name, None, self.bound(self.take()))
+        if self.skip("≤"):
+            return self.interval(name, None, self.bound())
         if self.skip(">"):
-            return self.interval(name, self.bound(self.take()), None)
+            return self.interval(name, self.bound(), None)
         single = self.skip("is")
         if single and self.skip("missing"):
             return Interval.only_missing()
@@ -142,7 +114,7 @@ class _Reader:
         if single and self.skip("present"):
             return Interval(missing=self.or_missing())
         others = self.skip("not")
-        levels = {self.label(self.take())} if single else self.levels()
+        levels = {self.label()} if single else self.levels()
         return Levels(levels, others, self.or_missing())
 
     def or_missing(self) -> bool:
@@ -154,51 +126,41 @@ class _Reader:
         while not self.skip("}"):
             if found:
                 self.expect(",")
-            found.add(self.label(self.take()))
+            found.add(self.label())
         return found
 
-    def name(self, token: Token) -> str:
-        kind, text = token
-        if kind == "name":
-            return unquoted(text)
+    def name(self) -> str:
+        kind, text = self.take()
+        return unquoted(text) if kind == "name" else self.word(kind, text)
+
+    def word(self, kind: str, text: str) -> str:
         if kind != "word" or text in KEYWORDS:
             raise self.error()
         return text
 
-    def label(self, token: Token) -> Label:
-        kind, text = token
+    def label(self) -> Label:
+        kind, text = self.take()
         if kind == "quote":
             return unquoted(text)
         if kind == "number":
             return int(text) if re.fullmatch(r"-?\d+", text) else as_number(text)
-        if kind == "word" and text in ("True", "False"):
-            return text == "True"
-        if kind != "word" or text in KEYWORDS:
-            raise self.error()
-        return text
+        return text == "True" if (kind, text) in _TRUTHS else self.word(kind, text)
 
-    def bound(self, token: Token) -> Bound:
-        kind, text = token
-        if kind == "date":
-            return self.date(text)
-        if kind == "duration":
-            return self.duration(*text.split(" "))
-        label = self.label(token)
-        return as_number(label) if kind == "number" else label
-
-    def date(self, text: str) -> np.datetime64:
-        text = text.replace(" ", "T")
+    def bound(self) -> Bound:
+        kind, text = self.take()
         try:
-            found = np.datetime64(text)
-        except ValueError:
-            raise self.error() from None
-        # NumPy wraps around silently when the date does not fit into 64 bits of the unit that the text implies.
-        if not str(found).startswith(text):
-            raise self.error()
-        return found
-
-    def duration(self, count: str, unit: str) -> np.timedelta64:
-        try:
-            return duration_of(int(count) * SIZES[UNITS[unit]])
+            if kind == "duration":
+                count, unit = text.split(" ")
+                return instant(np.timedelta64, int(count) * SIZES[UNITS[unit]])
+            if kind == "date":
+                text = text.replace(" ", "T")
+                found = np.datetime64(text)
+                # NumPy wraps around silently when the date does not fit into 64 bits of the unit that the text implies.
+                if not str(found).startswith(text):
+                    raise self.error()
+                return found
         except (ValueError, OverflowError):
             raise self.error() from None
+        self.tokens.appendleft((kind, text))
+        label = self.label()
+        return as_number(label) if kind == "number" else label

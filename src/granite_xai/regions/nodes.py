@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -13,11 +14,12 @@ from granite_xai.base.errors import InputError, column_text, count_text
 from granite_xai.base.typing import BoolArray, IntArray
 from granite_xai.base.wording import ALL_ROWS, aligned, percent, quoted, shortened
 from granite_xai.regions.conditions import Condition, complementary
-from granite_xai.regions.ends import is_missing
 from granite_xai.regions.rule import Rule, find_column, satisfied
+from granite_xai.regions.words import is_missing
 from granite_xai.tables import Table
 
 Line = tuple[str, ...]
+_percent = partial(percent, rounding=0.0)  # nothing but zero is zero
 HEADINGS = ("", "region", "rows", "of all rows", "disagreement", "left after splits", "not split because")
 
 
@@ -36,11 +38,6 @@ class Split:
     """A node that divides its rows by a condition on one column and its complement.
 
     Every present value satisfies exactly one of the two; rows and shares are as for a `Leaf`, before the split.
-
-    >>> from granite_xai.regions.conditions import cut
-    >>> node = Split("hr", *cut(6.0), (Leaf(60, 0.6, 0.0), Leaf(40, 0.4, 0.1)), 100, 1.0, 1.0)
-    >>> node.right.text(node.column)
-    'hr > 6'
     """
 
     column: str
@@ -96,11 +93,7 @@ class Region:
 
 
 def leaves(node: Node, rule: Rule = Rule()) -> Iterator[tuple[Rule, Leaf]]:  # noqa: B008
-    """List the leaves from left to right, each with its rule.
-
-    >>> [str(rule) for rule, leaf in leaves(Leaf(10, 1.0, 1.0))]
-    ['all rows']
-    """
+    """List the leaves from left to right, each with its rule."""
     if isinstance(node, Leaf):
         yield rule, node
         return
@@ -109,24 +102,18 @@ def leaves(node: Node, rule: Rule = Rule()) -> Iterator[tuple[Rule, Leaf]]:  # n
 
 
 def find_leaves(root: Node, table: Table, names: Sequence[str] = ()) -> IntArray:
-    """Number the leaf that each row reaches, from left to right.
+    """Number the leaf that each row reaches, from left to right."""
+    found, numbers = np.zeros(table.n_rows, dtype=np.intp), itertools.count()
 
-    >>> from granite_xai.regions.rule import as_table
-    >>> find_leaves(Leaf(10, 1.0, 1.0), as_table([[1.0], [2.0]]))
-    array([0, 0])
-    """
-    found = np.zeros(table.n_rows, dtype=np.intp)
-    waiting: list[tuple[Node, IntArray]] = [(root, np.arange(table.n_rows))]
-    number = 0
-    while waiting:
-        node, rows = waiting.pop()
+    def descend(node: Node, rows: IntArray) -> None:
         if isinstance(node, Leaf):
-            found[rows] = number
-            number += 1
-        else:
-            left = _goes_left(node, table, rows, names)
-            # The left child comes off the list first, so that numbers run from left to right.
-            waiting += [(node.children[1], rows[~left]), (node.children[0], rows[left])]
+            found[rows] = next(numbers)
+            return
+        left = _goes_left(node, table, rows, names)
+        for child, side in zip(node.children, (left, ~left), strict=True):
+            descend(child, rows[side])
+
+    descend(root, np.arange(table.n_rows))
     return found
 
 
@@ -146,44 +133,31 @@ def _goes_left(node: Split, table: Table, rows: IntArray, names: Sequence[str]) 
 
 
 def tree_text(root: Node) -> str:
-    """Print a tree, one line a node.
-
-    >>> print(tree_text(Leaf(100, 1.0, 0.0, "nothing to explain")))
-              region  rows  of all rows  disagreement  left after splits  not split because
-    all rows       0   100      100.0 %         0.0 %                     nothing to explain
-    <BLANKLINE>
-    1 region. The explanations agree: there is nothing to split.
-    """
+    """Print a tree, one line a node."""
     return _table([HEADINGS, *_walk(root, ALL_ROWS, "", itertools.count())]) + "\n\n" + _summary(root)
 
 
 def list_text(regions: Sequence[Region]) -> str:
-    """Print regions that have no tree, one line a region.
-
-    >>> print(list_text([Region(0, Rule.parse("x ≤ 1"), 0, float("nan"), float("nan"), "given")]))
-    region  rule
-         0  x ≤ 1
-    """
-    if all(math.isnan(region.fraction) for region in regions):
-        return _table([("region", "rule"), *((str(r.index), shortened(str(r.rule))) for r in regions)])
-    headings = ("region", "rows", "of all rows", "disagreement", "rule")
-    body = [
-        (str(r.index), str(r.n_samples), _percent(r.fraction), _percent(r.disagreement), shortened(str(r.rule)))
-        for r in regions
-    ]
-    return _table([headings, *body])
+    """Print regions that have no tree, one line a region; those of which only the rule is known, with that."""
+    known = not all(math.isnan(region.fraction) for region in regions)
+    headings = ("region", *HEADINGS[2:5], "rule") if known else ("region", "rule")
+    lines = ((str(r.index), *(_figures(r) if known else ()), shortened(str(r.rule))) for r in regions)
+    return _table([headings, *lines])
 
 
 def _walk(node: Node, label: str, below: str, numbers: Iterator[int]) -> Iterator[Line]:
     """List a node and those below it, parents first; leaves take the next number."""
-    figures = (f"{node.n_samples}", _percent(node.fraction), _percent(node.disagreement))
     if isinstance(node, Leaf):
-        yield (label, str(next(numbers)), *figures, "", quoted(node.stop_reason, ""))
+        yield (label, str(next(numbers)), *_figures(node), "", quoted(node.stop_reason, ""))
         return
-    yield (label, "", *figures, _percent(_left(node)), "")
+    yield (label, "", *_figures(node), _percent(_left(node)), "")
     sides = zip(node.children, (node.left, node.right), ("├─ ", "└─ "), ("│  ", "   "), strict=True)
     for child, condition, branch, rest in sides:
         yield from _walk(child, below + branch + shortened(condition.text(node.column)), below + rest, numbers)
+
+
+def _figures(part: Node | Region) -> Line:
+    return str(part.n_samples), _percent(part.fraction), _percent(part.disagreement)
 
 
 def _left(node: Node) -> float:
@@ -199,11 +173,6 @@ def _summary(root: Node) -> str:
         f"{count} regions keep {_percent(_left(root))} of the disagreement between the explanations.\n"
         "Disagreement is given as a share of that over all rows."
     )
-
-
-def _percent(share: float) -> str:
-    """A share of the tree, in which nothing but zero is zero."""
-    return percent(share, rounding=0.0)
 
 
 def _table(lines: Sequence[Line]) -> str:

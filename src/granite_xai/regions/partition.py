@@ -1,4 +1,7 @@
-"""Regions of the data: a partition, its tree, and the rows in each part."""
+"""Regions of the data: a partition, its tree, and the rows in each part.
+
+In the types of JSON a tree is a flat list of nodes, checked when it is read.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +12,28 @@ from typing import Any
 
 import numpy as np
 
-from granite_xai.base.errors import InputError, count_text
-from granite_xai.base.files import broken
+from granite_xai.base.errors import FormatError, InputError, count_text
+from granite_xai.base.files import Form, Structure, broken, entry
 from granite_xai.base.typing import IntArray
-from granite_xai.regions.json import partition_parts, partition_to_dict
+from granite_xai.regions.conditions import Condition
 from granite_xai.regions.nodes import Leaf, Node, Region, Split, find_leaves, leaves, list_text, tree_text
-from granite_xai.regions.rule import Rule, as_table
+from granite_xai.regions.rule import CONDITIONS, Rule, as_table
 from granite_xai.tables import Table
 
 __all__ = ["Leaf", "Node", "Partition", "Region", "Split"]
+# Deeper than any tree we grow, and shallow enough to walk by recursion.
+MAX_DEPTH = 100
+# Nodes times labels of the longest list in one of them: what reading the rules of all leaves costs at most.
+MAX_WORK = 2**23
+
+
+# The share of a region that someone named may be unknown: NaN, which is null in a file.
+_SHARE = Form(
+    lambda value, place: None if math.isnan(value) else CONDITIONS.write(value, float, place),
+    lambda data, place: math.nan if data is None else CONDITIONS.read(data, float, place),
+)
+_NODES = Structure(forms={float: _SHARE})
+_BELOW = ("left", "right", "children")
 
 
 @dataclass(frozen=True, repr=False)
@@ -123,7 +139,10 @@ class Partition:
         for wrong, what in ((~inside.any(axis=0), "no rule"), (inside.sum(axis=0) > 1, "more than one rule")):
             rows = np.flatnonzero(wrong)
             if len(rows):
-                raise _unplaced(table, rows, what)
+                labels, noun = table.row_labels(rows[:5]), "rows" if len(rows) > 1 else "row"
+                words = f"{what} of the partition holds for {count_text(len(rows), noun, labels)}."
+                hint = "Rules of a partition must be disjoint and cover every row."
+                raise InputError(words, code="P03", argument="rules", rows=labels, hint=hint)
         found: IntArray = inside.argmax(axis=0).astype(np.intp)
         return found
 
@@ -135,7 +154,14 @@ class Partition:
         >>> Partition(Leaf(10, 1.0, 1.0)).to_dict()["nodes"]
         [{'n_samples': 10, 'fraction': 1.0, 'disagreement': 1.0, 'stop_reason': ''}]
         """
-        return partition_to_dict(self.root, self.names, self.given)
+        head = {"type": "partition", "names": list(self.names)}
+        if self.root is None:
+            lines = [_NODES.write(region, Region, "region", ("index", "rule")) for region in self.given]
+            rules = [{"rule": rule.to_dict()} for rule in self.rules]
+            return {**head, "regions": [rule | line for rule, line in zip(rules, lines, strict=True)]}
+        nodes: list[dict[str, Any]] = []
+        _write(self.root, nodes)
+        return {**head, "nodes": nodes}
 
     @classmethod
     def from_dict(cls, data: object) -> Partition:
@@ -147,18 +173,21 @@ class Partition:
         >>> Partition.from_dict(partition.to_dict()) == partition
         True
         """
-        root, names, given = partition_parts(data)
+        if entry(data, "type", str, "partition") != "partition":
+            raise broken("partition.type", "is not 'partition'")
+        names = entry(data, "names", list, "partition")
+        if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+            raise broken("partition.names", "is not a list of different texts")
+        key = "nodes" if isinstance(data, dict) and "nodes" in data else "regions"
+        items = entry(data, key, list, "partition")
+        if not items or (isinstance(data, dict) and len(data) > 3):
+            raise broken(f"partition.{key}", "is empty, or not alone")
+        root = _tree(items, names) if key == "nodes" else None
+        given = [] if root else [_given(item, f"partition.regions[{i}]") for i, item in enumerate(items)]
         try:
             return cls(root, names, _regions(given))
         except InputError as error:  # conditions on the way to a leaf that cannot describe one column
             raise broken("partition", f"has rules that do not fit: {error.message}") from error
-
-
-def _unplaced(table: Table, rows: IntArray, what: str) -> InputError:
-    labels = table.row_labels(rows[:5])
-    words = f"{what} of the partition holds for {count_text(len(rows), 'rows' if len(rows) > 1 else 'row', labels)}."
-    hint = "Rules of a partition must be disjoint and cover every row."
-    return InputError(words, code="P03", argument="rules", rows=labels, hint=hint)
 
 
 def _regions(found: Iterable[tuple[Rule, Leaf]]) -> tuple[Region, ...]:
@@ -166,3 +195,85 @@ def _regions(found: Iterable[tuple[Rule, Leaf]]) -> tuple[Region, ...]:
         Region(i, rule, leaf.n_samples, leaf.fraction, leaf.disagreement, leaf.stop_reason)
         for i, (rule, leaf) in enumerate(found)
     )
+
+
+def _write(node: Node, nodes: list[dict[str, Any]]) -> int:
+    """Append a node and all below it; return its place."""
+    place = len(nodes)
+    nodes.append(_NODES.write(node, type(node), "node", _BELOW))
+    if isinstance(node, Split):
+        pair = (node.left, node.right)
+        nodes[place]["conditions"] = CONDITIONS.write(pair, tuple[Condition, Condition], "conditions")
+        nodes[place]["children"] = [_write(child, nodes) for child in node.children]
+    return place
+
+
+def _given(data: object, place: str) -> tuple[Rule, Leaf]:
+    rule = Rule.from_dict(entry(data, "rule", dict, place), f"{place}.rule")
+    return rule, _read(_NODES, data, Leaf, place, apart=("rule",))
+
+
+def _read(structure: Structure, data: Any, kind: type, place: str, apart: Sequence[str] = (), **known: Any) -> Any:
+    """Read a node, but for what stands apart; its figures must be possible."""
+    own = {key: value for key, value in data.items() if key not in apart} if apart else data
+    node = structure.read(own, kind, place, **known)
+    if node.n_samples < 0 or node.fraction < 0 or node.fraction > 1:
+        raise broken(place, "has a number of rows, or a share of them, that cannot be")
+    return node
+
+
+def _tree(items: list[Any], names: list[str]) -> Node:
+    """Build the nodes from the last to the first: every child comes after its parent, so nothing can be cyclic."""
+    _check_work(items)
+    built: dict[int, tuple[Node, int]] = {}
+    for i in range(len(items) - 1, -1, -1):
+        place = f"partition.nodes[{i}]"
+        if isinstance(items[i], dict) and "children" in items[i]:
+            children, depth = _children(items[i], i, built, place)
+            node: Node = _split(items[i], children, names, place)
+        else:
+            node, depth = _read(CONDITIONS, items[i], Leaf, place), 0
+        built[i] = node, depth
+    if len(built) > 1:
+        raise broken("partition.nodes", f"has {len(built) - 1} nodes that no split refers to")
+    return built[0][0]
+
+
+def _check_work(items: list[Any]) -> None:
+    """Refuse a tree whose leaves together would carry an absurd number of labels: paths repeat what nodes list."""
+    conditions = [c for item in items if isinstance(item, dict) for c in _listed(item.get("conditions"))]
+    lists = (c.get(key) for c in conditions if isinstance(c, dict) for key in ("levels", "order"))
+    longest = max((len(_listed(labels)) for labels in lists), default=0)
+    if len(items) * max(longest, MAX_DEPTH) > MAX_WORK:
+        words = f"partition.nodes has {len(items)} nodes with lists of {longest} labels."
+        raise FormatError(words, code="F05", argument="data")
+
+
+def _listed(value: object) -> Any:
+    return value if isinstance(value, list | np.ndarray) else []
+
+
+def _children(data: Any, index: int, built: dict[int, tuple[Node, int]], place: str) -> tuple[tuple[Node, Node], int]:
+    """Two nodes built before, and how deep the tree is from here; taking them out refuses a child with two parents."""
+    places = entry(data, "children", list, place)
+    if len(places) != 2 or not all(type(c) is int and c > index for c in places):
+        raise broken(f"{place}.children", "is not a pair of later nodes")
+    if places[0] == places[1] or not all(c in built for c in places):
+        raise broken(f"{place}.children", "names a node that does not exist or has another parent")
+    (left, left_depth), (right, right_depth) = (built.pop(c) for c in places)
+    depth = 1 + max(left_depth, right_depth)
+    if depth > MAX_DEPTH:
+        raise FormatError(f"{place} stands above more than {MAX_DEPTH} splits.", code="F05", argument="data")
+    return (left, right), depth
+
+
+def _split(data: dict[str, Any], children: tuple[Node, Node], names: list[str], place: str) -> Split:
+    conditions = entry(data, "conditions", list, place)
+    left, right = CONDITIONS.read(conditions, tuple[Condition, Condition], f"{place}.conditions")
+    known = {"left": left, "right": right, "children": children}
+    node: Split = _read(CONDITIONS, data, Split, place, ("conditions", "children"), **known)
+    if names and node.column not in names:
+        raise broken(f"{place}.column", f"is {node.column!r}, which is not among the names")
+    if node.n_samples != sum(child.n_samples for child in children):
+        raise broken(place, "does not have the rows of its children")
+    return node

@@ -138,20 +138,12 @@ class Rule:
 
 
 def as_table(X: Any) -> Table:
-    """Return X as a table in which values may be missing.
-
-    >>> as_table([[1.0, 2.0]]).names
-    ('x0', 'x1')
-    """
+    """Return X as a table in which values may be missing."""
     return X if isinstance(X, Table) else read_table(X, missing="allow")
 
 
 def satisfied(condition: Condition, column: Column) -> BoolArray:
-    """Tell which rows of a column satisfy a condition.
-
-    >>> satisfied(Interval(high=1.0), as_table([[0.0], [2.0]]).columns[0])
-    array([ True, False])
-    """
+    """Tell which rows of a column satisfy a condition."""
     if column.values.dtype.kind != "O":
         return condition.contains(column.values, column.order)
     # Labels are compared once a level, not once a row; a missing row has the code -1: the last cell.
@@ -160,12 +152,7 @@ def satisfied(condition: Condition, column: Column) -> BoolArray:
 
 
 def find_column(table: Table, name: str, names: Sequence[str] = ()) -> Column:
-    """Return a column by its name, or by its place among the names of the fit if the table has none of its own.
-
-    >>> table = as_table([[1.0, 2.0]])
-    >>> find_column(table, "x1").position, find_column(table, "temp", ["hr", "temp"]).position
-    (1, 1)
-    """
+    """Return a column by its name, or by its place among the names of the fit if the table has none of its own."""
     if name in table.names:
         return table.columns[table.names.index(name)]
     if not table.named and len(names) == table.n_columns and name in names:

@@ -1,4 +1,4 @@
-"""Values in a rule: labels, numbers, dates and durations; how they are stored, written and read back.
+"""Values in a rule: labels, numbers, dates and durations; how they are stored, written, read back and compared.
 
 Dates and durations are compared as exact counts, so that no unit rounds or overflows another.
 """
@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date, datetime, timedelta
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from granite_xai.base.errors import InputError
+from granite_xai.base.typing import BoolArray
 from granite_xai.base.wording import quoted
 
 Label = str | int | float | bool
@@ -21,30 +23,16 @@ Bound = Label | np.datetime64 | np.timedelta64
 Instant = TypeVar("Instant", np.datetime64, np.timedelta64)
 
 KEYWORDS = frozenset({"and", "or", "in", "is", "not", "missing", "present", "impossible", "True", "False"})
-UNITS = {
-    "days": "D",
-    "hours": "h",
-    "minutes": "m",
-    "seconds": "s",
-    "milliseconds": "ms",
-    "microseconds": "us",
-    "nanoseconds": "ns",
-    "picoseconds": "ps",
-    "femtoseconds": "fs",
-    "attoseconds": "as",
-}
 # Python integers of attoseconds hold every NumPy date exactly.
 SIZES = {"D": 86_400 * 10**18, "h": 3_600 * 10**18, "m": 60 * 10**18}
 SIZES |= {unit: 10 ** (18 - 3 * i) for i, unit in enumerate(["s", "ms", "us", "ns", "ps", "fs", "as"])}
+_FINE = [f"{prefix}seconds" for prefix in ("", "milli", "micro", "nano", "pico", "femto", "atto")]
+UNITS = dict(zip(["days", "hours", "minutes", *_FINE], SIZES, strict=True))
 _LONG = {"n": "\n", "r": "\r", "t": "\t"}
 
 
 def as_label(value: object) -> Label:
-    """Return a level as the label that rules store: text, number or truth value; anything else by its text.
-
-    >>> as_label(np.int64(3)), as_label("mist"), as_label(np.True_)
-    (3, 'mist', True)
-    """
+    """Return a level as the label that rules store: text, number or truth value; anything else by its text."""
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
     if isinstance(value, (int, np.integer)):
@@ -64,11 +52,7 @@ def as_number(value: object) -> float:
 
 
 def as_bound(value: object) -> Bound:
-    """Return the end of an interval in its stored form.
-
-    >>> as_bound(3), str(as_bound(np.datetime64("2012-03")))
-    (3.0, '2012-03-01')
-    """
+    """Return the end of an interval in its stored form."""
     if isinstance(value, timedelta | np.timedelta64):
         return settled(np.timedelta64(value))
     if isinstance(value, datetime | date | np.datetime64):
@@ -82,11 +66,7 @@ def label_order(label: Label) -> tuple[bool, float, str]:
 
 
 def unquoted(text: str) -> str:
-    """Undo `quoted`.
-
-    >>> unquoted(quoted("b<=c", "`"))
-    'b<=c'
-    """
+    """Undo `quoted`."""
     return re.sub(r"\\(x..|u.{4}|U.{8}|.)", _unescaped, text[1:-1], flags=re.DOTALL)
 
 
@@ -99,11 +79,7 @@ def _unescaped(match: re.Match[str]) -> str:
 
 
 def is_plain(text: str) -> bool:
-    """Tell whether text can stand in a rule without quotes.
-
-    >>> is_plain("hr"), is_plain("b<=c"), is_plain("missing")
-    (True, False, False)
-    """
+    """Tell whether text can stand in a rule without quotes."""
     return re.fullmatch(r"[^\W\d]\w*", text) is not None and text.isprintable() and text not in KEYWORDS
 
 
@@ -134,13 +110,8 @@ def value_text(value: Bound) -> str:
 
 
 def attoseconds(value: np.datetime64 | np.timedelta64) -> int:
-    """Count the attoseconds since 1970, or of a duration, exactly.
-
-    >>> attoseconds(np.timedelta64(3, "ns"))
-    3000000000
-    """
-    unit = np.datetime_data(value.dtype)[0]
-    kind = "datetime64" if isinstance(value, np.datetime64) else "timedelta64"
+    """Count the attoseconds since 1970, or of a duration, exactly."""
+    unit, kind = np.datetime_data(value.dtype)[0], type(value).__name__
     if np.isnat(value) or unit == "generic" or (kind == "timedelta64" and unit in "YM"):
         raise InputError(f"{value!r} is not a date or duration of known length.", code="P02", argument="value")
     unit = unit if unit in SIZES else "D"
@@ -148,34 +119,121 @@ def attoseconds(value: np.datetime64 | np.timedelta64) -> int:
 
 
 def settled(value: Instant) -> Instant:
-    """Return the same date or duration in the unit its text has: whole days, minutes, or finer.
-
-    >>> str(settled(np.timedelta64(7200, "s"))), str(settled(np.datetime64("2012")))
-    ('2 hours', '2012-01-01')
-    """
-    count = attoseconds(value)
-    if isinstance(value, np.timedelta64):
-        return duration_of(count)
-    return date_of(count, "D" if np.datetime_data(value.dtype)[0] in "YMWD" else "m")
+    """Return the same date or duration in the unit its text has: whole days, minutes, or finer."""
+    days = isinstance(value, np.timedelta64) or np.datetime_data(value.dtype)[0] in "YMWD"
+    return instant(type(value), attoseconds(value), "D" if days else "m")
 
 
-def date_of(count: int, coarsest: str) -> np.datetime64:
-    """Return the date that many attoseconds after 1970, in a unit no coarser than the one named.
+def instant(kind: type[Instant], count: int, coarsest: str = "D") -> Instant:
+    """Return a date or duration of that many attoseconds, in the coarsest unit that holds it but none above one.
 
-    >>> str(date_of(0, "m"))
-    '1970-01-01T00:00'
+    >>> str(instant(np.datetime64, 0, "m")), str(instant(np.timedelta64, 7200 * 10**18))
+    ('1970-01-01T00:00', '2 hours')
     """
     units = list(SIZES)
-    made: np.datetime64 = _made("datetime64", count, units[units.index(coarsest) :])
-    return made
+    unit = next(u for u in units[units.index(coarsest) :] if count % SIZES[u] == 0)
+    made: Any = np.array(count // SIZES[unit], dtype=np.int64).astype(f"{kind.__name__}[{unit}]")[()]
+    return cast(Instant, made)
 
 
-def duration_of(count: int) -> np.timedelta64:
-    """Return a duration of that many attoseconds in the coarsest unit that holds it."""
-    made: np.timedelta64 = _made("timedelta64", count, list(SIZES))
-    return made
+def is_missing(values: NDArray[Any]) -> BoolArray:
+    """Tell which values are missing: NaN, NaT or None."""
+    if values.dtype.kind == "f":
+        return np.asarray(np.isnan(values))
+    if values.dtype.kind in "mM":
+        return np.asarray(np.isnat(values))
+    if values.dtype.kind != "O":
+        return np.zeros(len(values), dtype=np.bool_)
+    return np.array([v is None or (isinstance(v, float) and v != v) for v in values], dtype=np.bool_)
 
 
-def _made(kind: str, count: int, units: Sequence[str]) -> Any:
-    unit = next(u for u in units if count % SIZES[u] == 0)
-    return np.array(count // SIZES[unit], dtype=np.int64).astype(f"{kind}[{unit}]")[()]
+def end(value: Bound | None, order: tuple[Label, ...] | None) -> Bound | None:
+    """Return the stored form of an end: a number, date or duration, or one of the ordered labels."""
+    if value is None or order is None:
+        return None if value is None else as_bound(value)
+    label = as_label(value)
+    if label not in order:
+        raise InputError(f"{value_text(label)} is not one of the ordered labels.", code="P02", argument="order")
+    return order[order.index(label)]
+
+
+def at_or_above(low: Bound, high: Bound, order: Sequence[Label] | None) -> bool:
+    """Tell whether ``low >= high``; text of unknown order is only compared for equality."""
+    if order is not None:
+        labels: list[object] = list(order)
+        return labels.index(low) >= labels.index(high)
+    if _kind(low) != _kind(high):
+        words = f"{value_text(low)} and {value_text(high)}"
+        raise InputError(f"{words} cannot bound one interval.", code="P03", argument="low")
+    return bool(low == high if isinstance(low, str) else low >= high)  # type: ignore[operator]
+
+
+def _kind(value: Bound) -> str:
+    return np.asarray(value).dtype.kind if isinstance(value, np.generic | str) else "f"
+
+
+def tighter(one: Bound | None, two: Bound | None, order: Sequence[Label] | None, *, upper: bool) -> Bound | None:
+    """Return the tighter of two upper, or two lower, ends."""
+    if one is None or two is None or one == two:
+        return two if one is None else one
+    if order is None and isinstance(one, str) and isinstance(two, str):
+        raise InputError(f"the order of {value_text(one)} and {value_text(two)} is not known.", code="P03")
+    return two if at_or_above(one, two, order) == upper else one
+
+
+def between(
+    values: NDArray[Any], low: Bound | None, high: Bound | None, order: Sequence[Label] | None, others: bool
+) -> BoolArray:
+    """Tell which values satisfy ``low < x <= high`` (None is open); labels outside the order do if `others` is set."""
+    if order is not None:
+        places = ranks(values, order)
+        return np.where(places < 0, others, _within(places, low, high, lambda end: _rank(end, order)))
+    ends = [v for v in (low, high) if v is not None]
+    if isinstance(ends[0], np.datetime64 | np.timedelta64):
+        if any(values.dtype.kind != _kind(v) for v in ends):
+            words = f"{value_text(ends[0])} cannot be compared with {values.dtype}."
+            raise InputError(words, code="P03", argument="X")
+        if np.datetime_data(values.dtype)[0] in "YMW":
+            values = values.astype(f"{values.dtype.kind}8[D]")
+        return _within(values.astype(np.int64), low, high, lambda end: _floor_ticks(end, values.dtype))
+    if isinstance(ends[0], str):
+        words = f"the order of the labels is not known for an interval that ends at {value_text(ends[0])}."
+        hint = "Give the column an ordered categorical type."
+        raise InputError(words, code="P03", argument="order", hint=hint)
+    # Truth values and numbers kept as objects count as numbers.
+    objects = values if values.dtype.kind == "O" else ()
+    numeric = (int, float, np.number, np.bool_, type(None))
+    if values.dtype.kind not in "fiubO" or not all(isinstance(v, numeric) for v in objects):
+        raise InputError("the rule compares with numbers, but the column has others.", code="P03", argument="X")
+    return _within(values.astype(np.float64), low, high, float)
+
+
+def _within(values: NDArray[Any], low: Any, high: Any, number: Callable[[Any], float]) -> BoolArray:
+    above = np.ones(len(values), dtype=np.bool_) if low is None else values > number(low)
+    return above if high is None else above & (values <= number(high))
+
+
+def _floor_ticks(value: Any, dtype: Any) -> int:
+    """Return the last tick of an array's unit at or before a date, kept within 64 bits.
+
+    ``x <= value`` and ``x > value`` hold for a tick ``x`` exactly when they hold against this integer.
+    """
+    unit, count = np.datetime_data(dtype)
+    limits = np.iinfo(np.int64)
+    return min(max(attoseconds(value) // (SIZES[unit] * count), int(limits.min)), int(limits.max))
+
+
+def ranks(values: NDArray[Any], labels: Iterable[Label]) -> NDArray[np.int64]:
+    """Return the place of every value among some labels; -1 for one outside them and for a missing one."""
+    # Equal numbers are one label (1, 1.0, True): a level may be an integer here and a float in another table.
+    place = {as_label(v): i for i, v in enumerate(labels)}
+    missing = is_missing(values)
+    found = [-1 if gone else place.get(as_label(v), -1) for v, gone in zip(values, missing, strict=True)]
+    return np.array(found, dtype=np.int64)
+
+
+def _rank(value: Bound, order: Sequence[Label]) -> int:
+    labels: list[object] = list(order)
+    if value not in labels:
+        raise InputError(f"{value_text(value)} is not one of the ordered labels.", code="P03", argument="order")
+    return labels.index(value)

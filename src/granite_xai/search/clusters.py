@@ -13,8 +13,7 @@ from granite_xai.curves import Ice
 from granite_xai.engine.splits import Splits
 from granite_xai.explainer import Explainer
 from granite_xai.search.describe import describe, local_explainer
-from granite_xai.search.problem import Partitioner, PartitionResult, Problem
-from granite_xai.search.values import local_values
+from granite_xai.search.problem import Partitioner, PartitionResult, Problem, local_values
 
 if TYPE_CHECKING:
     from granite_xai.compute import Resources
@@ -69,9 +68,7 @@ class Clusters(Partitioner):
 
     def partition(self, problem: Problem) -> PartitionResult:
         """Cluster, and describe the clusters."""
-        if problem.below_noise_floor:
-            return describe(problem, np.zeros(problem.table.n_rows, dtype=np.intp))
-        return describe(problem, self.labels(self.vectors(problem), problem.seed))
+        return describe(problem, lambda: self.labels(self.vectors(problem), problem.seed))
 
     def vectors(self, problem: Problem) -> FloatArray:
         """What is clustered, one vector a row."""
@@ -88,15 +85,14 @@ class Clusters(Partitioner):
         >>> Clusters(n_clusters=2).labels(np.array([[0.0], [5.0], [0.1], [5.1]]))
         array([0, 1, 0, 1])
         """
-        scale = float(np.sqrt(vectors.var(axis=0).sum()))
-        if scale == 0.0:
-            return np.zeros(len(vectors), dtype=np.intp)
         # In units of their spread, rounded: what differs by noise alone is one vector.
+        scale = float(np.sqrt(vectors.var(axis=0).sum())) or np.inf
         scaled = np.round((vectors - vectors.mean(axis=0)) / scale, 9)
         wanted = min(self.n_clusters, len(np.unique(scaled, axis=0)))
         if wanted < 2:
             return np.zeros(len(vectors), dtype=np.intp)
-        return _by_appearance(self._clustered(scaled, wanted, seed))
+        first, found = np.unique(self._clustered(scaled, wanted, seed), return_index=True, return_inverse=True)[1:]
+        return np.asarray(np.argsort(np.argsort(first))[found.reshape(-1)], dtype=np.intp)
 
     def _clustered(self, vectors: FloatArray, wanted: int, seed: int) -> IntArray:
         from sklearn.cluster import AgglomerativeClustering, Birch, KMeans
@@ -108,13 +104,5 @@ class Clusters(Partitioner):
             return np.asarray(KMeans(n_clusters=wanted, n_init=10, random_state=seed).fit_predict(vectors))
         # Birch's subclusters, joined by Ward's method when there are more of them than wanted.
         fitted = Birch(threshold=self.threshold, n_clusters=None).fit(vectors)
-        labels: IntArray = np.asarray(fitted.labels_, dtype=np.intp)
-        centres = fitted.subcluster_centers_
-        return labels if len(centres) <= wanted else np.asarray(ward.fit_predict(centres)[labels], dtype=np.intp)
-
-
-def _by_appearance(labels: IntArray) -> IntArray:
-    first = np.unique(labels, return_index=True)[1]
-    rank = np.argsort(np.argsort(first))
-    found: IntArray = rank[np.unique(labels, return_inverse=True)[1].reshape(-1)].astype(np.intp)
-    return found
+        labels, centres = fitted.labels_, fitted.subcluster_centers_
+        return np.asarray(labels if len(centres) <= wanted else ward.fit_predict(centres)[labels])

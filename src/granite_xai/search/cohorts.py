@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
@@ -16,8 +16,7 @@ from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.explainer import Explainer
 from granite_xai.interaction import Pure
 from granite_xai.search.describe import describe, local_explainer
-from granite_xai.search.problem import Partitioner, PartitionResult, Problem
-from granite_xai.search.values import local_values
+from granite_xai.search.problem import Partitioner, PartitionResult, Problem, local_values
 
 if TYPE_CHECKING:
     from granite_xai.compute import Resources
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from granite_xai.tables import Table
     from granite_xai.trees.routes import Route
 
-AGAINST = {name: name for name in ("mean", "pure")}
 Score = Callable[[IntArray], FloatArray]
 """From (C, n) labels, one line for each way to divide the rows, to C losses."""
 Loss = Callable[[IntArray], Score]
@@ -81,7 +79,7 @@ class Cohorts(Partitioner):
     ignores_noise_floor: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        choose("against", self.against, AGAINST)
+        choose("against", self.against, {name: name for name in ("mean", "pure")})
         real_number("beta", self.beta, at_least=0)
         for name in ("free", "restarts", "rounds", "pool"):
             whole_number(name, getattr(self, name), at_least=1)
@@ -95,9 +93,7 @@ class Cohorts(Partitioner):
 
     def partition(self, problem: Problem) -> PartitionResult:
         """Choose representatives, and describe their cohorts."""
-        if problem.below_noise_floor:
-            return describe(problem, np.zeros(problem.table.n_rows, dtype=np.intp))
-        return describe(problem, self._search(problem))
+        return describe(problem, lambda: self._search(problem))
 
     def _search(self, problem: Problem) -> IntArray:
         generator = np.random.default_rng(problem.seed)
@@ -116,11 +112,7 @@ class Cohorts(Partitioner):
         return best
 
     def penalty(self, cohorts: int, rows: int) -> float:
-        """Price of the cohorts beyond the free ones.
-
-        >>> Cohorts(free=2, beta=1.0).penalty(6, 100)
-        0.2
-        """
+        """Price of the cohorts beyond the free ones."""
         return self.beta * float(np.sqrt(max(int(cohorts) - self.free, 0) / rows))
 
     def _loss(self, problem: Problem) -> Loss:
@@ -132,39 +124,25 @@ class Cohorts(Partitioner):
         return pure_loss(problem.evaluations, ResolvedQuestion(question, effect, pure[0]))
 
     def _climb(self, generator: np.random.Generator, distances: FloatArray, score: Score) -> tuple[float, IntArray]:
-        """One greedy search from random representatives."""
+        """One greedy search from random representatives, by sets with one less or one more of them."""
         n = len(distances)
         chosen = generator.choice(n, size=min(self.free, n), replace=False).tolist()
         labels = nearest(distances, [chosen])
         cost = float(score(labels)[0]) + self.penalty(len(chosen), n)
         while True:
             pool = generator.choice(n, size=min(self.pool, n), replace=False).tolist()
-            sets = list(_neighbours(chosen, pool))
+            fewer = [[row for row in chosen if row != gone] for gone in chosen] if len(chosen) > 1 else []
+            sets = fewer + [[*chosen, row] for row in pool if row not in chosen]
             options = nearest(distances, sets)
             costs = score(options) + np.array([self.penalty(len(one), n) for one in sets])
             lead = int(np.argmin(costs))
             if costs[lead] >= cost - 1e-12:
-                return cost, _dense(labels[0])
+                return cost, np.unique(labels[0], return_inverse=True)[1].reshape(-1).astype(np.intp)
             cost, chosen, labels = float(costs[lead]), sets[lead], options[lead : lead + 1]
 
 
-def _neighbours(chosen: list[int], pool: list[int]) -> Iterator[list[int]]:
-    """The set with one representative less, or one more."""
-    if len(chosen) > 1:
-        yield from ([row for row in chosen if row != gone] for gone in chosen)
-    yield from ([*chosen, row] for row in pool if row not in chosen)
-
-
-def _dense(labels: IntArray) -> IntArray:
-    return np.unique(labels, return_inverse=True)[1].reshape(-1).astype(np.intp)
-
-
 def nearest(distances: FloatArray, sets: list[list[int]]) -> IntArray:
-    """Number of the nearest representative of every row, for each set of representatives, shape (sets, n).
-
-    >>> nearest(np.array([[0.0, 1.0, 4.0], [1.0, 0.0, 3.0], [4.0, 3.0, 0.0]]), [[0, 2]])
-    array([[0, 0, 1]])
-    """
+    """Number of the nearest representative of every row, for each set of representatives, shape (sets, n)."""
     return np.stack([np.argmin(distances[:, chosen], axis=1) for chosen in sets]).astype(np.intp)
 
 
@@ -191,11 +169,7 @@ def explained_inside(effect: ResolvedExplainer, evaluations: Evaluations, labels
 
 
 def scatter_within(vectors: FloatArray, labels: IntArray, weights: FloatArray) -> FloatArray:
-    """Weighted mean squared distance of vectors to the mean of their cohort, for each line of labels.
-
-    >>> scatter_within(np.array([[0.0], [2.0], [5.0]]), np.array([[0, 0, 1], [0, 0, 0]]), np.ones(3)).round(3)
-    array([0.667, 4.222])
-    """
+    """Weighted mean squared distance of vectors to the mean of their cohort, for each line of labels."""
     lines, cohorts = len(labels), int(labels.max()) + 1
     places = (labels + cohorts * np.arange(lines)[:, None]).ravel()
     apart = vectors - np.average(vectors, axis=0, weights=weights)

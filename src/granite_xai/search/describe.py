@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from granite_xai.base.errors import InputError
@@ -18,30 +20,24 @@ FLOOR = 1e-12
 """Gini's impurity below which a region counts as pure."""
 
 
-def describe(problem: Problem, labels: IntArray) -> PartitionResult:
-    """Regions that reproduce clusters, given by the label of each row, as well as the estimator's tree can.
+def describe(problem: Problem, grouped: Callable[[], IntArray]) -> PartitionResult:
+    """Regions that reproduce clusters, found as the label of each row, as well as the estimator's tree can.
 
     Splits lower Gini's impurity of the clusters; the price of a region is a share of the impurity of all rows. The
     disagreement of the regions is that of the question. ``description_accuracy_`` is the share of the rows whose region
-    belongs mostly to their own cluster.
+    belongs mostly to their own cluster. Where the question has nothing to explain all rows are one cluster.
     """
+    labels = np.zeros(problem.table.n_rows, dtype=np.intp) if problem.below_noise_floor else grouped()
     indicators = (labels[:, None] == np.arange(labels.max() + 1)).astype(np.float64)
     pure, _ = scattered(problem, [Vectors(indicators)], FLOOR)
     node = problem.tree.grown(pure)
     leaves = find_leaves(node, problem.table, problem.table.names)
-    attributes = {
-        "clusters_": labels,
-        "description_accuracy_": accuracy(leaves, labels, problem.evaluations.weights),
-    }
-    return PartitionResult(measured(node, problem), attributes)
+    right = accuracy(leaves, labels, problem.evaluations.weights)
+    return PartitionResult(measured(node, problem), {"clusters_": labels, "description_accuracy_": right})
 
 
 def accuracy(regions: IntArray, labels: IntArray, weights: FloatArray) -> float:
-    """Weighted share of the rows that carry the most frequent label of their region.
-
-    >>> accuracy(np.array([0, 0, 0, 1]), np.array([2, 2, 1, 1]), np.ones(4))
-    0.75
-    """
+    """Weighted share of the rows that carry the most frequent label of their region."""
     table = np.zeros((int(regions.max()) + 1, int(labels.max()) + 1))
     np.add.at(table, (regions, labels), weights)
     return float(table.max(axis=1).sum() / weights.sum())

@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from granite_xai.base.options import choose, real_number, whole_number
+from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.catalog import questions
 from granite_xai.curves import dependence_bins, ice_curves, make_grid, require_numeric
 from granite_xai.engine.splits import Splits
+from granite_xai.evaluations.evaluations import Bins, Evaluations
 from granite_xai.evaluations.noise_floor import floor
 from granite_xai.evaluations.vectors import Vectors, centred
 from granite_xai.explainer import Explainer
 from granite_xai.influence import Individual
-from granite_xai.regions.partition import Partition
-from granite_xai.search.problem import Partitioner, PartitionResult, Problem, measured
+from granite_xai.regions.nodes import leaves
+from granite_xai.search.problem import Partitioner, PartitionResult, Problem, local_values, measured
 from granite_xai.search.scatter import rescaled, scattered
-from granite_xai.search.values import AroundDependence, local_values
 
 if TYPE_CHECKING:
     from granite_xai.compute import Resources
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
     from granite_xai.tables import Table
     from granite_xai.trees.routes import Route
 
-EFFECTS = {"pd": None, "ale": "ale", "shap": "shap-pdp"}
+EFFECTS = {"pd": None, "ale": ("accumulated", "full"), "shap": ("marginal", "partial")}
+"""Masking and interaction of the local effect; ICE curves are asked for later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,27 +80,25 @@ class RepidTree(Partitioner):
         labels = table.names if self.features is None else self.features
         return sorted({table.resolve(label, "features") for label in labels})
 
+    def compared(self, table: Table) -> Individual:
+        """The effects of each of them."""
+        return Individual([table.names[i] for i in self.columns(table)])
+
     def extra_effects(self, route: Route, resources: Resources, seed: int) -> tuple[ResolvedExplainer, ...]:
         """The local effects that are read of the model; other columns than numeric ones are refused first."""
-        table = route.table
-        for column in table.columns:
-            require_numeric(column, "the original form (exact=True)")
-        compared = Individual([table.names[i] for i in self.columns(table)])
-        if self.effect == "shap":
-            return (Explainer("marginal", "local", "partial", compared).effect(route, resources, seed),)
-        if self.effect == "ale":
-            return (Explainer("accumulated", "local", "full", compared).effect(route, resources, seed),)
-        return ()
+        NumericTree().extra_effects(route, resources, seed)
+        chosen, compared = EFFECTS[self.effect], self.compared(route.table)
+        if chosen is None:
+            return ()
+        return (Explainer(chosen[0], "local", chosen[1], compared).effect(route, resources, seed),)
 
     def partition(self, problem: Problem) -> PartitionResult:
         """Grow the original's tree; its regions carry the disagreement of the question."""
-        table = problem.table
         posed, root = self._posed(problem)
         tree = replace(problem.tree, alpha=0.0, min_improvement=self.min_improvement, cuts="chunks", max_candidates=100)
-        node = tree.grown(posed)
-        total = problem.shares.total
-        shares = [leaf.disagreement for leaf in Partition(node, table.names)]
-        attributes = {"loss_": root * total, "region_losses_": np.array(shares) * root * total}
+        node, total = tree.grown(posed), problem.shares.total
+        shares = np.array([leaf.disagreement for _, leaf in leaves(node)])
+        attributes = {"loss_": root * total, "region_losses_": shares * root * total}
         return PartitionResult(measured(node, problem), attributes)
 
     def _posed(self, problem: Problem) -> tuple[Problem, float]:
@@ -109,7 +109,7 @@ class RepidTree(Partitioner):
             curves = [self._curves(problem, i) for i in columns]
             return scattered(problem, curves, noise * self.points)
         if self.effect == "ale":
-            question = questions()["ale"].with_influence(Individual([table.names[i] for i in columns]))
+            question = questions()["ale"].with_influence(self.compared(table))
             comparison = question.compare(problem.route, problem.resources, problem.seed)
             return rescaled(problem, comparison, problem.evaluations, noise)
         (effect,) = self.extra_effects(problem.route, problem.resources, problem.seed)
@@ -140,10 +140,43 @@ class NumericTree(Partitioner):
 
     def extra_effects(self, route: Route, resources: Resources, seed: int) -> tuple[ResolvedExplainer, ...]:
         """Nothing further is read of the model; other columns than numeric ones are refused."""
-        for column in route.table.columns:
-            require_numeric(column, "the original form (exact=True)")
+        require_numeric(route.table.columns, "the original form (exact=True)")
         return ()
 
     def partition(self, problem: Problem) -> PartitionResult:
         """The regions of a problem."""
         return problem.tree.partition(problem)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AroundDependence:
+    """Squared distance of local effects to their mean among the region's rows with like values of the column."""
+
+    effect: ResolvedExplainer  # the local effects, resolved
+    columns: tuple[int, ...]  # positions of the compared columns, in the order of the effect's sets
+    recalculate: bool  # whether effects are those inside the region; otherwise those on all rows
+
+    def split_bytes(self, n_rows: int, n_values: int) -> int:
+        """Bytes that scoring takes for each split of so many rows."""
+        return 8 * n_rows * (len(self.columns) + 4)
+
+    def regional(self, evaluations: Evaluations, splits: Splits) -> FloatArray:
+        """Mean over the rows of both sides of every split, shape (K, 2)."""
+        again = local_values(self.effect, evaluations, splits) if self.recalculate else None
+        total = np.zeros(splits.inside.shape)
+        for place, column in enumerate(self.columns):
+            fixed, bins = evaluations.changes[column]
+            values = fixed if again is None else again[place]
+            total += np.square(values - bin_means(values, Bins.of(bins).numbers, splits))
+        return splits.means(total)
+
+
+def bin_means(values: FloatArray, bins: IntArray, splits: Splits) -> FloatArray:
+    """Mean of a row's values over the rows of the same bin and region, at every row, shape (K, n)."""
+    members = (bins[:, None] == np.arange(bins.max() + 1)).astype(np.float64)
+    left, right = (
+        ((side * values) @ members / np.maximum(side @ members, np.finfo(np.float64).tiny))[:, bins]
+        for side in (splits.left, splits.right)
+    )
+    means: FloatArray = np.where(splits.inside, left, right)
+    return means

@@ -1,22 +1,24 @@
-"""What a partitioner is given, and what it gives back."""
+"""What a partitioner is given, and what it gives back; the simplest one: rules that someone wrote down."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
+from granite_xai.base.errors import InputError, listing
 from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.behavior.behavior import Game
 from granite_xai.compute import Resources
 from granite_xai.disagreement import ScaledObjective
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.regions.nodes import Leaf, Node
 from granite_xai.regions.partition import Partition
-from granite_xai.regions.rule import satisfied
+from granite_xai.regions.rule import Rule, find_column, satisfied
 
 if TYPE_CHECKING:
     from granite_xai.base.diagnostics import Diagnostics
@@ -145,20 +147,61 @@ class OwnPartitioner(Partitioner):
 
 def measured(node: Node, problem: Problem) -> Partition:
     """A tree that was grown for another end, or elsewhere, with the rows and the disagreement of this problem."""
-    rows = np.arange(problem.table.n_rows, dtype=np.intp)
-    return Partition(_measured(node, problem, rows), problem.table.names)
+    table, weights = problem.table, problem.evaluations.weights
+
+    def again(node: Node, rows: IntArray) -> Node:
+        members = np.zeros((1, table.n_rows))
+        members[0, rows] = 1.0
+        share, fraction = float(problem.measure(members)[0]), float(weights[rows].sum() / problem.shares.total)
+        found = replace(node, n_samples=len(rows), fraction=fraction, disagreement=share)
+        if isinstance(found, Leaf):
+            return found
+        left = satisfied(found.left, find_column(table, found.column))[rows]
+        return replace(found, children=(again(found.children[0], rows[left]), again(found.children[1], rows[~left])))
+
+    return Partition(again(node, np.arange(table.n_rows, dtype=np.intp)), table.names)
 
 
-def _measured(node: Node, problem: Problem, rows: IntArray) -> Node:
-    members = np.zeros((1, problem.table.n_rows))
-    members[0, rows] = 1.0
-    share = float(problem.measure(members)[0])
-    fraction = float(problem.evaluations.weights[rows].sum() / problem.shares.total)
-    if isinstance(node, Leaf):
-        return replace(node, n_samples=len(rows), fraction=fraction, disagreement=share)
-    column = problem.table.columns[problem.table.names.index(node.column)]
-    left = satisfied(node.left, column)[rows]
-    sides = (rows[left], rows[~left])
-    below = [_measured(child, problem, side) for child, side in zip(node.children, sides, strict=True)]
-    children = (below[0], below[1])
-    return replace(node, n_samples=len(rows), fraction=fraction, disagreement=share, children=children)
+@dataclass(frozen=True, slots=True, init=False)
+class GivenRules(Partitioner):
+    """Regions by rules that were written down, or found elsewhere.
+
+    Parameters
+    ----------
+    regions : Partition, or sequence of Rule or text
+        Disjoint rules that cover every row.
+
+    Examples
+    --------
+    >>> len(GivenRules(["hr ≤ 6", "hr > 6"]).regions)
+    2
+    """
+
+    regions: Partition
+    ignores_noise_floor: ClassVar[bool] = True
+
+    def __init__(self, regions: Partition | Sequence[Rule | str]) -> None:
+        known = regions if isinstance(regions, Partition) else Partition.from_rules(regions)
+        object.__setattr__(self, "regions", known)
+
+    def partition(self, problem: Problem) -> PartitionResult:
+        """The given regions, with their rows and disagreement."""
+        labels = self.regions.apply(problem.table)
+        members = (labels == np.arange(len(self.regions))[:, None]).astype(np.float64)
+        empty = [str(rule) for rule, line in zip(self.regions.rules, members, strict=True) if not line.any()]
+        if empty:
+            words = f"no fitting row satisfies {listing(empty)}."
+            raise InputError(words, code="P03", argument="partitioner", hint="Leave the rule out.")
+        names = problem.table.names
+        if self.regions.root is not None:
+            return PartitionResult(measured(self.regions.root, problem))
+        fractions = members @ problem.evaluations.weights / problem.shares.total
+        lines = zip(members.sum(axis=1), fractions, problem.measure(members), strict=True)
+        leaves = [Leaf(int(count), float(share), float(left), "given") for count, share, left in lines]
+        return PartitionResult(Partition.from_rules(self.regions.rules, names=names, leaves=leaves))
+
+
+def local_values(effect: ResolvedExplainer, evaluations: Evaluations, splits: Splits) -> FloatArray:
+    """Local effects of every set, each row in its own region, shape (sets, K, n)."""
+    game = Game.of(effect.behavior, effect.masking, evaluations, splits)
+    return np.stack([game.values(terms) for terms in effect.combined])

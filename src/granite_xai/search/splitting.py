@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -11,7 +13,7 @@ import numpy as np
 from granite_xai.base.errors import InputError
 from granite_xai.base.typing import IntArray
 from granite_xai.regions.conditions import Condition, Side, cut, grouping, missing_or_present
-from granite_xai.regions.words import SIZES, Instant, attoseconds, date_of, duration_of
+from granite_xai.regions.words import SIZES, Instant, attoseconds, instant
 from granite_xai.search.candidates import Candidate
 from granite_xai.tables import Column
 
@@ -30,27 +32,18 @@ def conditions(column: Column, candidate: Candidate, rows: IntArray, missing: bo
     larger: Side = "left" if n_left >= len(rows) - n_left else "right"
     present = np.flatnonzero(counts[1:])
     goes_left = candidate.left[1:][present]
-    side = _missing_side(column, candidate, bool(counts[0]), missing, larger)
-    if counts[0] and not goes_left.any():
-        return missing_or_present()
+    side: Side | None = larger if missing and bool((column.codes < 0).any()) else None
+    if counts[0]:
+        side = "left" if candidate.left[0] else "right"
+        if not goes_left.any():
+            return missing_or_present()
     if column.kind in ("nominal", "boolean"):
         labels = column.levels[present]
         return grouping(labels[goes_left].tolist(), labels[~goes_left].tolist(), larger=larger, missing=side)
     below, above = column.levels[present[goes_left][-1]], column.levels[present[~goes_left][0]]
-    return cut(_between(column, below, above), order=column.order, missing=side, larger=larger)
-
-
-def _missing_side(column: Column, candidate: Candidate, seen: bool, allowed: bool, larger: Side) -> Side | None:
-    if seen:
-        return "left" if candidate.left[0] else "right"
-    return larger if allowed and bool((column.codes < 0).any()) else None
-
-
-def _between(column: Column, below: Any, above: Any) -> Any:
-    """The threshold: the shortest number (or date) that separates two neighbours; of labels the lower one."""
-    if column.kind == "numeric":
-        return threshold(float(below), float(above))
-    return date_threshold(below, above) if column.kind == "date" else below
+    shortest: dict[str, Callable[[Any, Any], Any]] = {"numeric": threshold, "date": date_threshold}
+    at = shortest[column.kind](below, above) if column.kind in shortest else below  # of labels the lower one
+    return cut(at, order=column.order, missing=side, larger=larger)
 
 
 def threshold(value: float, next_value: float) -> float:
@@ -59,12 +52,8 @@ def threshold(value: float, next_value: float) -> float:
     Of all decimals ``t`` with ``value <= t < next_value`` (as stored numbers), the one with the fewest
     significant digits; among those the nearest to the midpoint, then the smaller. Never ``-0.0``.
 
-    >>> threshold(0.1234, 0.5678)
-    0.3
-    >>> threshold(6.0, 7.0)
-    6.0
-    >>> threshold(-1.25, 3.0)
-    0.0
+    >>> threshold(0.1234, 0.5678), threshold(6.0, 7.0), threshold(-1.25, 3.0)
+    (0.3, 6.0, 0.0)
     """
     low, high = float(value), float(next_value)
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
@@ -75,43 +64,24 @@ def threshold(value: float, next_value: float) -> float:
     # Neighbouring floats: the lower one is the only number there is, however many decimals denote it.
     if math.nextafter(low, math.inf) == high:
         return low
-    return _shortest(low, high)
-
-
-def _shortest(low: float, high: float) -> float:
-    """Look for a decimal of 1, 2, … digits next to the midpoint; 17 digits tell all floats apart."""
     middle = (Fraction(low) + Fraction(high)) / 2
-    for digits in range(1, 18):
-        found = [t for t in _around(middle, digits) if low <= _as_float(*t) < high]
-        if found:
-            return _as_float(*min(found, key=lambda t: (abs(_exact(*t) - middle), _exact(*t))))
-    return low
+    # 17 digits tell all floats apart. A decimal as a float is correctly rounded, and inf where it is too large.
+    found = ([t for t in _around(middle, digits) if low <= float(t) < high] for digits in range(1, 18))
+    return float(min(next(filter(None, found), [Decimal(low)]), key=lambda t: (abs(Fraction(t) - middle), t)))
 
 
-def _around(middle: Fraction, digits: int) -> list[tuple[int, int]]:
-    """List the nearest decimals below and above as (integer, power of ten).
+def _around(middle: Fraction, digits: int) -> list[Decimal]:
+    """List the nearest decimals below and above the midpoint.
 
     What separates the values is an interval around the midpoint, so if it holds any decimal of that many
     digits it holds one of these two.
     """
-    power = _magnitude(abs(middle)) - digits + 1
+    size = abs(middle)
+    guess = len(str(size.numerator)) - len(str(size.denominator))
+    magnitude = guess if Fraction(10) ** guess <= size else guess - 1  # the exact floor(log10(size))
+    power = magnitude - digits + 1
     scaled = middle / Fraction(10) ** power
-    return [(math.floor(scaled), power), (math.ceil(scaled), power)]
-
-
-def _magnitude(value: Fraction) -> int:
-    """Return the exact ``floor(log10(value))``."""
-    guess = len(str(value.numerator)) - len(str(value.denominator))
-    return guess if Fraction(10) ** guess <= value else guess - 1
-
-
-def _exact(integer: int, power: int) -> Fraction:
-    return integer * Fraction(10) ** power
-
-
-def _as_float(integer: int, power: int) -> float:
-    # Through text: correctly rounded, and too large a number is inf instead of an exception.
-    return float(f"{integer}e{power}")
+    return [Decimal(f"{n}e{power}") for n in (math.floor(scaled), math.ceil(scaled))]
 
 
 def date_threshold(value: Instant, next_value: Instant) -> Instant:
@@ -122,29 +92,18 @@ def date_threshold(value: Instant, next_value: Instant) -> Instant:
 
     >>> str(date_threshold(np.datetime64("2012-02-11"), np.datetime64("2012-03-04")))
     '2012-03-01'
-    >>> str(date_threshold(np.timedelta64(50, "m"), np.timedelta64(200, "m")))
-    '2 hours'
     """
     low, high = attoseconds(value), attoseconds(next_value)
     if not low < high:
         words = f"a threshold needs two values in increasing order, got {value} and {next_value}."
         raise InputError(words, code="P02", argument="next_value")
-    found = _coarsest(low, high, calendar=isinstance(value, np.datetime64))
-    if isinstance(value, np.timedelta64):
-        return duration_of(found)
-    # Days stay days only where both values are: "≤ 2012-03-01" of hourly data would seem to include that day.
-    days_only = low % SIZES["D"] == 0 and high % SIZES["D"] == 0
-    return date_of(found, "D" if days_only else "m")
-
-
-def _coarsest(low: int, high: int, *, calendar: bool) -> int:
-    middle = (low + high) // 2
-    units = (["Y", "M"] if calendar else []) + list(SIZES)
-    for unit in units:
-        found = [t for t in _starts(middle, unit) if low <= t < high]
-        if found:
-            return min(found, key=lambda t: (abs(2 * t - low - high), t))
-    return low
+    duration = isinstance(value, np.timedelta64)
+    units = list(SIZES) if duration else ["Y", "M", *SIZES]
+    found = ([t for t in _starts((low + high) // 2, unit) if low <= t < high] for unit in units)
+    nearest = min(next(filter(None, found), [low]), key=lambda t: (abs(2 * t - low - high), t))
+    # Days stay days only where both dates are: "≤ 2012-03-01" of hourly data would seem to include that day.
+    days = duration or low % SIZES["D"] == high % SIZES["D"] == 0
+    return instant(type(value), nearest, "D" if days else "m")
 
 
 def _starts(middle: int, unit: str) -> tuple[int, int]:
@@ -152,5 +111,5 @@ def _starts(middle: int, unit: str) -> tuple[int, int]:
     if unit in SIZES:
         start = middle // SIZES[unit] * SIZES[unit]
         return start, start + SIZES[unit]
-    first = date_of(middle // SIZES["D"] * SIZES["D"], "D").astype(f"datetime64[{unit}]")
+    first = instant(np.datetime64, middle // SIZES["D"] * SIZES["D"]).astype(f"datetime64[{unit}]")
     return attoseconds(first), attoseconds(first + 1)

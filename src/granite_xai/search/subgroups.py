@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from granite_xai.trees.routes import Route
 
 FLOOR = 1e-12
-BY = {name: name for name in ("distribution", "mean")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +50,7 @@ class Subgroups(Partitioner):
     ignores_noise_floor: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        choose("by", self.by, BY)
+        choose("by", self.by, {name: name for name in ("distribution", "mean")})
 
     def extra_effects(self, route: Route, resources: Resources, seed: int) -> tuple[ResolvedExplainer, ...]:
         """Nothing is read of the model; an unknown column is refused before any work."""

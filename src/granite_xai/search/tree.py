@@ -204,7 +204,9 @@ class _Growth:
             min_samples_leaf=self.settings.min_samples_leaf,
             cuts=self.settings.cuts,
         )
-        self._count(node, options)
+        if node.depth == 0:
+            counts = {self.problem.table.names[i]: sum(option.column == i for option in options) for i in self.columns}
+            self.problem.diagnostics.note("candidates", counts)
         if not options:
             return self._leaf(node, "no split leaves enough rows")
         followed = self._followed(node, options, evaluations)
@@ -248,7 +250,8 @@ class _Growth:
         cells = BLOCK if evaluations.primitives is None else ON_DEVICE
         most = max(cells // len(node.rows), self.settings.max_candidates)
         blocks = list(_blocks(options, len(node.rows), one, limit // SHARE, most))
-        largest = max(_block_bytes(block, len(node.rows), one) for block in blocks)
+        cut = CUT_BYTES * len(node.rows)
+        largest = max(cut * len({option.column for option in block}) + one * len(block) for block in blocks)
         jobs = min(resolve_jobs(self.problem.n_jobs), max(1, limit // 4 // largest))
 
         score = partial(_score, self.problem.shares, self.problem.table, node.rows, evaluations)
@@ -285,12 +288,6 @@ class _Growth:
     def _fraction(self, node: _Open) -> float:
         return node.weight / self.problem.shares.total
 
-    def _count(self, node: _Open, options: list[Candidate]) -> None:
-        if node.depth == 0:
-            names = self.problem.table.names
-            numbers = {names[i]: sum(option.column == i for option in options) for i in self.columns}
-            self.problem.diagnostics.note("candidates", numbers)
-
 
 def _blocks(
     options: list[Candidate], n_rows: int, split_bytes: int, affordable: int, most: int
@@ -309,12 +306,6 @@ def _blocks(
         block.append(option)
         room -= needed
     yield block
-
-
-def _block_bytes(block: list[Candidate], n_rows: int, split_bytes: int) -> int:
-    """What the arrays of a block take."""
-    columns = {option.column for option in block}
-    return CUT_BYTES * n_rows * len(columns) + split_bytes * len(block)
 
 
 def _score(

@@ -4,11 +4,11 @@ The only place that knows pandas, polars or pyarrow.
 """
 
 from granite_xai.tables.columns import Column, Kind
+from granite_xai.tables.containers import Outline
 from granite_xai.tables.json import outline_from_dict, outline_to_dict, read_alike, rows_from_dict, rows_to_dict
-from granite_xai.tables.outline import Outline, require_rows
 from granite_xai.tables.reading import read_table
 from granite_xai.tables.recombine import frame, nudged, recombine, row_like
-from granite_xai.tables.table import Table
+from granite_xai.tables.table import Table, require_rows
 
 __all__ = [
     "Column",

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from granite_xai.base.files.arrays import object_array
 from granite_xai.base.typing import BoolArray, FloatArray
 from granite_xai.tables.columns import Kind
 
 _LARGEST_EXACT = 2**53
-_MACHINE = (-(2**63), 2**64)
 _NOT_A_CELL = "each argument must be a string or a number"
 _TO_FLOATS = "Convert the column: astype(float)."
 _REFUSED = {
@@ -94,8 +94,9 @@ def from_objects(values: NDArray[Any]) -> Cells:
     if content == "boolean":
         return from_labels(values, missing, kind="boolean")
     if content in _MOMENTS:
-        return Cells("date", _moments(with_none(values, missing), content))
-    if content in _NUMBERS and _all_real(values[~missing]):
+        return Cells("date", _moments(np.where(missing, object_array([None]), values), content))
+    real = (isinstance(cell, (Real, np.bool_)) and not isinstance(cell, Decimal) for cell in values[~missing])
+    if content in _NUMBERS and all(real):
         return _numbers(values, missing)
     raise _mixture(values, missing)
 
@@ -104,11 +105,8 @@ def from_labels(labels: Sequence[Any] | NDArray[Any], missing: BoolArray, **fact
     """Read labels, given as any objects; the missing ones become None."""
     import pandas as pd
 
-    cells = np.empty(len(missing), dtype=object)
-    cells[:] = labels
-    codes, distinct = pd.factorize(cells)  # each label is made plain once, not once a row
-    table = np.empty(len(distinct) + 1, dtype=object)  # the last place is for -1, missing
-    table[:-1] = [plain(label) for label in distinct]
+    codes, distinct = pd.factorize(object_array(labels))  # each label is made plain once, not once a row
+    table = object_array([*map(plain, distinct), None])  # the last place is for -1, missing
     return Cells(facts.pop("kind", "nominal"), table[np.where(missing, -1, codes)], **facts)
 
 
@@ -122,21 +120,8 @@ def from_integers(values: NDArray[Any], missing: BoolArray | None = None) -> Cel
     return Cells("numeric", floats, integer=True, inexact=inexact)
 
 
-def with_none(values: NDArray[Any], missing: BoolArray) -> NDArray[Any]:
-    """Objects with None for everything missing."""
-    cells = values.astype(object)
-    cells[missing] = None
-    return cells
-
-
 def plain(label: Any) -> Any:
-    """Turn a label into plain text, bool or number, so that it can be printed, saved, compared.
-
-    Examples
-    --------
-    >>> plain(np.int64(3)), plain(np.str_("a")), plain(np.bool_(True))
-    (3, 'a', True)
-    """
+    """Turn a label into plain text, bool or number, so that it can be printed, saved, compared."""
     if isinstance(label, (bool, np.bool_)):
         return bool(label)
     if isinstance(label, Integral):
@@ -147,13 +132,7 @@ def plain(label: Any) -> Any:
 
 
 def as_kind(cells: Cells, kind: Kind) -> Cells:
-    """Read cells as another kind that the user or the fit gives, or refuse what would need a guess.
-
-    Examples
-    --------
-    >>> as_kind(Cells("numeric", np.array([2.0, 1.0]), integer=True), "nominal").values
-    array([2, 1], dtype=object)
-    """
+    """Read cells as another kind that the user or the fit gives, or refuse what would need a guess."""
     if cells.kind == kind:
         return cells
     labels = cells.values if cells.kind == "date" else _labels(cells)
@@ -167,16 +146,15 @@ def as_kind(cells: Cells, kind: Kind) -> Cells:
 
 
 def _as_numbers(kind: Kind, labels: NDArray[Any]) -> Cells:
-    present = [label for label in labels if label is not None]
-    if any(isinstance(label, str) for label in present):
+    if any(isinstance(label, str) for label in labels):
         reason = f"is {kind} with text labels and cannot be read as numeric"
         raise UnreadableError("P03", reason, "Convert the column.")
     values = np.array([np.nan if label is None else float(label) for label in labels])
-    return Cells("numeric", values, integer=all(isinstance(label, int) for label in present))
+    return Cells("numeric", values, integer=all(isinstance(label, int | None) for label in labels))
 
 
 def _as_booleans(labels: NDArray[Any]) -> Cells:
-    odd = [row for row, label in enumerate(labels) if isinstance(label, str) or label not in (0, 1, None)]
+    odd = [row for row, label in enumerate(labels) if label not in (0, 1, None)]
     if odd:
         reason = f"holds {labels[odd[0]]!r} and cannot be read as boolean"
         raise UnreadableError("P03", reason, "A boolean column holds True, False, 1 or 0.", odd)
@@ -187,11 +165,9 @@ def _as_booleans(labels: NDArray[Any]) -> Cells:
 def _labels(cells: Cells) -> NDArray[Any]:
     if cells.kind != "numeric":
         return cells.values
-    missing = np.isnan(cells.values)
-    labels = np.empty(len(missing), dtype=object)
+    number = int if cells.integer else float
     # + 0.0: one label for both zeros
-    labels[~missing] = [(int if cells.integer else float)(value + 0.0) for value in cells.values[~missing]]
-    return labels
+    return object_array([None if np.isnan(value) else number(value + 0.0) for value in cells.values])
 
 
 def _empty(kind: Kind, n: int) -> Cells:
@@ -200,14 +176,14 @@ def _empty(kind: Kind, n: int) -> Cells:
 
 
 def _numbers(values: NDArray[Any], missing: BoolArray) -> Cells:
-    big = [row for row in np.flatnonzero(~missing).tolist() if _beyond_machine(values[row])]
+    whole = np.array([isinstance(cell, Integral) for cell in values[~missing]], dtype=bool)
+    big = [row for row in np.flatnonzero(~missing)[whole].tolist() if not -(2**63) <= int(values[row]) < 2**64]
     if big:
         raise UnreadableError("D20", f"holds {values[big[0]]}, beyond 64 bits", _TO_FLOATS, big)
     floats: FloatArray = np.full(len(values), np.nan)
     floats[~missing] = values[~missing].astype(np.float64)
-    whole = [isinstance(cell, Integral) for cell in values[~missing]]
     inexact = bool(np.any(np.abs(floats[~missing][whole]) > _LARGEST_EXACT))
-    return Cells("numeric", floats, integer=all(whole), inexact=inexact)
+    return Cells("numeric", floats, integer=bool(whole.all()), inexact=inexact)
 
 
 def _moments(cells: NDArray[Any], content: str) -> NDArray[Any]:
@@ -225,14 +201,6 @@ def _moments(cells: NDArray[Any], content: str) -> NDArray[Any]:
     return np.asarray(pd.to_datetime(pd.Series(cells), utc=True).dt.tz_localize(None).to_numpy())
 
 
-def _all_real(cells: NDArray[Any]) -> bool:
-    return all(isinstance(cell, (Real, np.bool_)) and not isinstance(cell, Decimal) for cell in cells)
-
-
-def _beyond_machine(cell: Any) -> bool:
-    return isinstance(cell, Integral) and not _MACHINE[0] <= int(cell) < _MACHINE[1]
-
-
 def _mixture(values: NDArray[Any], missing: BoolArray) -> UnreadableError:
     """Show two cells that do not belong together (D12)."""
     rows = np.flatnonzero(~missing).tolist()
@@ -241,11 +209,8 @@ def _mixture(values: NDArray[Any], missing: BoolArray) -> UnreadableError:
     sorts = {row: type(values[row]) if odd else isinstance(values[row], str) for row in rows}
     other = next((row for row in rows if sorts[row] != sorts[one]), None)
     shown = sorted([one] if other is None else [one, other])
-    cells = " and ".join(f"{_cut(values[r])} ({type(values[r]).__name__})" for r in shown)
+    texts = {row: repr(values[row]) for row in shown}
+    cut = {row: text if len(text) <= 40 else f"{text[:39]}…" for row, text in texts.items()}
+    cells = " and ".join(f"{text} ({type(values[row]).__name__})" for row, text in cut.items())
     hint = "Make all cells numbers or all cells text."
     return UnreadableError("D12", f"mixes cells: it holds {cells}; {_NOT_A_CELL}", hint, shown)
-
-
-def _cut(cell: Any) -> str:
-    text = repr(cell)
-    return text if len(text) <= 40 else f"{text[:39]}…"

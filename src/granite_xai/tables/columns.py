@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from granite_xai.base.files.arrays import object_array
 from granite_xai.base.typing import BoolArray, IntArray
 
 Kind = Literal["numeric", "ordinal", "nominal", "boolean", "date"]
@@ -21,23 +22,9 @@ LABELLED = ("ordinal", "nominal", "boolean")
 class Column:
     """One column of a table, read once and never written.
 
-    Parameters
-    ----------
-    name : str
-        Its name; ``x0``, ``x1``, … when the table has none.
-    position : int
-        Its index in the table.
-    kind : {"numeric", "ordinal", "nominal", "boolean", "date"}
-        How its values are compared.
-    values : array of shape (n,)
-        numeric: float64, NaN is missing; date: datetime64 or timedelta64, NaT is missing;
-        otherwise labels, None is missing.
-    order : tuple, optional
-        All declared labels of an ordinal column, in order, also those that no row carries.
-    integer : bool
-        Whether the cells are whole numbers by dtype.
-    declared : tuple, optional
-        All labels that the dtype of a nominal column declares.
+    The name is ``x0``, ``x1``, … when the table has none. Missing values are NaN among numbers (float64), NaT among
+    dates and durations, None among labels. An ordinal column knows all declared labels in their order, also those that
+    no row carries, a nominal one those that its dtype declares; ``integer``: whether cells are whole numbers by dtype.
 
     Examples
     --------
@@ -122,9 +109,7 @@ def _rank_labels(labels: NDArray[Any], first: tuple[Any, ...] | None) -> tuple[N
     order += sorted_labels(label for label in distinct if label not in known)
     rank = {label: position for position, label in enumerate(order)}
     place = np.array([rank[label] for label in distinct], dtype=np.intp)
-    levels = np.empty(len(order), dtype=object)
-    levels[:] = order
-    return levels, place[found]
+    return object_array(order), place[found]
 
 
 def _thinned(levels: NDArray[Any], codes: IntArray) -> tuple[NDArray[Any], IntArray]:

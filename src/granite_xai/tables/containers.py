@@ -5,11 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
+from granite_xai.base.errors import InputError
 from granite_xai.base.typing import IntArray
 from granite_xai.tables.cells import Cells, from_array
 from granite_xai.tables.columns import Column
@@ -28,9 +31,9 @@ class Container(ABC):
         return None
 
     @property
-    @abstractmethod
     def n_rows(self) -> int:
         """Number of rows."""
+        return len(self.native)
 
     @property
     @abstractmethod
@@ -93,11 +96,6 @@ class ArrayContainer(Container):
         return np.asarray(self.native)
 
     @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return int(self.native.shape[0])
-
-    @property
     def labels(self) -> tuple[Hashable, ...]:
         """Positions."""
         return tuple(range(self.native.shape[1]))
@@ -117,10 +115,7 @@ class ArrayContainer(Container):
     def adopt(self, columns: Sequence[Column]) -> ArrayContainer:
         """The columns of another library as an array: of floats, or of objects when some are not."""
         dtype = np.float64 if all(column.values.dtype == np.float64 for column in columns) else object
-        matrix = np.empty((len(columns[0].values), len(columns)), dtype=dtype)
-        for j, column in enumerate(columns):
-            matrix[:, j] = column.values
-        return ArrayContainer(matrix)
+        return ArrayContainer(np.column_stack([column.values.astype(dtype) for column in columns]))
 
     def recombined(
         self, rows: IntArray, donor: ArrayContainer, donor_rows: IntArray, columns: Sequence[int]
@@ -135,18 +130,37 @@ class ArrayContainer(Container):
         return part
 
 
+@dataclass(frozen=True, eq=False)
+class Outline(Container):
+    """What is left of a table whose rows were not kept: new tables can be compared with it, more is an F09 error."""
+
+    fitted_labels: tuple[Hashable, ...]
+    library: str
+
+    @property
+    def native(self) -> Any:
+        """An empty table of the library; of pandas where that library is not installed."""
+        found = self.library if self.library != "numpy" and find_spec(self.library) is not None else "pandas"
+        return import_module(found).table({}) if found == "pyarrow" else import_module(found).DataFrame()
+
+    @property
+    def labels(self) -> tuple[Hashable, ...]:
+        """The column labels."""
+        return self.fitted_labels
+
+    def refuse(self, *_: Any, what: str = "this", **__: Any) -> NoReturn:
+        """Refused: there are no rows (F09)."""
+        message = f"{what} needs the fitting rows, which the file did not hold."
+        hint = "Save with gx.save(obj, path, include_data=True)."
+        raise InputError(message, code="F09", argument="include_data", hint=hint)
+
+    cells = take = select = adopt = recombined = nudged = refuse
+
+
 def gathered(
     base: NDArray[Any], rows: IntArray, donor: NDArray[Any], donor_rows: IntArray, columns: Sequence[int]
 ) -> NDArray[Any]:
-    """Gather rows of one matrix and some columns from rows of another into a fresh one.
-
-    Examples
-    --------
-    >>> base, donor = np.zeros((2, 3)), np.ones((2, 3))
-    >>> gathered(base, np.array([0, 1]), donor, np.array([1, 1]), [2])
-    array([[0., 0., 1.],
-           [0., 0., 1.]])
-    """
+    """Gather rows of one matrix and some columns from rows of another into a fresh one."""
     dtype = _common_dtype(base, donor, donor_rows, columns)
     if not base.flags.c_contiguous or dtype != base.dtype:
         # column by column: the layout of the base, and no copy of it on the way

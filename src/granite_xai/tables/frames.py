@@ -15,6 +15,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from granite_xai.base.files.arrays import object_array
 from granite_xai.base.typing import BoolArray, IntArray
 from granite_xai.tables.cells import (
     Cells,
@@ -25,7 +26,6 @@ from granite_xai.tables.cells import (
     from_objects,
     plain,
     refused,
-    with_none,
 )
 from granite_xai.tables.columns import Column
 from granite_xai.tables.containers import Container, gathered, next_cells
@@ -44,11 +44,6 @@ class FrameContainer(Container):
     def frame(self) -> Any:
         """The table in narwhals' words."""
         return nw.from_native(self.native, eager_only=True)
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return len(self.native)
 
     @property
     def labels(self) -> tuple[Hashable, ...]:
@@ -87,8 +82,8 @@ class FrameContainer(Container):
             return self._recombined_arrays(rows, donor, donor_rows, columns)
         given = donor.frame[donor_rows, list(columns)]
         parts = [
-            given[:, k] if _same_dtype(given[:, k], self.series(j)) else _matched(donor, self, j, donor_rows)
-            for k, j in enumerate(columns)
+            one if _equal(_native_dtype(one), _native_dtype(self.series(j))) else _matched(donor, self, j, donor_rows)
+            for j, one in zip(columns, given.iter_columns(), strict=True)
         ]
         named = [part.alias(self.names[j]) for j, part in zip(columns, parts, strict=True)]
         return self.frame[rows].with_columns(*named).to_native()
@@ -170,9 +165,8 @@ def _read(series: Any) -> Cells:
     dtype, missing = series.dtype, series.is_null().to_numpy()
     if dtype.is_integer():
         numbers = series.fill_null(0).to_numpy()  # 128 bits come as Python numbers
-        if numbers.dtype.kind in "iu":
-            return from_integers(numbers, missing)
-        return from_objects(with_none(numbers, missing))
+        whole = numbers.dtype.kind in "iu"
+        return from_integers(numbers, missing) if whole else from_objects(object_array(series.to_list()))
     if dtype.is_float():
         return from_array(series.to_numpy())
     if dtype in (nw.Date, nw.Datetime, nw.Duration):
@@ -184,7 +178,7 @@ def _read(series: Any) -> Cells:
     if dtype in (nw.Categorical, nw.Enum):
         return _categories(series, missing)
     if dtype == nw.Object or (missing.all() and not series.implementation.is_pandas()):
-        return from_objects(np.array([*series.to_list(), None], dtype=object)[:-1])
+        return from_objects(object_array(series.to_list()))
     raise _unreadable(series)
 
 
@@ -212,15 +206,12 @@ def _declared(native: Any) -> list[Any]:
 
 def _unreadable(series: Any) -> UnreadableError:
     dtype = _native_dtype(series)
-    if type(dtype).__name__ == "SparseDtype":
-        size = len(series) * np.dtype(dtype.subtype).itemsize
-        return UnreadableError(
-            "D23", f"is sparse ({dtype}; {size} bytes when dense)", "Convert it: .sparse.to_dense()."
-        )
-    if type(dtype).__name__ == "PeriodDtype":
-        return refused("period", dtype)
-    content = "decimal" if series.dtype == nw.Decimal else "time" if series.dtype == nw.Time else ""
-    return refused(content, series.dtype if series.dtype != nw.Unknown else dtype)
+    name = type(dtype).__name__
+    if name == "SparseDtype":
+        reason = f"is sparse ({dtype}; {len(series) * np.dtype(dtype.subtype).itemsize} bytes when dense)"
+        return UnreadableError("D23", reason, "Convert it: .sparse.to_dense().")
+    content = "period" if name == "PeriodDtype" else type(series.dtype).__name__.lower()
+    return refused(content, dtype if content == "period" or series.dtype == nw.Unknown else series.dtype)
 
 
 def _matched(donor: FrameContainer, base: FrameContainer, position: int, rows: IntArray) -> Any:
@@ -251,15 +242,10 @@ def _cast(cells: Any, dtype: Any) -> Any:
         return nw.from_native(native.astype(dtype), series_only=True)
 
 
-def _same_dtype(one: Any, other: Any) -> bool:
-    return _equal(_native_dtype(one), _native_dtype(other))
-
-
 def _equal(one: Any, other: Any) -> bool:
     """Whether dtypes are equal; for pandas those of two categories are, whatever their order."""
-    if one is other or type(one).__name__ != "CategoricalDtype":
-        return bool(one == other)
-    return bool(one == other) and bool(one.categories.identical(other.categories))
+    categories = type(one).__name__ == "CategoricalDtype" and one is not other
+    return bool(one == other) and (not categories or bool(one.categories.identical(other.categories)))
 
 
 def _native_dtype(series: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
@@ -12,12 +13,11 @@ from numpy.typing import NDArray
 
 from granite_xai.base.errors import FormatError, InputError, column_text
 from granite_xai.base.files import Form, Structure, broken
-from granite_xai.base.files.arrays import UnwritableError, dtype_name, read_cells, read_dtype, write_cells
+from granite_xai.base.files.arrays import UnwritableError, dtype_name, object_array, read_cells, read_dtype, write_cells
 from granite_xai.tables.cells import UnreadableError, as_kind
 from granite_xai.tables.columns import LABELLED, Column, Kind
-from granite_xai.tables.containers import ArrayContainer, Container
+from granite_xai.tables.containers import ArrayContainer, Container, Outline
 from granite_xai.tables.opening import open_table
-from granite_xai.tables.outline import Outline
 from granite_xai.tables.table import Table
 
 # Dtypes that pandas builds from their name; nothing else is handed to its parser.
@@ -71,21 +71,14 @@ class ColumnCells:
 
 
 def outline_to_dict(table: Table, *, grids: bool) -> Any:
-    """Write names, kinds, orders and levels; with ``grids`` also the distinct values of numbers and dates.
-
-    Examples
-    --------
-    >>> from granite_xai.tables import read_table
-    >>> outline_to_dict(read_table([[2.0], [1.0]], missing="error"), grids=True)["columns"][0]["levels"]
-    {'array': ['float64', [1.0, 2.0]]}
-    """
+    """Write names, kinds, orders and levels; with ``grids`` also the distinct values of numbers and dates."""
     columns = []
     for c in table.columns:
         levels = c.levels if grids or c.kind in LABELLED else c.levels[:0]
         columns.append(ColumnFacts(c.name, c.kind, levels, bool(c.missing.any()), c.order, c.integer, c.declared))
-    labels: Any = tuple(str(label) if isinstance(label, str) else int(label) for label in _labels(table))
-    library: Any = table.container.library
-    return _STRUCTURE.write(TableFacts(library, labels, tuple(columns)), TableFacts, "table")
+    held: Any = table.container
+    labels = tuple(str(label) if isinstance(label, str) else int(label) for label in held.labels)
+    return _STRUCTURE.write(TableFacts(held.library, labels, tuple(columns)), TableFacts, "table")
 
 
 def outline_from_dict(data: object, place: str) -> Table:
@@ -113,13 +106,10 @@ def _column(facts: ColumnFacts, position: int, place: str) -> Column:
     gap = {"O": None, "f": np.nan}.get(levels.dtype.kind, "NaT")
     values = np.append(levels, np.array([gap], dtype=levels.dtype)) if facts.missing else levels
     column = Column(facts.name, position, facts.kind, values, facts.order, facts.integer, facts.declared)
-    try:
-        settled = len(levels) == len(column.levels) and bool(np.all(column.levels == levels))
-    except TypeError:
-        settled = False
-    if not settled:
-        raise broken(f"{place}.levels", "is not a list of different values in their order")
-    return column
+    with suppress(TypeError):
+        if np.array_equal(column.levels, levels):
+            return column
+    raise broken(f"{place}.levels", "is not a list of different values in their order")
 
 
 def rows_to_dict(table: Table) -> Any:
@@ -141,7 +131,8 @@ def rows_to_dict(table: Table) -> Any:
     again = rows_from_dict(written, table, "rows")
     for column, read in zip(table.columns, again.columns, strict=True):
         before, after = (_dtype(part.container, column.position) for part in (table, again))
-        if not _same(column, read) or before != after:
+        same = np.array_equal(column.codes, read.codes) and np.array_equal(column.levels, read.levels)
+        if not same or before != after:
             raise _unwritable(column, f"has dtype {before}")
     return written
 
@@ -152,7 +143,7 @@ def rows_from_dict(data: object, like: Table, place: str) -> Table:
     if len(columns) != like.n_columns:
         raise broken(place, f"has {len(columns)} columns, not {like.n_columns}")
     backend, parts = like.container.library, []
-    for j, (column, label) in enumerate(zip(columns, _labels(like), strict=True)):
+    for j, (column, label) in enumerate(zip(columns, like.container.labels, strict=True)):
         try:
             parts.append(_restored(column, str(label), backend, f"{place}[{j}]"))
         except (FormatError, InputError):
@@ -168,40 +159,25 @@ def rows_from_dict(data: object, like: Table, place: str) -> Table:
 
 
 def read_alike(native: Any, like: Table) -> Table:
-    """Read a table that is known to be like another: no checks, no warnings.
-
-    Examples
-    --------
-    >>> from granite_xai.tables import read_table
-    >>> read_alike(np.array([[5.0]]), read_table([[1.0]], missing="error")).columns[0].levels
-    array([5.])
-    """
+    """Read a table that is known to be like another: no checks, no warnings."""
     container = native if isinstance(native, Container) else open_table(native, "X")
     cells = [as_kind(container.cells(column.position), column.kind) for column in like.columns]
     pairs = zip(like.columns, cells, strict=True)
     return Table(tuple(replace(column, values=read.values) for column, read in pairs), container)
 
 
-def _labels(table: Table) -> tuple[Any, ...]:
-    return table.container.labels
-
-
 def _series(container: Container, position: int) -> Any:
     """One column in its library, those of polars and pyarrow as narwhals has them."""
     if isinstance(container, ArrayContainer):
         return container.matrix[:, position]
-    if container.library == "pandas":
-        return container.native.iloc[:, position]
-    import narwhals as nw
-
-    return nw.from_native(container.native, eager_only=True)[:, position]
+    series = cast(Any, container).series(position)
+    return series.to_native() if container.library == "pandas" else series
 
 
 def _dtype(container: Container, position: int) -> Any:
     dtype = _series(container, position).dtype
-    if not isinstance(dtype, np.dtype):
-        return dtype
-    return "str" if dtype.kind == "U" else dtype.newbyteorder("=")
+    plain = isinstance(dtype, np.dtype)
+    return dtype if not plain else "str" if dtype.kind == "U" else dtype.newbyteorder("=")
 
 
 def _cells(series: Any) -> ColumnCells:
@@ -219,10 +195,8 @@ def _cells(series: Any) -> ColumnCells:
             return ColumnCells(name, write_cells(series.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy()))
         if _NULLABLE.fullmatch(name) is None:
             raise UnwritableError(f"has dtype {dtype}")
-        gone = series.isna()
-        return ColumnCells(
-            name, _objects(None if gap else cell for cell, gap in zip(series.tolist(), gone, strict=True))
-        )
+        present = zip(series.tolist(), series.notna(), strict=True)
+        return ColumnCells(name, _objects(cell if there else None for cell, there in present))
     name = type(dtype).__name__
     if name in ("Datetime", "Duration") and getattr(dtype, "time_zone", None) is None:
         return ColumnCells(f"{name}[{dtype.time_unit}]", write_cells(series.to_numpy()))
@@ -235,10 +209,7 @@ def _cells(series: Any) -> ColumnCells:
 
 
 def _objects(cells: Any) -> Any:
-    plain = [cell.item() if isinstance(cell, np.generic) else cell for cell in cells]
-    held = np.empty(len(plain), dtype=object)
-    held[:] = plain
-    return write_cells(held)
+    return write_cells(object_array([cell.item() if isinstance(cell, np.generic) else cell for cell in cells]))
 
 
 def _restored(column: ColumnCells, name: str, backend: str, place: str) -> Any:
@@ -301,10 +272,7 @@ def _joined(parts: list[Any], backend: str, like: Table, place: str) -> Containe
     if backend == "numpy":
         if len({part.dtype if part.dtype.kind != "U" else str for part in parts}) > 1:
             raise broken(place, "has columns of different dtypes")
-        matrix = np.empty((len(parts[0]), len(parts)), dtype=max(part.dtype for part in parts))
-        for j, part in enumerate(parts):
-            matrix[:, j] = part
-        return ArrayContainer(matrix)
+        return ArrayContainer(np.column_stack(parts))
     if backend == "pandas":
         import pandas as pd
 
@@ -314,17 +282,7 @@ def _joined(parts: list[Any], backend: str, like: Table, place: str) -> Containe
     return open_table(parts[0].to_frame().with_columns(*parts[1:]).to_native(), "X")
 
 
-def _same(one: Column, other: Column) -> bool:
-    if one.kind in LABELLED:
-        return bool(one.values.tolist() == other.values.tolist())
-    return bool(np.all((one.values == other.values) | (one.missing & other.missing)))
-
-
 def _unwritable(column: Column, reason: str) -> InputError:
-    return InputError(
-        f"X {column_text(column.name, column.position)} {reason}, which a file cannot hold exactly.",
-        code="F08",
-        argument="obj",
-        columns=[column.name],
-        hint="Convert the column before the fit, or pickle the object: that keeps everything, the model included.",
-    )
+    message = f"X {column_text(column.name, column.position)} {reason}, which a file cannot hold exactly."
+    hint = "Convert the column before the fit, or pickle the object: that keeps everything, the model included."
+    return InputError(message, code="F08", argument="obj", columns=[column.name], hint=hint)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from granite_xai.base.errors import InputError
+from granite_xai.base.files.arrays import object_array
 from granite_xai.tables.containers import ArrayContainer, Container
 
 _CONVERT = "Pass a 2-D NumPy array, a list of lists, or a pandas, polars or pyarrow table."
@@ -48,9 +49,8 @@ def _matrix(X: NDArray[Any], argument: str) -> NDArray[Any]:
         message = f"Complex data not supported: {argument} has dtype {X.dtype}."
         raise InputError(message, code="D22", argument=argument, hint="Pass real and imaginary parts as columns.")
     if X.ndim != 2:
-        raise _not_2d(
-            argument, X.ndim, f"has shape {X.shape}.", "" if X.ndim < 2 else "Pass {0}.reshape(len({0}), -1)."
-        )
+        hint = "" if X.ndim < 2 else "Pass {0}.reshape(len({0}), -1)."
+        raise _not_2d(argument, X.ndim, f"has shape {X.shape}.", hint)
     return X
 
 
@@ -65,10 +65,7 @@ def _from_lists(X: Sequence[Any], argument: str) -> NDArray[Any]:
     if odd:
         message = f"row 0 has {len(rows[0])} cells, row {odd[0]} has {len(rows[odd[0]])}."
         raise _refused(argument, message, "Give every row the same number of cells.", rows=odd[:5])
-    objects = np.empty((len(rows), len(rows[0])), dtype=object)
-    for i, row in enumerate(rows):
-        for j, cell in enumerate(row):
-            objects[i, j] = cell
+    objects = object_array([cell for row in rows for cell in row]).reshape(len(rows), len(rows[0]))
     plain = np.asarray(objects.tolist()) if objects.size else np.empty(objects.shape)
     return plain if plain.dtype.kind in "biufc" else objects
 
@@ -105,6 +102,5 @@ def _refused(argument: str, what: str, hint: str, code: str = "D25", rows: Seque
 
 def _is(X: Any, library: str, name: str) -> bool:
     """Whether X belongs to a library, without importing it: if it is not loaded, X cannot."""
-    module = sys.modules.get(library)
-    kind = getattr(module, name, None)
+    kind = getattr(sys.modules.get(library), name, None)
     return isinstance(kind, type) and isinstance(X, kind)

@@ -35,23 +35,8 @@ def read_table(
 ) -> Table:
     """Read a table of any supported library, or say what is wrong with it.
 
-    Parameters
-    ----------
-    X : array, list of lists, or pandas, polars or pyarrow table
-        The rows.
-    kinds : mapping, optional
-        ``{column: kind}`` for columns whose dtype does not tell their kind.
-    missing : {"allow", "error"}
-        Whether missing values are an error (D01).
-    like : Table, optional
-        The table of the fit: names and kinds must agree with it.
-    argument : str
-        What the caller calls X.
-
-    Returns
-    -------
-    Table
-        The columns as read; `Table.native` is X itself (an array for lists).
+    ``kinds`` are those of columns whose dtype does not tell; ``missing``: whether missing values are an error (D01);
+    with ``like``, the table of the fit, names and kinds must agree; ``argument`` is what the caller calls X.
 
     Examples
     --------
@@ -124,30 +109,23 @@ def _check_agreement(container: Container, like: Table, argument: str) -> list[s
     if len(names) != like.n_columns:
         message = f"{argument} has {len(names)} features, but Granite is expecting {like.n_columns} features as input."
         raise InputError(message, code="D37", argument=argument)
-    if fitted.named and not container.named:
-        return [f"{argument} does not have valid feature names, but Granite was fitted with feature names"]
-    if container.named and not fitted.named:
-        return [f"{argument} has feature names, but Granite was fitted without feature names"]
-    return []
+    if fitted.named == container.named:
+        return []
+    here, there = ("has", "without") if container.named else ("does not have valid", "with")
+    return [f"{argument} {here} feature names, but Granite was fitted {there} feature names"]
 
 
 def _other_names(names: tuple[str, ...], fitted: tuple[str, ...], argument: str) -> InputError:
     """Say it in scikit-learn's words."""
     unexpected, missing = sorted(set(names) - set(fitted)), sorted(set(fitted) - set(names))
-    message = "The feature names should match those that were passed during fit.\n"
-    if unexpected:
-        message += "Feature names unseen at fit time:\n" + _lines(unexpected)
-    if missing:
-        message += "Feature names seen at fit time, yet now missing:\n" + _lines(missing)
-    if not unexpected and not missing:
+    message, found = "The feature names should match those that were passed during fit.\n", [*unexpected, *missing]
+    for what, some in (("unseen at fit time", unexpected), ("seen at fit time, yet now missing", missing)):
+        shown = [name if name.isprintable() else repr(name) for name in some[:_SHOWN]] + ["..."] * (len(some) > _SHOWN)
+        message += "".join([f"Feature names {what}:\n", *(f"- {name}\n" for name in shown)]) if some else ""
+    if not found:
         message += "Feature names must be in the same order as they were in fit.\n"
-    columns = [*unexpected, *missing] or [new for new, old in zip(names, fitted, strict=True) if new != old]
-    return InputError(message, code="D37", argument=argument, columns=columns)
-
-
-def _lines(names: list[str]) -> str:
-    shown = [name if name.isprintable() else repr(name) for name in names[:_SHOWN]]
-    return "".join(f"- {name}\n" for name in [*shown, *(["..."] if len(names) > _SHOWN else [])])
+        found = [new for new, old in zip(names, fitted, strict=True) if new != old]
+    return InputError(message, code="D37", argument=argument, columns=found)
 
 
 def _kinds(kinds: Mapping[Any, str] | None, names: tuple[str, ...], container: Container) -> dict[int, Kind]:
@@ -216,14 +194,9 @@ def _refuse(
         parts.append(f"{column_text(column.name, column.position)} has {found}")
     more = f"; and {len(bad) - _SHOWN} more columns" if len(bad) > _SHOWN else ""
     rows = np.unique(np.concatenate([rows for _, rows, _ in bad]))[:_SHOWN]
-    raise InputError(
-        f"{argument} {'; '.join(parts)}{more}.",
-        code=code,
-        argument=argument,
-        columns=[column.name for column, _, _ in bad],
-        rows=table.row_labels(rows),
-        hint=hint,
-    )
+    columns, labels = [column.name for column, _, _ in bad], table.row_labels(rows)
+    message = f"{argument} {'; '.join(parts)}{more}."
+    raise InputError(message, code=code, argument=argument, columns=columns, rows=labels, hint=hint)
 
 
 def _inexact(table: Table, cells: list[Cells], argument: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Tables that we make: recombined and moved rows for the model, one row given by hand, result frames."""
+"""Tables that we make: recombined and moved rows for the model, bare numbers, one row given by hand, result frames."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from granite_xai.base.errors import InputError, column_text, listing
+from granite_xai.base.files.arrays import object_array
 from granite_xai.base.typing import IntArray
 from granite_xai.tables.cells import UnreadableError, as_kind, from_objects
 from granite_xai.tables.columns import Column
+from granite_xai.tables.containers import Container
+from granite_xai.tables.opening import open_table
 from granite_xai.tables.reading import read_table
 from granite_xai.tables.table import Table
 
@@ -24,20 +28,9 @@ def recombine(
 ) -> Any:
     """Rows of one table with some columns taken from rows of another: ``(x_S of the donor, x_rest of the base)``.
 
-    Parameters
-    ----------
-    base, donor : Table
-        Often the same table. A donor of another library is converted.
-    base_rows, donor_rows : sequences of int, of equal length
-        Which rows to combine.
-    columns : iterable of int
-        Positions of the columns that come from the donor.
-
-    Returns
-    -------
-    native table
-        A fresh table of the library of ``base``. Dtypes, category sets and the type of the index are those of
-        ``base``; only a donor's column that its dtype cannot hold exactly keeps the donor's.
+    Returns a fresh native table of the library of ``base``; a donor of another library is converted. Dtypes, category
+    sets and the type of the index are those of ``base``; only a donor's column that its dtype cannot hold exactly
+    keeps the donor's.
 
     Examples
     --------
@@ -61,36 +54,13 @@ def nudged(
     """Rows with every floating-point cell (of some columns) moved to the next number of its own dtype, up or down.
 
     Missing cells stay missing, and a cell at the end of the range stays where it is.
-
-    Examples
-    --------
-    >>> from granite_xai.tables import read_table
-    >>> table = read_table(np.array([[1.0]], dtype=np.float32), missing="error")
-    >>> float(nudged(table, [0], +1)[0, 0]) - 1.0 == 2.0**-23
-    True
     """
     chosen = range(table.n_columns) if columns is None else columns
     return table.container.nudged(np.asarray(rows, dtype=np.intp), direction, list(chosen))
 
 
 def frame(data: Mapping[str, Sequence[Any] | Any], like: Table | None = None) -> Any:
-    """A frame in the library of a table; pandas for arrays.
-
-    Parameters
-    ----------
-    data : mapping
-        Columns by name, in order.
-    like : Table, optional
-        The table whose library is used.
-
-    Examples
-    --------
-    >>> from granite_xai.tables import read_table
-    >>> frame({"region": [0, 1], "value": [0.5, 0.25]}, read_table([[1.0]], missing="error"))
-       region  value
-    0       0   0.50
-    1       1   0.25
-    """
+    """A frame in the library of a table; pandas for arrays."""
     import narwhals as nw
 
     if like is None or like.container.library in ("numpy", "pandas"):
@@ -102,19 +72,8 @@ def frame(data: Mapping[str, Sequence[Any] | Any], like: Table | None = None) ->
 def row_like(table: Table, row: Mapping[Any, Any] | Sequence[Any], argument: str) -> Table:
     """Read one row given by hand, such as a baseline, as a table with the columns, kinds and library of another.
 
-    Parameters
-    ----------
-    table : Table
-        What the row should look like.
-    row : mapping from columns to cells, or a sequence with a cell for every column
-        The cells. A mapping may leave columns out if ``table`` has a single row, whose cells then stay.
-    argument : str
-        What the caller calls the row.
-
-    Returns
-    -------
-    Table
-        One row. A column whose dtype cannot hold the cell exactly gets a dtype that can.
+    A mapping may leave columns out if ``table`` has a single row, whose cells then stay. A column whose dtype cannot
+    hold the cell exactly gets a dtype that can.
 
     Examples
     --------
@@ -147,12 +106,70 @@ def _cells(table: Table, row: Mapping[Any, Any] | Sequence[Any], argument: str) 
 def _column(column: Column, cells: dict[int, Any], argument: str) -> Column:
     if column.position not in cells:
         return column.take(np.zeros(1, dtype=np.intp))
-    held = np.empty(1, dtype=object)
-    held[0] = cells[column.position]
     try:
-        values = as_kind(from_objects(held), column.kind).values
+        values = as_kind(from_objects(object_array([cells[column.position]])), column.kind).values
     except UnreadableError as refused:
         message = f"{argument} {column_text(column.name, column.position)} {refused.reason}."
         columns = [column.name]
         raise InputError(message, code=refused.code, argument=argument, columns=columns, hint=refused.hint) from None
     return Column(column.name, column.position, column.kind, values, column.order)
+
+
+# What models take that know neither frames nor names.
+
+
+def column_names(native: Any) -> tuple[str, ...]:
+    """Names of the columns of a native table; an array has x0, x1 and so on."""
+    return open_table(native, "X").names
+
+
+def number_matrix(native: Any, reader: str) -> NDArray[Any]:
+    """All cells as one matrix of numbers; booleans are 0 and 1, missing cells NaN.
+
+    A column of text or dates is refused (M14), with the name of the ``reader`` who wants numbers.
+
+    Examples
+    --------
+    >>> number_matrix([[1, True], [2, None]], "the model")
+    array([[ 1.,  1.],
+           [ 2., nan]])
+    """
+    container = open_table(native, "X")
+    if container.matrix is not None and container.matrix.dtype.kind in "fiub":
+        return container.matrix
+    columns = [_numbers(container, position, reader) for position in range(len(container.labels))]
+    return np.column_stack(columns) if columns else np.empty((container.n_rows, 0))
+
+
+def number_column(native: Any, position: int, reader: str, whole: bool = False) -> NDArray[Any]:
+    """One column as float64 numbers; ``whole`` refuses fractions and missing cells."""
+    container = open_table(native, "X")
+    numbers = _numbers(container, position, reader)
+    if whole and not bool(np.all(numbers == np.rint(numbers))):
+        raise _refusal(container, position, "holds fractions or missing values", f"{reader} takes whole numbers")
+    return numbers
+
+
+def text_column(native: Any, position: int, reader: str) -> NDArray[Any]:
+    """One column of labels as texts."""
+    container = open_table(native, "X")
+    cells = container.cells(position)
+    text = cells.kind in ("nominal", "ordinal")
+    if not text or any(label is None for label in cells.values):
+        reason = "has missing values" if text else f"is {cells.kind}"
+        raise _refusal(container, position, reason, f"{reader} takes text")
+    return object_array([str(label) for label in cells.values])
+
+
+def _numbers(container: Container, position: int, reader: str) -> NDArray[Any]:
+    try:
+        return as_kind(container.cells(position), "numeric").values
+    except UnreadableError as refused:
+        raise _refusal(container, position, refused.reason, f"{reader} takes numbers") from None
+
+
+def _refusal(container: Container, position: int, reason: str, wish: str) -> InputError:
+    name = container.names[position]
+    message = f"X {column_text(name, position)} {reason}; {wish}."
+    hint = "Convert the column, or pass a function of the table that does it as the model."
+    return InputError(message, code="M14", argument="X", columns=[name], hint=hint)

@@ -13,21 +13,14 @@ import numpy as np
 from granite_xai.base.options import unknown
 from granite_xai.base.typing import IntArray
 from granite_xai.tables.columns import Column, Kind
-from granite_xai.tables.containers import Container
+from granite_xai.tables.containers import Container, Outline
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
     """A table, read once and never written.
 
-    Parameters
-    ----------
-    columns : tuple of Column
-        What was read.
-    container : Container
-        The user's own table; `native` is the object itself.
-    notices : tuple of str
-        Texts of the warnings that reading gave.
+    The container holds the user's own table; ``notices`` are the texts of the warnings that reading gave.
 
     Examples
     --------
@@ -104,26 +97,23 @@ class Table:
         NaN equals NaN, -0.0 equals 0.0. Values are ordered by the codes of the columns, first column first, missing
         before all levels.
 
-        Parameters
-        ----------
-        columns : iterable of int
-            Positions; a set is taken in ascending order.
-
-        Returns
-        -------
-        codes : array of shape (n,)
-            Number of each row's value.
-        representatives : array of shape (U,)
-            The first row that carries each value.
+        Returns the number of each row's value, and the first row that carries each. A set is taken in ascending order.
         """
-        positions = sorted(columns) if isinstance(columns, (set, frozenset)) else list(columns)
         keys, size = np.zeros(self.n_rows, dtype=np.int64), 1
-        for j in positions:
-            column = self.columns[j]
-            keys = keys * (len(column.levels) + 1) + (column.codes + 1)
+        for j in sorted(columns) if isinstance(columns, (set, frozenset)) else columns:
+            width = len(self.columns[j].levels) + 1
             # numbering again keeps the keys small enough for 64 bits and for a table of all of them
-            keys, size = _numbered(keys, size * (len(column.levels) + 1))
-        return keys.astype(np.intp, copy=False), _first_rows(keys, size)
+            keys, size = _numbered(keys * width + (self.columns[j].codes + 1), size * width)
+        first = np.zeros(size if len(keys) else 0, dtype=np.intp)
+        # of several assignments to one place the last one stays: go backwards
+        first[keys[::-1]] = np.arange(len(keys) - 1, -1, -1, dtype=np.intp)
+        return keys.astype(np.intp, copy=False), first
+
+
+def require_rows(table: Table, what: str) -> None:
+    """Refuse work that needs the rows of a table that was loaded without them (F09)."""
+    if isinstance(table.container, Outline):
+        table.container.refuse(what=what)
 
 
 def _numbered(keys: IntArray, size: int) -> tuple[IntArray, int]:
@@ -133,14 +123,4 @@ def _numbered(keys: IntArray, size: int) -> tuple[IntArray, int]:
         return ranks, len(values)
     seen = np.zeros(size, dtype=bool)
     seen[keys] = True
-    place = np.cumsum(seen) - 1
-    return place[keys], int(seen.sum())
-
-
-def _first_rows(codes: IntArray, size: int) -> IntArray:
-    if len(codes) == 0:
-        size = 0
-    first = np.zeros(size, dtype=np.intp)
-    # of several assignments to one place the last one stays: go backwards
-    first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1, dtype=np.intp)
-    return first
+    return (np.cumsum(seen) - 1)[keys], int(seen.sum())

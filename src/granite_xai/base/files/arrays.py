@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,7 @@ from numpy.typing import NDArray
 
 from granite_xai.base.errors import FormatError
 
-DATE_UNITS = ("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as")
-_DATES = rf"(?:datetime|timedelta)64\[(?:{'|'.join(DATE_UNITS)})\]"
+_DATES = r"(?:datetime|timedelta)64\[(?:[YMWDhms]|[munpfa]s)\]"
 _DTYPES = re.compile(rf"bool|u?int(?:8|16|32|64)|float(?:16|32|64)|object|str|{_DATES}")
 _MOST_DIMENSIONS = 4
 _LARGEST_TEXT = 2**26
@@ -25,24 +25,12 @@ class UnwritableError(Exception):
 
 
 def broken(place: str, what: str) -> FormatError:
-    """Return the error for a file that is not what it claims to be.
-
-    Examples
-    --------
-    >>> str(broken("rule", "is not an object"))
-    'F04: rule is not an object.'
-    """
+    """Return the error for a file that is not what it claims to be."""
     return FormatError(f"{place} {what}.", code="F04", argument="data")
 
 
 def dtype_name(values: NDArray[Any]) -> str:
-    """Return the name of a dtype, if files hold it.
-
-    Examples
-    --------
-    >>> dtype_name(np.array([1.5], dtype=">f4"))
-    'float32'
-    """
+    """Return the name of a dtype, if files hold it."""
     name = "str" if values.dtype.kind == "U" else str(values.dtype.newbyteorder("="))
     if _DTYPES.fullmatch(name) is None:
         raise UnwritableError(f"has dtype {values.dtype}")
@@ -50,26 +38,14 @@ def dtype_name(values: NDArray[Any]) -> str:
 
 
 def read_dtype(name: object, place: str) -> np.dtype[Any]:
-    """Return the dtype of a name that `dtype_name` gives; anything else is a FormatError.
-
-    Examples
-    --------
-    >>> read_dtype("int8", "column")
-    dtype('int8')
-    """
+    """Return the dtype of a name that `dtype_name` gives; anything else is a FormatError."""
     if not isinstance(name, str) or _DTYPES.fullmatch(name) is None:
         raise broken(f"{place}.dtype", f"is {str(name)[:60]!r}, which is not known")
     return np.dtype(name)
 
 
 def plain_list(data: Any, place: str) -> list[Any]:
-    """Return a list of a file; long lists of numbers come as arrays, with NaN for null.
-
-    Examples
-    --------
-    >>> plain_list(np.array([1.0, np.nan]), "x")
-    [1.0, None]
-    """
+    """Return a list of a file; long lists of numbers come as arrays, with NaN for null."""
     if isinstance(data, np.ndarray):
         cells: list[Any] = data.tolist()
         return [None if cell != cell else cell for cell in cells] if data.dtype.kind == "f" else cells
@@ -115,13 +91,7 @@ def _object(cell: Any) -> Any:
 
 
 def read_cells(data: Any, dtype: np.dtype[Any], place: str) -> NDArray[Any]:
-    """Read what `write_cells` wrote, as an array of this dtype; anything else is a FormatError.
-
-    Examples
-    --------
-    >>> read_cells([1.5, None], np.dtype(float), "x")
-    array([1.5, nan])
-    """
+    """Read what `write_cells` wrote, as an array of this dtype; anything else is a FormatError."""
     if isinstance(data, dict) and data.keys() == {"shape", "cells"}:
         shape, cells = plain_list(data["shape"], place), read_cells(data["cells"], dtype, place)
         right = len(shape) <= _MOST_DIMENSIONS and all(type(n) is int and 0 <= n <= 2**40 for n in shape)
@@ -165,23 +135,19 @@ def _read_objects(data: Any, dtype: np.dtype[Any], place: str) -> NDArray[Any]:
         _check_room(distinct.itemsize // 4 if dtype.kind == "U" else 0, len(codes), place)
         found: NDArray[Any] = distinct[codes]
         return found
-    cells = plain_list(data, place)
+    cells: list[Any] = plain_list(data, place)
+    cells = [math.nan if isinstance(cell, dict) and cell == {"number": "nan"} else cell for cell in cells]
+    if not all(isinstance(cell, str if dtype.kind == "U" else str | int | float | None) for cell in cells):
+        raise broken(place, f"has a cell that is {'not text' if dtype.kind == 'U' else 'neither text nor number'}")
     if dtype.kind == "U":
-        if not all(isinstance(cell, str) for cell in cells):
-            raise broken(place, "has a cell that is not text")
         _check_room(max(map(len, cells), default=0), len(cells), place)
         return np.array(cells, dtype=str)
-    objects = np.empty(len(cells), dtype=object)
-    objects[:] = [_read_object(cell, place) for cell in cells]
-    return objects
+    return object_array(cells)
 
 
-def _read_object(cell: Any, place: str) -> Any:
-    if cell == {"number": "nan"}:
-        return math.nan
-    if cell is None or isinstance(cell, str | int | float):
-        return cell
-    raise broken(place, "has a cell that is neither text nor number")
+def object_array(cells: Sequence[Any] | NDArray[Any]) -> NDArray[Any]:
+    """Return cells as an array of objects, also where they are lists."""
+    return np.fromiter(cells, dtype=object, count=len(cells))
 
 
 def _check_room(longest: int, count: int, place: str) -> None:

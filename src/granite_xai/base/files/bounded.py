@@ -7,6 +7,7 @@ import math
 import os
 import re
 import stat
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -34,34 +35,16 @@ _LISTS = {kind: re.compile(rb"%s(?:,%s)*+" % (item, item)) for kind, item in (("
 _WIDTHS = ((re.compile(rb"\d{3}"), np.int8), (re.compile(rb"\d{5}"), np.int16), (re.compile(rb"\d{10}"), np.int32))
 _BLOCK = 2**16
 # Pickles of every protocol, and what joblib, NumPy and archives begin with.
-_PICKLES = (
-    b"\x80",
-    b"PK",
-    b"\x1f\x8b",
-    b"BZh",
-    b"\xfd7zXZ",
-    b"]\x00\x00",
-    b"\x04\x22\x4d\x18",
-    b"\x93NUMPY",
-    b"\x89HDF",
-    b"ZF",
-    b"x\x01",
-    b"x\x5e",
-    b"x\x9c",
-    b"x\xda",
+_PICKLES = re.compile(
+    rb"\x80|PK|\x1f\x8b|BZh|\xfd7zXZ|\]\x00\x00|\x04\x22\x4d\x18|\x93NUMPY|\x89HDF|ZF|x[\x01\x5e\x9c\xda]"
 )
-
-_FIRST_OPCODES = tuple(b"(])}cFGIJKLMNSTUVX"[i : i + 1] for i in range(18))  # of the oldest two protocols
+_FIRST_OPCODES = b"(])}cFGIJKLMNSTUVX"  # of the oldest two protocols
 
 
 def read_json(path: str | os.PathLike[str], check: Callable[[bytes], None] | None = None) -> Any:
     """Read a JSON file that may be hostile; whatever is wrong with it is a FormatError that names the place.
 
-    Parameters
-    ----------
-    path : str or path
-    check : callable, optional
-        Looks at the bytes before they are parsed.
+    ``check`` looks at the bytes before they are parsed.
 
     Examples
     --------
@@ -106,15 +89,31 @@ def parse_json(raw: bytes, name: str = "the file", check: Callable[[bytes], None
     except UnicodeDecodeError as error:
         raise FormatError(f"{name} is not UTF-8 text at byte {error.start:,}.", code="F04", argument="path") from error
     del rest
-    reader = _Hooks(name, arrays)
+    longs = iter(arrays)
+
+    def whole(number: str) -> int:
+        if len(number) > 20:
+            raise _refused(f"{name} holds a whole number of {len(number)} digits.")
+        return int(number)
+
+    def real(number: str) -> float:
+        value = float(number)
+        if not math.isfinite(value):
+            raise _refused(f"{name} holds the number {number[:30]}, which is not finite.")
+        return value
+
+    def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
+        made = dict(items)
+        if len(made) < len(items):
+            twice = Counter(key for key, _ in items).most_common(1)[0][0]
+            raise _refused(f"{name} has the key {twice[:60]!r} twice in one object.")
+        return made
+
+    def constant(_: str) -> Any:
+        return next(longs)  # every other constant was refused before
+
     try:
-        return json.loads(
-            text,
-            object_pairs_hook=reader.pairs,
-            parse_constant=reader.constant,
-            parse_int=reader.whole,
-            parse_float=reader.real,
-        )
+        return json.loads(text, object_pairs_hook=pairs, parse_constant=constant, parse_int=whole, parse_float=real)
     except json.JSONDecodeError as error:
         message = f"{name} breaks off or is not JSON at line {error.lineno}, column {error.colno} ({error.msg})."
         raise FormatError(message, code="F04", argument="path") from error
@@ -123,17 +122,7 @@ def parse_json(raw: bytes, name: str = "the file", check: Callable[[bytes], None
 def check_size(raw: bytes, name: str = "the file", arrays: list[NDArray[Any]] | None = None) -> bytes:
     """Refuse text that is too large, too deep or made of too many pieces (F05); move long lists of numbers to arrays.
 
-    Returns
-    -------
-    bytes
-        The text with NaN, which it cannot hold otherwise, where a list became an array.
-
-    Examples
-    --------
-    >>> check_size(b"[" * 30)
-    Traceback (most recent call last):
-    ...
-    granite_xai.FormatError: F05: the file is nested more than 24 deep.
+    Returns the text with NaN, which it cannot hold otherwise, where a list became an array.
     """
     if len(raw) > MAX_BYTES:
         raise _refused(f"{name} has more than {MAX_BYTES:,} bytes.")
@@ -179,43 +168,10 @@ def _numbers(raw: bytes, start: int, end: int, name: str) -> NDArray[Any] | None
     return found
 
 
-class _Hooks:
-    """What the parser asks about numbers, objects, and the places of long lists."""
-
-    def __init__(self, name: str, arrays: list[NDArray[Any]]) -> None:
-        self.name = name
-        self.arrays = iter(arrays)
-
-    def pairs(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        made = dict(pairs)
-        if len(made) < len(pairs):
-            seen: set[str] = set()
-            twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-            raise _refused(f"{self.name} has the key {twice[:60]!r} twice in one object.")
-        return made
-
-    def constant(self, text: str) -> Any:
-        return next(self.arrays)  # every other constant was refused before
-
-    def whole(self, text: str) -> int:
-        if len(text) > 20:
-            raise _refused(f"{self.name} holds a whole number of {len(text)} digits.")
-        return int(text)
-
-    def real(self, text: str) -> float:
-        value = float(text)
-        if not math.isfinite(value):
-            raise _refused(f"{self.name} holds the number {text[:30]}, which is not finite.")
-        return value
-
-
 def _not_ours(raw: bytes, name: str) -> FormatError:
-    stopped = raw.endswith(b".") and raw[:1] in _FIRST_OPCODES
-    if raw.startswith(_PICKLES) or stopped:
-        message = (
-            f"{name} is a pickle, a joblib file or an archive: pickle can run code; use granite_xai.load for files "
-            "that granite_xai.save wrote."
-        )
+    if _PICKLES.match(raw) or (raw.endswith(b".") and raw[0] in _FIRST_OPCODES):
+        use = "use granite_xai.load for files that granite_xai.save wrote"
+        message = f"{name} is a pickle, a joblib file or an archive: pickle can run code; {use}."
         return FormatError(message, code="F06", argument="path")
     what = "is empty" if not raw.strip() else "does not begin with an object"
     return FormatError(f"{name} {what} at byte 0.", code="F04", argument="path")

@@ -12,14 +12,15 @@ from __future__ import annotations
 
 import math
 import types
-from collections.abc import Callable, Hashable, Mapping, Sequence, Set
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence, Set
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from datetime import date, timedelta
 from functools import cache
 from inspect import Parameter, signature
 from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
+from numpy.typing import NDArray
 
 from granite_xai.base.errors import GraniteError, InputError
 from granite_xai.base.files.arrays import (
@@ -44,13 +45,7 @@ _REFUSALS = (GraniteError, ArithmeticError, AttributeError, LookupError, TypeErr
 
 
 def entry(data: object, key: str, kind: type[T], place: str) -> T:
-    """Return one entry of an object after checking its type; truth values are not numbers.
-
-    Examples
-    --------
-    >>> entry({"n": 3}, "n", int, "node")
-    3
-    """
+    """Return one entry of an object after checking its type; truth values are not numbers."""
     if not isinstance(data, dict):
         raise broken(place, "is not an object")
     if key not in data:
@@ -74,14 +69,8 @@ class Form(NamedTuple):
 class Structure:
     """What is needed to write values of some classes and to read them back.
 
-    Parameters
-    ----------
-    classes : mapping of name to dataclass
-        What a field may hold whose hint leaves the class open; the file names it.
-    forms : mapping of hint to Form
-        Types with a form of their own.
-    by_row : bool
-        Whether fields with one entry a row are kept; otherwise they come back empty.
+    ``classes`` are what a field may hold whose hint leaves the class open, by the name in the file; ``forms`` those of
+    types with a form of their own; without ``by_row``, fields with one entry a row are left out and come back empty.
 
     Examples
     --------
@@ -108,21 +97,22 @@ class Structure:
         if value is None and optional:
             return None
         origin, inner = get_origin(hint), get_args(hint)
-        if (form := self._form(hint)) is not None:
+        if (form := self.forms.get(hint)) is not None:
             return form.write(value, place)
         if is_dataclass(hint) and type(value) is hint:
             return self._fields(value, place, without)
         if origin in _LISTS:
-            value = sorted(value, key=_rank) if origin in _SETS else value
+            if origin in _SETS:  # numbers first, texts after them
+                value = sorted(value, key=lambda item: (0, item) if isinstance(item, int | float) else (1, str(item)))
             items = enumerate(zip(value, _each(origin, inner, len(value)), strict=True))
             return [self.write(item, each, f"{place}[{i}]") for i, (item, each) in items]
         if origin in (dict, Mapping):
             if inner[0] is str:
                 return {key: self.write(item, inner[1], f"{place}.{key}") for key, item in value.items()}
             pairs = value.items()
-            return [[self.write(k, inner[0], place), self.write(v, inner[1], f"{place}[{k}]")] for k, v in pairs]
-        if origin is np.ndarray and _numeric(hint):
-            return _checked(write_cells, value, place)
+            return [[self.write(k, inner[0], place), self.write(v, inner[1], f"{place}[{k!r}]")] for k, v in pairs]
+        if _entry_type(hint) is not None:
+            return _cells(value, place)[1]
         return self._value(value, place)
 
     def read(self, data: Any, hint: Any, place: str, **known: Any) -> Any:
@@ -131,7 +121,7 @@ class Structure:
         if data is None and optional:
             return None
         origin, inner = get_origin(hint), get_args(hint)
-        if (form := self._form(hint)) is not None:
+        if (form := self.forms.get(hint)) is not None:
             return form.read(data, place)
         if is_dataclass(hint):
             return self._made(hint, data, place, known)
@@ -145,42 +135,43 @@ class Structure:
             return made if origin is list else frozenset(made) if origin in _SETS else tuple(made)
         if origin in (dict, Mapping):
             return self._mapping(data, inner[0], inner[1], place)
-        if origin is np.ndarray and _numeric(hint):
-            return read_cells(data, np.dtype(get_args(inner[1])[0]), place)
+        if (kind := _entry_type(hint)) is not None:
+            return read_cells(data, np.dtype(kind), place)
         value = self._plain(data, place)
         if not _fits(value, hint):
-            raise broken(place, f"is {str(value)[:60]!r}, not of type {_name(hint) or hint}")
-        return _real(value, place) if hint is float else value
+            raise broken(place, f"is {str(value)[:60]!r}, not of type {getattr(hint, '__name__', hint)}")
+        try:
+            return float(value) if hint is float else value
+        except OverflowError:
+            raise broken(place, "is not a finite number") from None
 
-    def _form(self, hint: Any) -> Form | None:
-        if isinstance(hint, type) and issubclass(hint, _Unseen):
-            return next((form for kind, form in self.forms.items() if _name(kind) == hint.__name__), None)
-        return self.forms.get(hint)
+    def _hints(self, kind: Any) -> dict[str, Any]:
+        return _hints(kind, tuple(one for one in self.forms if isinstance(one, type)))
 
     def _fields(self, value: Any, place: str, without: Sequence[str] = ()) -> dict[str, Any]:
         kind: Any = type(value)
-        hints = _hints(kind)
-        kept = [f for f in fields(value) if f.init and f.name not in without and self._keeps(f)]
-        return {f.name: self.write(getattr(value, f.name), hints[f.name], f"{place}.{f.name}") for f in kept}
+        hints, kept = self._hints(kind), self._kept(kind, without)
+        return {name: self.write(getattr(value, name), hints[name], f"{place}.{name}") for name in kept}
 
-    def _keeps(self, known: Any) -> bool:
-        return self.by_row or not known.metadata.get("by_row", False)
+    def _kept(self, kind: Any, without: Collection[str]) -> dict[str, Field[Any]]:
+        """Fields of a dataclass that the file holds."""
+        kept = (f for f in fields(kind) if f.init and (self.by_row or not f.metadata.get("by_row", False)))
+        return {f.name: f for f in kept if f.name not in without}
 
     def _made(self, kind: Any, data: object, place: str, known: Mapping[str, Any]) -> Any:
         if not isinstance(data, dict):
             raise broken(place, "is not an object")
-        hints: dict[str, Any] = _hints(kind)
-        given, expected = dict(known), {f.name: f for f in fields(kind) if f.init}
-        for name in data:
-            if name not in expected or name in known or not self._keeps(expected[name]):
-                raise broken(place, f"has {name[:60]!r}, which is not known")
-        for name, known_field in expected.items():
-            if name in data:
-                given[name] = self.read(data[name], hints[name], f"{place}.{name}")
-            elif not self._keeps(known_field):
-                given[name] = np.empty(0, dtype=get_args(get_args(hints[name])[1])[0])
-            elif name not in known and known_field.default is MISSING and known_field.default_factory is MISSING:
-                raise broken(place, f"has no entry {name!r}")
+        hints = self._hints(kind)
+        given, kept = dict(known), self._kept(kind, known)
+        if strange := [name for name in data if name not in kept]:
+            raise broken(place, f"has {strange[0][:60]!r}, which is not known")
+        for f in fields(kind):
+            if f.name in data:
+                given[f.name] = self.read(data[f.name], hints[f.name], f"{place}.{f.name}")
+            elif f.name in kept and f.default is MISSING and f.default_factory is MISSING:
+                raise broken(place, f"has no entry {f.name!r}")
+            elif f.init and f.name not in kept and f.name not in known:
+                given[f.name] = np.empty(0, dtype=_entry_type(hints[f.name]))
         starred = [p.name for p in signature(kind).parameters.values() if p.kind is Parameter.VAR_POSITIONAL]
         try:
             return kind(*given[starred[0]]) if starred else kind(**given)
@@ -194,8 +185,7 @@ class Structure:
             return {key: self.read(item, value_hint, f"{place}.{key[:60]}") for key, item in data.items()}
         made: dict[Any, Any] = {}
         for i, pair in enumerate(plain_list(data, place)):
-            key_data, item = _pair(pair, f"{place}[{i}]")
-            key, value = self.read(key_data, key_hint, f"{place}[{i}]"), self.read(item, value_hint, f"{place}[{i}]")
+            key, value = self.read(pair, tuple[key_hint, value_hint], f"{place}[{i}]")
             try:
                 made[key] = value
             except TypeError as error:
@@ -209,17 +199,17 @@ class Structure:
         if isinstance(value, date | timedelta) and getattr(value, "tzinfo", None) is None:
             value = np.timedelta64(value) if isinstance(value, timedelta) else np.datetime64(value)
         if isinstance(value, np.ndarray | np.datetime64 | np.timedelta64):
-            return {"array": _checked(lambda cells: [dtype_name(cells), write_cells(cells)], np.asarray(value), place)}
+            return {"array": _cells(np.asarray(value), place)}
         value = value.item() if isinstance(value, np.generic) else value
         if isinstance(value, float) and not math.isfinite(value):
             return {"number": str(value)}
         if value is None or isinstance(value, bool | str | int | float):
             return value
         if isinstance(value, list | tuple):
-            items = [self._value(item, f"{place}[{i}]") for i, item in enumerate(value)]
+            items = self.write(value, list[Any], place)
             return {"tuple": items} if isinstance(value, tuple) else items
         if isinstance(value, Mapping):
-            return {"mapping": [[self._value(k, place), self._value(v, f"{place}[{k!r}]")] for k, v in value.items()]}
+            return {"mapping": self.write(value, dict[Any, Any], place)}
         if type(value) in self.classes.values():
             return {"type": next(n for n, c in self.classes.items() if c is type(value)), **self._fields(value, place)}
         raise unwritable(value, place)
@@ -229,24 +219,25 @@ class Structure:
         if isinstance(data, np.ndarray):
             return plain_list(data, place)
         if isinstance(data, list):
-            return [self._plain(item, f"{place}[{i}]") for i, item in enumerate(data)]
-        if not isinstance(data, dict):
-            return _scalar(data, place)
-        if "type" in data:
+            return self.read(data, list[Any], place)
+        if isinstance(data, float) and not math.isfinite(data):
+            raise broken(place, "is not a finite number")
+        if data is None or isinstance(data, bool | str | int | float):
+            return data
+        if isinstance(data, dict) and "type" in data:
             name = entry(data, "type", str, place)
             if name not in self.classes:
                 raise broken(f"{place}.type", f"is {name[:60]!r}, which is not known")
             return self._made(self.classes[name], {k: v for k, v in data.items() if k != "type"}, place, {})
-        kind, held = next(iter(data.items())) if len(data) == 1 else ("", None)
+        kind, held = next(iter(data.items())) if isinstance(data, dict) and len(data) == 1 else ("", None)
         if kind == "tuple":
-            return tuple(self._plain(item, f"{place}[{i}]") for i, item in enumerate(plain_list(held, place)))
+            return self.read(held, tuple[Any, ...], place)
         if kind == "mapping":
             return self._mapping(held, Any, Any, place)
         if kind == "number" and isinstance(held, str) and held in _SPECIAL:
             return _SPECIAL[held]
-        if kind == "array":
-            name, cells = _pair(held, place)
-            return read_cells(cells, read_dtype(name, place), place)[()]  # a date has no dimensions
+        if kind == "array" and isinstance(held, list) and len(held) == 2:
+            return read_cells(held[1], read_dtype(held[0], place), place)[()]  # a date has no dimensions
         raise broken(place, "is not a value that is known")
 
 
@@ -261,23 +252,15 @@ def unwritable(value: Any, place: str) -> InputError:
     return InputError(message, code="F08", argument=place.split(".")[0].split("[")[0], hint=hint)
 
 
-class _Unseen:
-    """Base of the classes that stand for names which a module imports for type checkers only."""
-
-
 @cache
-def _hints(kind: Any) -> dict[str, Any]:
-    """Hints of a dataclass; a class that its module does not import when it runs is known by its name."""
-    unseen: dict[str, type] = {}
+def _hints(kind: Any, known: tuple[type, ...]) -> dict[str, Any]:
+    """Hints of a dataclass; names that its module imports for type checkers only are those of known types."""
+    names: dict[str, type] = {one.__name__: one for one in known}
     while True:
         try:
-            return get_type_hints(kind, localns=unseen)
+            return get_type_hints(kind, localns=names)
         except NameError as error:
-            unseen[str(error.name)] = type(str(error.name), (_Unseen,), {})
-
-
-def _name(hint: Any) -> str:
-    return str(getattr(hint, "__name__", ""))
+            names[str(error.name)] = object
 
 
 def _present(hint: Any) -> tuple[Any, bool]:
@@ -287,22 +270,16 @@ def _present(hint: Any) -> tuple[Any, bool]:
     return Union[tuple(inner for inner in get_args(hint) if inner is not type(None))], True  # noqa: UP007
 
 
-def _rank(item: Any) -> tuple[bool, Any]:
-    """Place of an entry of a set: numbers first, texts after them."""
-    number = isinstance(item, int | float)
-    return not number, item if number else str(item)
-
-
 def _each(origin: Any, inner: tuple[Any, ...], count: int) -> Sequence[Any]:
     """Hints of the entries of a list."""
     fixed = origin is tuple and not (len(inner) == 2 and inner[1] is Ellipsis)
     return inner if fixed else [inner[0]] * count
 
 
-def _numeric(hint: Any) -> bool:
-    """Tell whether the hint of an array says which numbers it holds."""
-    kind = get_args(get_args(hint)[1])[0]
-    return isinstance(kind, type) and kind is not np.generic and np.dtype(kind).kind in "fib"
+def _entry_type(hint: Any) -> Any:
+    """Which numbers an array of this hint holds; None: no array, or the hint does not say."""
+    kind = get_args(get_args(hint)[1])[0] if get_origin(hint) is np.ndarray else None
+    return kind if isinstance(kind, type) and kind is not np.generic and np.dtype(kind).kind in "fib" else None
 
 
 def _fits(value: Any, hint: Any) -> bool:
@@ -311,8 +288,6 @@ def _fits(value: Any, hint: Any) -> bool:
         return any(_fits(value, inner) for inner in get_args(hint))
     if origin is Literal:
         return any(value == inner and type(value) is type(inner) for inner in get_args(hint))
-    if isinstance(hint, type) and issubclass(hint, _Unseen):
-        return type(value).__name__ == hint.__name__
     if hint in (int, float):
         return isinstance(value, int if hint is int else int | float) and not isinstance(value, bool)
     kind = origin or hint
@@ -323,30 +298,9 @@ def _fits(value: Any, hint: Any) -> bool:
     return isinstance(value, kind)
 
 
-def _scalar(data: Any, place: str) -> Any:
-    if isinstance(data, float) and not math.isfinite(data):
-        raise broken(place, "is not a finite number")
-    if data is None or isinstance(data, bool | str | int | float):
-        return data
-    raise broken(place, "is not a value that is known")
-
-
-def _real(value: float, place: str) -> float:
+def _cells(value: NDArray[Any], place: str) -> list[Any]:
+    """Dtype and cells of an array."""
     try:
-        return float(value)
-    except OverflowError:
-        raise broken(place, "is not a finite number") from None
-
-
-def _checked(write: Callable[[Any], Any], value: Any, place: str) -> Any:
-    try:
-        return write(value)
+        return [dtype_name(value), write_cells(value)]
     except UnwritableError:
         raise unwritable(value, place) from None
-
-
-def _pair(data: Any, place: str) -> list[Any]:
-    found = plain_list(data, place)
-    if len(found) != 2:
-        raise broken(place, "is not a pair")
-    return found

@@ -20,24 +20,8 @@ def write_text(path: str | os.PathLike[str], text: str) -> Path:
     The text goes to a new file in the same folder, is flushed to the disk, and takes the place of the old file.
     Whatever happens before that leaves the old file as it was and nothing beside it. A symbolic link stays a link.
 
-    Parameters
-    ----------
-    path : str or path
-        Where to write.
-    text : str
-        What to write. A lone surrogate, which UTF-8 cannot hold, is written as an escape such as ``\udc80``.
-
-    Returns
-    -------
-    Path
-        The file.
-
-    Raises
-    ------
-    ResourceError
-        F01: the disk is full; the path and the number of bytes are named.
-    InputError
-        F02: the target cannot be written.
+    A lone surrogate, which UTF-8 cannot hold, is written as an escape such as ``\udc80``. A full disk (F01) and a
+    target that cannot be written (F02) are errors.
 
     Examples
     --------
@@ -56,15 +40,7 @@ def write_text(path: str | os.PathLike[str], text: str) -> Path:
 
 
 def require_writable(path: str | os.PathLike[str]) -> None:
-    """Try whether a file could be written there, before work is spent on its content (F02).
-
-    Examples
-    --------
-    >>> require_writable("no such folder/report.html")
-    Traceback (most recent call last):
-    ...
-    granite_xai.InputError: F02: no such folder/report.html cannot be written (No such file or directory). ...
-    """
+    """Try whether a file could be written there, before work is spent on its content (F02)."""
     target = Path(os.path.realpath(path))
     try:
         if target.is_dir():
@@ -90,7 +66,12 @@ def _replace(target: Path, data: bytes) -> None:
         with contextlib.suppress(OSError):
             temporary.unlink()
         raise
-    _settle(target.parent)
+    with contextlib.suppress(OSError):  # the new name too; where folders cannot be opened the system does that itself
+        descriptor = os.open(target.parent, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def _beside(target: Path) -> tuple[int, Path]:
@@ -100,20 +81,9 @@ def _beside(target: Path) -> tuple[int, Path]:
     return os.open(temporary, flags, 0o666), temporary
 
 
-def _settle(folder: Path) -> None:
-    """Put the new name on the disk as well; where folders cannot be opened the system does that in its own time."""
-    with contextlib.suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
-
 def _refusal(target: Path, size: int, error: OSError) -> GraniteError:
     if error.errno in _FULL:
         message = f"{target} could not be written: no room for {size:,} bytes. What was there is unchanged."
         return ResourceError(message, code="F01", argument="path", hint="Free some space, or choose another folder.")
-    reason = error.strerror or type(error).__name__
-    message = f"{target} cannot be written ({reason})."
+    message = f"{target} cannot be written ({error.strerror or type(error).__name__})."
     return InputError(message, code="F02", argument="path", hint="Choose a file in a folder that you may write to.")

@@ -1,4 +1,4 @@
-"""A masking, a behavior and a loss of one's own: a file and a line in a table; then fit, save and load know them."""
+"""A masking of one's own: a file and a line in a table; then explain, fit, save and load know it."""
 
 from __future__ import annotations
 
@@ -8,11 +8,7 @@ import numpy as np
 import pytest
 
 import granite_xai as gx
-from extending.behavior import Deviation
-from extending.loss import huber
 from extending.uniform import Uniform
-from granite_xai.behavior import BEHAVIORS
-from granite_xai.behavior.losses import LOSSES
 from granite_xai.masking import MASKINGS
 
 DRAWS = 5
@@ -101,29 +97,3 @@ def test_it_fits_saves_and_loads(uniform, name, tmp_path):
 def test_what_it_cannot_do_it_says(uniform):
     with pytest.raises(gx.InputError, match="jansen"):
         gx.Explainer(uniform, gx.Sensitivity("jansen"), "full").explain(model, X)
-
-
-def test_a_loss_is_one_line_and_never_taken_for_another(monkeypatch):
-    """Huber's loss by name, of gaps and of predictions, is what it says, also in the search."""
-    monkeypatch.setitem(LOSSES, "huber", huber)  # the one line
-    for named, own in (("huber", huber.of_gap), ("squared", np.square)):
-        found = gx.Granite(model, gx.question("ice-pdp", loss=named), max_depth=2, min_samples_leaf=8).fit(X)
-        other = gx.Granite(model, gx.question("ice-pdp", loss=own), max_depth=2, min_samples_leaf=8).fit(X)
-        assert found.disagreement_ == pytest.approx(other.disagreement_, rel=1e-12)
-        assert found.partition_.rules == other.partition_.rules
-    risk = gx.Explainer("marginal", gx.Risk("huber"), "full").explain(model, X, y).values
-    own = gx.Explainer("marginal", gx.Risk(lambda p, y: huber.of_gap(p - y)), "full").explain(model, X, y).values
-    np.testing.assert_allclose(risk, own, rtol=1e-12)
-
-
-def test_a_behavior_is_one_file_and_one_line(monkeypatch, tmp_path):
-    """Pure effects on the standard deviation, from the means of the definition; a fit that is saved and loaded."""
-    monkeypatch.setitem(BEHAVIORS, "deviation", Deviation())  # the one line
-    found = gx.Explainer("marginal", "deviation", "pure").explain(model, X).values
-    for S in range(3):
-        masked = [np.mean(model(np.where(np.arange(3) == S, row, X))) for row in X]
-        assert found[S] == pytest.approx(np.std(masked), rel=1e-10)
-    question = gx.Disagreement(*(gx.Explainer("marginal", "deviation", kind) for kind in ("full", "pure")))
-    g = gx.Granite(model, question, max_depth=1, min_samples_leaf=8).fit(X)
-    gx.save(g, tmp_path / "g.json")
-    assert gx.load(tmp_path / "g.json", model=model).remaining_ == g.remaining_
