@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import granite_xai as gx
-from granite_xai.objective import Objective, ScaledObjective, shares
+from granite_xai.disagreement import Objective, ScaledObjective, shares
 
 ROWS = SimpleNamespace(weights=np.array([1.0, 1.0, 2.0]), predictions=np.array([0.0, 4.0, 2.0]))
 VARIANCE = 2.0  # mean 2, squared distances 4, 4, 0, 0
@@ -58,7 +58,7 @@ def test_a_region_is_silent_when_every_question_that_counts_is_at_its_floor():
 
 def test_scoring_needs_room_for_the_widest_of_its_questions():
     measures = tuple(SimpleNamespace(split_bytes=lambda n, u, width=width: width * n + u) for width in (6, 9, 7))
-    node = SimpleNamespace(n_rows=10, matrices={k: SimpleNamespace(values=np.zeros((k, 10))) for k in (2, 4, 3)})
+    node = SimpleNamespace(n_rows=10, matrices={k: SimpleNamespace(n_values=k) for k in (2, 4, 3)})
     assert ScaledObjective(measures, np.ones(3), np.zeros(3), 1.0).split_bytes(node) == 9 * 10 + 4
 
 

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from granite_xai.behavior import Local as Local, Risk as Risk, Sensitivity as Sensitivity
     from granite_xai.catalog import explanations as explanations, question as question, questions as questions
     from granite_xai.compute import Resources as Resources
-    from granite_xai.disagreement import Disagreement as Disagreement
+    from granite_xai.disagreement import Disagreement as Disagreement, Objective as Objective
     from granite_xai.display.effect import EffectDisplay as EffectDisplay
     from granite_xai.display.importance import ImportanceDisplay as ImportanceDisplay
     from granite_xai.display.network import InteractionDisplay as InteractionDisplay
@@ -67,7 +67,6 @@ if TYPE_CHECKING:
         Conditional as Conditional,
         Marginal as Marginal,
     )
-    from granite_xai.objective import Objective as Objective
     from granite_xai.persistence import load as load, save as save
     from granite_xai.regions.partition import Partition as Partition, Region as Region
     from granite_xai.regions.rule import Rule as Rule
@@ -82,7 +81,7 @@ _ROOMS = {
     "Explainer": "explainer",
     "Explanation": "explanation",
     "Disagreement": "disagreement",
-    "Objective": "objective",
+    "Objective": "disagreement",
     "question": "catalog",
     "questions": "catalog",
     "explanations": "catalog",

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
-from typing import Any
 
 from granite_xai.base.errors import InputError
 from granite_xai.base.options import choose
 from granite_xai.base.typing import Elementwise, PairLoss
-from granite_xai.behavior import Behavior, Risk, Sensitivity
-from granite_xai.disagreement import Disagreement
+from granite_xai.behavior import Risk, Sensitivity
+from granite_xai.disagreement import Disagreement, questions
 from granite_xai.explainer import explanations
 from granite_xai.masking import Conditional
 
@@ -59,42 +57,6 @@ def meaning(name: str | None) -> str:
     return TITLES[name][1] if name in TITLES else "an explanation without a familiar name"
 
 
-# name: first, second
-_QUESTIONS: dict[str, tuple[str, str]] = {
-    "ice-pdp": ("ice", "pdp"),
-    "shap-pdp": ("shap", "pdp"),
-    "ice-shap": ("ice", "shap"),
-    "mplot-pdp": ("mplot", "pdp"),
-    "cice-mplot": ("cice", "mplot"),
-    "cshap-shap": ("cshap", "shap"),
-    "sobol": ("sobol-total", "sobol-closed"),
-    "variance": ("variance-full", "variance-pure"),
-    "csobol-sobol": ("csobol-total", "sobol-total"),
-    "pfi-risk": ("pfi", "pure-risk"),
-    "sage-risk": ("sage", "pure-risk"),
-    "cfi-pfi": ("cfi", "pfi"),
-    "coe": ("prediction", "additive"),
-    "ale": ("local-change", "ale"),
-}
-
-
-def questions() -> dict[str, Disagreement]:
-    """The questions with a name: pairs of explanations that share behavior and influence.
-
-    Examples
-    --------
-    >>> questions()["ice-pdp"].first.name
-    'ice'
-    """
-    return dict(_questions())
-
-
-@cache
-def _questions() -> dict[str, Disagreement]:
-    named = explanations()
-    return {name: Disagreement(named[one], named[two], name=name) for name, (one, two) in _QUESTIONS.items()}
-
-
 def question(
     name: str,
     *,
@@ -130,31 +92,27 @@ def question(
     'absolute'
     """
     base = choose("question", name, questions())
-    risk = {"risk_loss": risk_loss, "average": average, "pointwise": pointwise}
-    behavior = _behavior(name, base.first.behavior, risk, total)
+    behavior, risk = base.first.behavior, isinstance(base.first.behavior, Risk)
+    similar = any(side.masking.key == "conditional" for side in (base.first, base.second))
+    for option, given, fits, owners in (
+        ("total", total is not None, isinstance(behavior, Sensitivity), "sensitivity questions"),
+        ("risk_loss", risk_loss is not None, risk, "risk questions"),
+        ("average", average != "prediction", risk, "risk questions"),
+        ("pointwise", pointwise, risk, "risk questions"),
+        ("conditional", conditional is not None, similar, "questions with conditional masking"),
+    ):
+        if given and not fits:
+            raise InputError(
+                f"{option} is an option of {owners}; {name!r} is none.",
+                code="P03",
+                argument=option,
+                hint=f"Leave {option} out, or choose another question.",
+            )
+    if risk:
+        behavior = Risk(risk_loss, average, pointwise)
+    elif total is not None:
+        behavior = Sensitivity(total)
     sides = [replace(side, behavior=behavior) for side in (base.first, base.second)]
     if conditional is not None:
-        if not any(side.masking.key == conditional.key for side in sides):
-            raise _not_for(name, "conditional", "questions with conditional masking")
         sides = [replace(s, masking=conditional) if s.masking.key == conditional.key else s for s in sides]
     return Disagreement(sides[0], sides[1], loss, name)
-
-
-def _behavior(name: str, behavior: Behavior, risk: dict[str, Any], total: str | None) -> Behavior:
-    if total is not None and not isinstance(behavior, Sensitivity):
-        raise _not_for(name, "total", "sensitivity questions")
-    if isinstance(behavior, Risk):
-        return Risk(risk["risk_loss"], risk["average"], risk["pointwise"])
-    for option, default in (("risk_loss", None), ("average", "prediction"), ("pointwise", False)):
-        if risk[option] != default:
-            raise _not_for(name, option, "risk questions")
-    return Sensitivity(total) if total is not None else behavior
-
-
-def _not_for(name: str, option: str, owners: str) -> InputError:
-    return InputError(
-        f"{option} is an option of {owners}; {name!r} is none.",
-        code="P03",
-        argument=option,
-        hint=f"Leave {option} out, or choose another question.",
-    )

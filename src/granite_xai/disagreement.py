@@ -1,22 +1,23 @@
-"""Disagreement: how far two explanations are apart on a region."""
+"""Disagreement: how far two explanations are apart on a region, and the objective that a partition shall reduce."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import TYPE_CHECKING
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from granite_xai.base.errors import InputError
-from granite_xai.base.options import choose
+from granite_xai.base.options import choose, real_number, unknown
 from granite_xai.base.typing import Elementwise, FloatArray, Term, Terms
 from granite_xai.behavior import Behavior
 from granite_xai.behavior.behavior import Game, read_twice
 from granite_xai.behavior.losses import Loss, gap_loss
 from granite_xai.compute import Resources
 from granite_xai.compute.compiling import available
+from granite_xai.compute.primitives import MOMENTS
 from granite_xai.engine.splits import Splits
 from granite_xai.engine.values import RowValues, joined
 from granite_xai.evaluations.evaluations import Evaluations
@@ -60,15 +61,10 @@ class Disagreement:
         loss: str | Elementwise = "squared",
         name: str | None = None,
     ) -> None:
-        named = explanations()
-        chosen = {
-            "first": choose("first", first, named),
-            "second": choose("second", second, named),
-            "loss": loss,
-            "name": name,
-        }
-        for key, value in chosen.items():
-            object.__setattr__(self, key, value)
+        for key, side in (("first", first), ("second", second)):
+            object.__setattr__(self, key, choose(key, side, explanations()))
+        object.__setattr__(self, "loss", loss)
+        object.__setattr__(self, "name", name)
         self._check()
 
     def _check(self) -> None:
@@ -157,13 +153,13 @@ class ResolvedQuestion:
         """For each set, the games whose values make up its gap."""
         behavior = self.first.behavior
         shared = {masking: Game.of(behavior, masking, evaluations, splits) for masking in self.gaps[0]}
-        for masking, game in shared.items():
-            game.share(self._shared[masking])
         for members, gap in zip(self.first.layout.sets, self.gaps, strict=True):
-            own = evaluations.own(union(members))
-            games = shared
+            own, games = evaluations.on_grid(union(members)), shared
             if own is not evaluations:
                 games = {masking: Game.of(behavior, masking, own, splits) for masking in gap}
+            else:
+                for masking, terms in gap.items():
+                    games[masking].share(self._shared[masking] & terms.keys())
             yield [(games[masking], terms) for masking, terms in gap.items()]
 
     def _row_gaps(self, evaluations: Evaluations, splits: Splits) -> Iterator[RowValues]:
@@ -171,18 +167,13 @@ class ResolvedQuestion:
         for games in self._games(evaluations, splits):
             yield joined([game.rows(terms) for game, terms in games], splits)
 
-    def _region_gaps(self, evaluations: Evaluations, splits: Splits) -> Iterator[FloatArray]:
-        """The gap of each set, one number for each side of every split, (K, 2)."""
-        for games in self._games(evaluations, splits):
-            yield np.sum([game.values(terms) for game, terms in games], axis=0)
-
     def gap_values(self, evaluations: Evaluations, splits: Splits) -> Iterator[FloatArray]:
         """``phi1(S) - phi2(S)`` of each set in turn, (K, n) with one number a row, otherwise (K, 2)."""
-        if not self.first.behavior.per_row:
-            yield from self._region_gaps(evaluations, splits)
-            return
-        for gap in self._row_gaps(evaluations, splits):
-            yield splits.primitives.host(gap.array(splits)).T
+        if self.first.behavior.per_row:
+            yield from (splits.primitives.host(gap.array(splits)).T for gap in self._row_gaps(evaluations, splits))
+        else:
+            for games in self._games(evaluations, splits):
+                yield np.sum([game.values(terms) for game, terms in games], axis=0)
 
     def losses(self, evaluations: Evaluations, splits: Splits) -> FloatArray:
         """``sum over S of loss(phi1(S) - phi2(S))``: (K, n) for behaviors with one value a row, otherwise (K, 2)."""
@@ -195,11 +186,9 @@ class ResolvedQuestion:
             return np.where(splits.mass > 0, self.losses(evaluations, splits), 0.0)
         P, mode = splits.primitives, self.measure.mode
         total = P.array(np.zeros((2, splits.count)))
+        own = None if mode is not None else lambda values, rows: self.loss(values)
         for gap in self._row_gaps(evaluations, splits):
-            if mode is None:
-                total = total + gap.sums_of(lambda values, rows: self.loss(values), splits)
-            else:
-                total = total + gap.sums(mode, splits)[0, :, :]
+            total = total + gap.sums(MOMENTS if mode is None else mode, splits, own)[0, :, :]
         return np.where(splits.mass > 0, P.host(total * splits.scale[0, :, :]).T, 0.0)
 
     def split_bytes(self, n_rows: int, n_values: int) -> int:
@@ -208,3 +197,160 @@ class ResolvedQuestion:
         written = len(self.gaps[0]) - 1 if self.first.masking.averages_rows else 2
         members = 2 * n_rows if available() else 10 * n_rows
         return members + 16 * n_values + 8 * n_rows * (shared + written)
+
+
+# name: first, second
+_QUESTIONS: dict[str, tuple[str, str]] = {
+    "ice-pdp": ("ice", "pdp"),
+    "shap-pdp": ("shap", "pdp"),
+    "ice-shap": ("ice", "shap"),
+    "mplot-pdp": ("mplot", "pdp"),
+    "cice-mplot": ("cice", "mplot"),
+    "cshap-shap": ("cshap", "shap"),
+    "sobol": ("sobol-total", "sobol-closed"),
+    "variance": ("variance-full", "variance-pure"),
+    "csobol-sobol": ("csobol-total", "sobol-total"),
+    "pfi-risk": ("pfi", "pure-risk"),
+    "sage-risk": ("sage", "pure-risk"),
+    "cfi-pfi": ("cfi", "pfi"),
+    "coe": ("prediction", "additive"),
+    "ale": ("local-change", "ale"),
+}
+
+
+def questions() -> dict[str, Disagreement]:
+    """The questions with a name: pairs of explanations that share behavior and influence.
+
+    Examples
+    --------
+    >>> questions()["ice-pdp"].first.name
+    'ice'
+    """
+    return dict(_questions())
+
+
+@cache
+def _questions() -> dict[str, Disagreement]:
+    named = explanations()
+    return {name: Disagreement(named[one], named[two], name=name) for name, (one, two) in _QUESTIONS.items()}
+
+
+Questions = str | Disagreement | Sequence["str | Disagreement"] | Mapping["str | Disagreement", float]
+
+
+@dataclass(frozen=True, slots=True)
+class Objective:
+    """What a partition shall reduce: one question, or several with weights.
+
+    Parameters
+    ----------
+    questions : str, Disagreement, list or mapping of these to weights
+    weighting : "mass" or "uniform"
+        Whether a region counts by its share of the rows.
+    normalize : "root" or "variance"
+        Each question's disagreement is divided by its own on all rows, or by the variance of the prediction.
+
+    Examples
+    --------
+    >>> objective = Objective({"ice-pdp": 3, "pfi-risk": 1})
+    >>> [(question.name, weight) for question, weight in objective.weighted()]
+    [('ice-pdp', 3.0), ('pfi-risk', 1.0)]
+    """
+
+    questions: Questions
+    weighting: str = "mass"
+    normalize: str = "root"
+
+    def __post_init__(self) -> None:
+        if self.weighting not in ("mass", "uniform"):
+            raise unknown("weighting", self.weighting, ("mass", "uniform"))
+        if self.normalize not in ("root", "variance"):
+            raise unknown("normalize", self.normalize, ("root", "variance"))
+        if isinstance(self.questions, Mapping):
+            object.__setattr__(self, "questions", tuple(self.questions.items()))
+        elif isinstance(self.questions, Sequence) and not isinstance(self.questions, str):
+            object.__setattr__(self, "questions", tuple(self.questions))
+        elif not isinstance(self.questions, str | Disagreement):
+            raise unknown("question", self.questions, questions())
+
+    def weighted(self, influence: Influence | None = None) -> tuple[tuple[Disagreement, float], ...]:
+        """The questions as objects with their weights; those given by name get this influence."""
+        entries = (self.questions,) if isinstance(self.questions, str | Disagreement) else tuple(self.questions)
+        if not entries:
+            raise InputError(
+                "there is no question.", code="P01", argument="question", hint="Name at least one question."
+            )
+        return tuple(_weighted(entry, influence) for entry in entries)
+
+
+def _weighted(entry: Any, influence: Influence | None) -> tuple[Disagreement, float]:
+    weight = 1.0
+    if isinstance(entry, tuple) and len(entry) == 2 and not isinstance(entry[1], str | Disagreement):
+        entry, weight = entry[0], real_number("question", entry[1], above=0, at_most=1e100)
+    question = choose("question", entry, questions())
+    if influence is not None and isinstance(entry, str):
+        question = question.with_influence(influence)
+    return question, weight
+
+
+class Measure(Protocol):
+    """What a region has too much of: the disagreement of a question, or the scatter of some vectors."""
+
+    def regional(self, evaluations: Evaluations, splits: Splits) -> FloatArray:
+        """``R`` of both sides of every split, shape (K, 2)."""
+        ...
+
+    def split_bytes(self, n_rows: int, n_values: int) -> int:
+        """Bytes that scoring takes for each split of so many rows, where sets have at most so many values."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScaledObjective:
+    """An objective on one table: every region's share of the disagreement on all rows.
+
+    share(region) = sum over q of w_q * (mass of the region) * R_q(region) / R_q(all rows)
+    """
+
+    comparisons: tuple[Measure, ...]  # the questions, resolved (or other measures of a region)
+    factors: FloatArray  # (Q,) float: ``w_q / R_q(all rows)``; 0 for a question at its noise floor
+    floors: FloatArray  # (Q,) float: noise floor of each question
+    total: float  # mass of all rows
+    by_mass: bool = True  # whether regions count by their mass
+
+    def disagreements(self, evaluations: Evaluations, splits: Splits) -> FloatArray:
+        """``R_q`` of both sides of every split, shape (K, 2, Q)."""
+        return np.stack([comparison.regional(evaluations, splits) for comparison in self.comparisons], axis=-1)
+
+    def of(self, disagreements: FloatArray, mass: FloatArray) -> FloatArray:
+        """Shares from disagreements (..., Q) and the mass (...) of the regions."""
+        shares: FloatArray = disagreements @ self.factors
+        return shares * mass / self.total if self.by_mass else shares
+
+    def silent(self, disagreements: FloatArray) -> bool:
+        """Whether every question is at its noise floor here."""
+        return bool(np.all((disagreements <= self.floors) | (self.factors == 0.0)))
+
+    def split_bytes(self, evaluations: Evaluations) -> int:
+        """Bytes that scoring takes for each split of the rows of a node."""
+        n_values = max((matrix.n_values for matrix in evaluations.matrices.values()), default=0)
+        return max(comparison.split_bytes(evaluations.n_rows, n_values) for comparison in self.comparisons)
+
+
+def shares(
+    comparisons: Sequence[ResolvedQuestion],
+    weights: Sequence[float],
+    roots: FloatArray,
+    floors: FloatArray,
+    objective: Objective,
+    evaluations: Evaluations,
+) -> ScaledObjective:
+    """Scale each question by its disagreement on all rows (or the variance), leaving out those at the floor."""
+    audible = (roots > floors) & (roots >= np.finfo(np.float64).tiny)  # one over less than that is infinite
+    chosen = np.where(audible, np.asarray(weights, dtype=np.float64), 0.0)
+    chosen = chosen / (chosen.sum() or 1.0)
+    splits = Splits.whole(evaluations.weights)
+    variance = float(splits.variances(evaluations.predictions[None])[0, 0])
+    scale = roots if objective.normalize == "root" else np.full_like(roots, variance)
+    factors = np.divide(chosen, scale, out=np.zeros_like(chosen), where=audible & (scale > 0))
+    return ScaledObjective(tuple(comparisons), factors, floors, float(splits.mass[0, 0]), objective.weighting == "mass")

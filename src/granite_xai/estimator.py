@@ -14,6 +14,7 @@ from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.base.errors import InputError
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.compute import Resources, resolve_jobs
+from granite_xai.disagreement import Objective
 from granite_xai.evaluations.plan import require_room
 from granite_xai.explainer import target_for
 from granite_xai.explanation import Explanation
@@ -29,7 +30,6 @@ from granite_xai.fit_options import (
 from granite_xai.models import accepts_missing, as_predictor
 from granite_xai.models.target import read_weights
 from granite_xai.new_rows import Evaluation, evaluate_rows, explain_rows
-from granite_xai.objective import Objective
 from granite_xai.search.tree import Tree
 from granite_xai.tables import read_table
 from granite_xai.trees.routes import Route

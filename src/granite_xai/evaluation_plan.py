@@ -36,25 +36,15 @@ CHECKED = 200
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EvaluationPlan:
-    """What a list of effects asks of the model on one table.
-
-    Parameters
-    ----------
-    kept : plan of the matrices the engine reads
-    streamed : plan of the matrices that are only summed up into attributions
-    against : readings against the reference rows of their masking
-    readings : all masked models that are read
-    binned : how many of them put the rows into bins
-    coordinates : whether the places of the rows in their columns are needed
-    """
+    """What a list of effects asks of the model on one table."""
 
     effects: Sequence[ResolvedExplainer]
-    kept: Plan
-    streamed: Plan
-    against: set[Reading]
-    readings: set[Reading]
-    binned: int = 0
-    coordinates: bool = False
+    kept: Plan  # plan of the matrices the engine reads
+    streamed: Plan  # plan of the matrices that are only summed up into attributions
+    against: set[Reading]  # readings against the reference rows of their masking
+    readings: set[Reading]  # all masked models that are read
+    binned: int = 0  # how many of them put the rows into bins
+    coordinates: bool = False  # whether the places of the rows in their columns are needed
 
     def rows(self, table: Table, recombined: bool = True) -> int:
         """Rows sent to the model: predictions, rows against a baseline, and recombined rows unless trees give them."""
@@ -62,7 +52,9 @@ class EvaluationPlan:
             masking.n_references * (len(table.distinct(sorted(visible))[1]) if visible else 1)
             for masking, visible in self.against
         )
-        planned = self.kept.rows + self.streamed.rows + self._grid_rows(table) if recombined else 0
+        # The ends of the columns on a grid, and the exact gaps of a few rows.
+        grid = 2 * table.n_rows * len(self.snapped) + self.checked**2 * len(self.kept.stores)
+        planned = self.kept.rows + self.streamed.rows + grid if recombined else 0
         return table.n_rows * (1 + 2 * len(self.changes)) + planned + baseline
 
     @property
@@ -74,10 +66,6 @@ class EvaluationPlan:
     def checked(self) -> int:
         """Rows whose exact gaps are computed beside those on a grid: 200, or as many as cost what the fit costs."""
         return min(CHECKED, self.kept.n_rows, isqrt(self.kept.rows // len(self.kept.stores))) if self.snapped else 0
-
-    def _grid_rows(self, table: Table) -> int:
-        """Rows for the ends of the columns on a grid, and for the exact gaps of a few rows."""
-        return 2 * table.n_rows * len(self.snapped) + self.checked**2 * len(self.kept.stores)
 
     @property
     def changes(self) -> set[int]:
@@ -94,29 +82,20 @@ class EvaluationPlan:
         references = sum(masking.n_references for masking, _ in self.against)
         vectors = 8 + len(self.kept.stores) + 3 * self.binned + 2 * references + 2 * len(self.changes)
         vectors += len(self.streamed.stores) * (3 if self.draws else 1)
-        members = sum(len(visible) for plan in (self.kept, self.streamed) for visible in plan.places)
+        members = sum(len(visible) for plan in (self.kept, self.streamed) for visible in plan.stored_as)
         passing = 8 * table.n_rows * max(map(len, self.streamed.stores.values()), default=0)
         return require_budget(resources, footprint(table, members, vectors), self.bytes + passing, candidate)
 
     def stages(self, table: Table, budget: Budget, candidate: int) -> dict[str, Any]:
         """Rows and bytes by stage, for ``diagnostics_``."""
         attributions = 8 * len(self.attributions) * self.kept.n_rows**2
-        return budget.plan(
-            rows=self.rows(table),
-            matrices=self.bytes - attributions,
-            attributions=attributions,
-            candidate=candidate,
-        )
+        matrices = self.bytes - attributions
+        return budget.plan(rows=self.rows(table), matrices=matrices, attributions=attributions, candidate=candidate)
 
     @property
     def attributions(self) -> dict[PairwiseShapley, Terms]:
         """The attributions wanted, and the coalitions each sums up (none for those read from paths)."""
         return {term: terms for effect in self.effects for term, terms in effect.attributions.items()}
-
-    @property
-    def by_paths(self) -> list[PairwiseShapley]:
-        """The attributions that the paths of a tree ensemble give."""
-        return [term for term in self.attributions if term.kind == "paths"]
 
     @property
     def draws(self) -> dict[PairwiseShapley, list[Terms]]:
@@ -153,7 +132,7 @@ def request(
     apart = {columns for columns in compared if len(columns) > 1}
     kept = plan(table, pairs | also, grid, apart)
     pairwise = {c for effect in effects for terms in effect.attributions.values() for c in terms}
-    streamed = plan(table, {c for c in pairwise if isinstance(c, frozenset) and c not in kept.places})
+    streamed = plan(table, {c for c in pairwise if isinstance(c, frozenset) and c not in kept.stored_as})
     binned = {(masking, T) for masking, each in needed for T in each.bins}
     coordinates = any(each.coordinates for _, each in needed)
     return EvaluationPlan(effects, kept, streamed, against, readings, len(binned), coordinates)
@@ -199,8 +178,8 @@ def evaluate(
     everything = frozenset(range(table.n_columns))
     extent = EvaluationRange()
     predictions = extent.see(route.predictions(fast, space))
-    pivot = float(np.average(predictions, weights=weights))
-    predictions = predictions - pivot
+    offset = float(np.average(predictions, weights=weights))
+    predictions = predictions - offset
     summed = {term: terms for term, terms in asked.attributions.items() if term.kind != "paths"}
     pairwise = PairwiseShapleySums(summed, predictions, everything, space)
     spread = SamplingErrors(predictions, weights, everything)
@@ -208,10 +187,10 @@ def evaluate(
     source = partial(route.matrix, fast=fast, space=space, n_jobs=n_jobs)
     matrices: dict[Coalition, Matrix] = {}
     for planned, keep in ((asked.kept, matrices), (asked.streamed, None)):
-        _add_up(evaluate_plan(source, planned, resources, extent, predictions, pivot), sums, keep)
-    against = {key: extent.see(_against(predictor, table, reference, key)) - pivot for key in asked.against}
+        _add_up(evaluate_plan(source, planned, resources, extent, predictions, offset), sums, keep)
+    against = {key: extent.see(_against(predictor, table, reference, key)) - offset for key in asked.against}
     numbers = {key: reference.bins[key](table) for key in asked.readings if key in reference.bins}
-    attributions = pairwise.values | _by_paths(route, asked.by_paths, space, n_jobs)
+    attributions = pairwise.values | _by_paths(route, asked.attributions, space, n_jobs)
 
     def at_ends(columns: Coalition) -> FloatArray:
         return extent.see(source(columns, ends(table, min(columns))))
@@ -219,14 +198,14 @@ def evaluate(
     found = Evaluations(
         predictions=predictions,
         weights=weights,
-        pivot=pivot,
+        offset=offset,
         y=y,
-        places=asked.kept.places,
+        stored_as=asked.kept.stored_as,
         matrices=matrices,
         bins={key: Bins.of(own) for key, own in numbers.items()},
         against=against,
         snapped={
-            columns: _snapped(columns, matrices[columns], at_ends(columns) - pivot, distinct, numbers, against)
+            columns: _snapped(columns, matrices[columns], at_ends(columns) - offset, distinct, numbers, against)
             for columns, distinct in asked.snapped.items()
         },
         attributions={term: Matrix(phi, np.arange(table.n_rows)) for term, phi in attributions.items()},
@@ -288,10 +267,11 @@ def _snapped(
 
 
 def _by_paths(
-    route: Route, wanted: Sequence[PairwiseShapley], space: Workspace, n_jobs: int | None
+    route: Route, wanted: Iterable[PairwiseShapley], space: Workspace, n_jobs: int | None
 ) -> dict[PairwiseShapley, FloatArray]:
     """Attributions from the paths of the trees, all sets of the same players in one walk."""
     found: dict[PairwiseShapley, FloatArray] = {}
+    wanted = [term for term in wanted if term.kind == "paths"]
     for players in dict.fromkeys(term.players for term in wanted):
         terms = [term for term in wanted if term.players == players]
         if route.trees is None:
@@ -323,10 +303,9 @@ def _changes(
     predictor: Predictor, table: Table, steps: AleIntervals | None, position: int, extent: EvaluationRange
 ) -> tuple[FloatArray, IntArray]:
     """``F(upper, x_{-i}) - F(lower, x_{-i})`` in each row's interval, and the interval; 0 where there is none."""
-    intervals = np.zeros(table.n_rows, dtype=np.intp)
     changes = np.zeros(table.n_rows)
     if steps is None:
-        return changes, intervals
+        return changes, np.zeros(table.n_rows, dtype=np.intp)
     intervals = steps.intervals(table.columns[position])
     rows = np.flatnonzero(intervals)
     upper, lower = (

@@ -19,7 +19,7 @@ from granite_xai.evaluation_plan import coordinates_of, evaluate, request
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.explanation import Explanation, Part
 from granite_xai.influence import Individual, Influence, Interactions, Joint
-from granite_xai.interaction import INTERACTIONS, Additive, Full, Interaction, Partial, Pure, Whole, union
+from granite_xai.interaction import INTERACTIONS, Additive, Interaction, Partial, Whole, union
 from granite_xai.masking import MASKINGS, Masking
 from granite_xai.masking.fitted import fit_reference
 from granite_xai.models import accepts_missing, as_predictor
@@ -33,14 +33,6 @@ if TYPE_CHECKING:
     from granite_xai.tables import Table
 
 INFLUENCES: dict[str, Influence] = {"individual": Individual(), "interaction": Interactions()}
-
-
-def _is_interaction(value: object) -> bool:
-    return isinstance(value, Pure | Partial | Full | Whole | Additive)
-
-
-def _is_influence(value: object) -> bool:
-    return isinstance(value, Individual | Joint | Interactions)
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -89,8 +81,10 @@ class Explainer:
         chosen = {
             "masking": choose("masking", masking, MASKINGS),
             "behavior": choose("behavior", behavior, BEHAVIORS),
-            "interaction": choose("interaction", interaction, INTERACTIONS, accept=_is_interaction),
-            "influence": choose("influence", influence, INFLUENCES, accept=_is_influence),
+            "interaction": choose(
+                "interaction", interaction, INTERACTIONS, accept=lambda value: isinstance(value, Interaction)
+            ),
+            "influence": choose("influence", influence, INFLUENCES, accept=lambda value: isinstance(value, Influence)),
             "name": name,
         }
         for axis, value in chosen.items():
@@ -238,27 +232,19 @@ def regional_part(region: int, name: str, effect: ResolvedExplainer, evaluations
     game = Game.of(effect.behavior, effect.masking, evaluations, splits)
     values = _effects(game, effect, effect.combined)
     local = effect.behavior.per_row
-    start = game.values({frozenset(): 1.0})[0] if local else game.values({frozenset(): 1.0})[0, :1]
-    return Part(
-        region,
-        name,
-        rows if local else None,
-        values,
-        _errors(game, effect, values),
-        start + (evaluations.pivot if effect.behavior.is_linear else 0.0),
-    )
+    start = game.values({frozenset(): 1.0})[0, slice(None) if local else slice(1)]
+    start = start + (evaluations.offset if effect.behavior.is_linear else 0.0)
+    return Part(region, name, rows if local else None, values, _errors(game, effect, values), start)
 
 
 def _effects(game: Game, effect: ResolvedExplainer, terms: Iterable[Terms]) -> FloatArray:
     """One column (or number) for each set."""
     columns = []
     for members, combination in zip(effect.layout.sets, terms, strict=True):
-        own = game.evaluations.own(union(members))
-        if own is not game.evaluations:
-            value = Game.of(effect.behavior, effect.masking, own, game.splits).values(combination)[0]
-        else:
-            value = game.values(combination)[0]
-        level = game.evaluations.pivot * sum(combination.values()) if game.behavior.is_linear else 0.0
+        own = game.evaluations.on_grid(union(members))
+        its = game if own is game.evaluations else Game.of(effect.behavior, effect.masking, own, game.splits)
+        value = its.values(combination)[0]
+        level = game.evaluations.offset * sum(combination.values()) if game.behavior.is_linear else 0.0
         if any(not isinstance(term, frozenset) for term in combination):
             level = 0.0  # attributions and total variances are differences already
         columns.append(value + level if game.behavior.per_row else value[0])

@@ -12,7 +12,7 @@ from granite_xai.base.errors import BinWarning, ModelWarning
 from granite_xai.base.files import BY_ROW
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.compute import Resources, one_blas_thread
-from granite_xai.disagreement import ResolvedQuestion
+from granite_xai.disagreement import Objective, ResolvedQuestion, ScaledObjective, shares
 from granite_xai.engine.centres import central_rows
 from granite_xai.engine.splits import CUT_BYTES, Splits
 from granite_xai.evaluation_plan import EvaluationPlan, evaluate, request
@@ -23,7 +23,6 @@ from granite_xai.explainer import regional_part
 from granite_xai.influence import Interactions, PlayersAndSets
 from granite_xai.interaction import Additive
 from granite_xai.masking.fitted import FittedMaskings, fit_reference
-from granite_xai.objective import Objective, ScaledObjective, shares
 from granite_xai.regions.nodes import Leaf
 from granite_xai.regions.partition import Partition
 from granite_xai.search.problem import Partitioner, PartitionResult, Problem

@@ -174,7 +174,7 @@ class FitValues:
     def columns_with_curves(self) -> list[int]:
         """Columns that are players of their own and vary, those with the largest effects first."""
         singles = [next(iter(player)) for player in self.fitted.layout.players if len(player) == 1]
-        known = self.evaluations.places
+        known = self.evaluations.stored_as
         columns = [i for i in singles if frozenset({i}) in known and len(self.table.columns[i].levels) > 1]
         return sorted(columns, key=self._reach, reverse=True)
 
@@ -228,7 +228,7 @@ class FitValues:
             matrix = further.matrix(one | two)
             joint = (matrix.values @ (further.weights / further.weights.sum()))[matrix.codes]
             alone = game.values({one: 1.0, two: 1.0, frozenset(): -1.0})[0]
-            total += joint + further.pivot - node.pivot - alone
+            total += joint + further.offset - node.offset - alone
         return float(node.weights @ np.square(node.predictions - total))
 
     def strongest_pairs(self, amount: int = PAIRS) -> list[Pair]:
@@ -243,7 +243,7 @@ class FitValues:
         for scope in self.regions:
             node = self.evaluations.restrict(scope.rows)
             bins = {p: dependence_bins(self.table.columns[next(iter(p))].take(scope.rows)) for p in singles}
-            curves = {p: _moves(node, p) for p in singles if p in node.places}
+            curves = {p: _moves(node, p) for p in singles if p in node.stored_as}
             for one, two in strength:
                 if one in curves and two in curves:
                     both = (_spread(curves[a], bins[b], node.weights) for a, b in ((one, two), (two, one)))
@@ -267,7 +267,7 @@ def _is_known(effect: ResolvedExplainer, evaluations: Evaluations) -> bool:
     if effect.changes() or effect.pairwise or effect.masking.n_references or effect.needed().coordinates:
         return False
     ends: tuple[Coalition, ...] = (frozenset(), evaluations.everything)
-    return all(visible in evaluations.places or visible in ends for _, visible in effect.readings())
+    return all(visible in evaluations.stored_as or visible in ends for _, visible in effect.readings())
 
 
 def _spread_out(all_codes: IntArray, codes: IntArray, points: int, every: bool) -> IntArray:

@@ -5,39 +5,22 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from granite_xai.base.errors import InputError
 from granite_xai.base.typing import Coalition
 
-
-class Resolver(Protocol):
-    """The part of a table that turns labels into positions."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of all columns."""
-        ...
-
-    def resolve(self, label: Hashable, argument: str) -> int:
-        """Position of a column given by label."""
-        ...
+if TYPE_CHECKING:
+    from granite_xai.tables import Table
 
 
 @dataclass(frozen=True, slots=True)
 class PlayersAndSets:
-    """The players of the game and the sets whose effects are compared.
+    """The players of the game and the sets whose effects are compared."""
 
-    Parameters
-    ----------
-    players : disjoint coalitions that cover all columns
-    sets : the members (players) of each compared set
-    labels : the names of each set's parts (columns, or one group)
-    """
-
-    players: tuple[Coalition, ...]
-    sets: tuple[tuple[Coalition, ...], ...]
-    labels: tuple[tuple[str, ...], ...]
+    players: tuple[Coalition, ...]  # disjoint coalitions that cover all columns
+    sets: tuple[tuple[Coalition, ...], ...]  # the members (players) of each compared set
+    labels: tuple[tuple[str, ...], ...]  # the names of each set's parts (columns, or one group)
 
     @property
     def order(self) -> int:
@@ -66,7 +49,7 @@ class Individual:
     def __post_init__(self) -> None:
         object.__setattr__(self, "features", _as_tuple(self.features))
 
-    def layout(self, table: Resolver) -> PlayersAndSets:
+    def layout(self, table: Table) -> PlayersAndSets:
         """Columns as players; the chosen columns as sets."""
         chosen = range(len(table.names)) if self.features is None else _positions(table, self.features)
         return _columns_layout(table, [(i,) for i in chosen])
@@ -105,7 +88,7 @@ class Joint:
         object.__setattr__(self, "groups", groups)
         object.__setattr__(self, "features", _as_tuple(self.features))
 
-    def layout(self, table: Resolver) -> PlayersAndSets:
+    def layout(self, table: Table) -> PlayersAndSets:
         """Groups and ungrouped columns as players; all of them (or ``features``) as sets."""
         players = self._groups(table)
         grouped: Coalition = frozenset().union(*players.values())
@@ -118,7 +101,7 @@ class Joint:
             tuple((name,) for name in chosen),
         )
 
-    def _groups(self, table: Resolver) -> dict[str, Coalition]:
+    def _groups(self, table: Table) -> dict[str, Coalition]:
         players: dict[str, Coalition] = {}
         owner: dict[int, str] = {}
         for name, columns in self.groups:
@@ -134,7 +117,7 @@ class Joint:
         return players
 
     @staticmethod
-    def _named(table: Resolver, players: Mapping[str, Coalition], label: Hashable) -> str:
+    def _named(table: Table, players: Mapping[str, Coalition], label: Hashable) -> str:
         if isinstance(label, str) and label in players:
             return label
         position = table.resolve(label, "features")
@@ -179,7 +162,7 @@ class Interactions:
                 raise _order_error(self.order, self.sets)
             object.__setattr__(self, "sets", tuple(tuple(columns) for columns in self.sets))
 
-    def layout(self, table: Resolver) -> PlayersAndSets:
+    def layout(self, table: Table) -> PlayersAndSets:
         """Columns as players; sets of ``order`` columns as sets."""
         if self.order > len(table.names):
             raise InputError(
@@ -207,14 +190,13 @@ def _as_tuple(labels: Sequence[Hashable] | None) -> tuple[Hashable, ...] | None:
     return (labels,) if isinstance(labels, str | int) else tuple(labels)
 
 
-def _positions(table: Resolver, labels: Sequence[Hashable]) -> list[int]:
-    positions = [table.resolve(label, "features") for label in labels]
-    if not positions:
+def _positions(table: Table, labels: Sequence[Hashable]) -> list[int]:
+    if not len(labels):
         raise _nothing_compared(table)
-    return list(dict.fromkeys(positions))
+    return list(dict.fromkeys(table.resolve(label, "features") for label in labels))
 
 
-def _member(table: Resolver, group: str, label: Hashable) -> int:
+def _member(table: Table, group: str, label: Hashable) -> int:
     try:
         return table.resolve(label, "groups")
     except InputError as error:
@@ -222,7 +204,7 @@ def _member(table: Resolver, group: str, label: Hashable) -> int:
         raise _group_error(text, f"Columns: {', '.join(table.names)}.", (str(label),)) from error
 
 
-def _nothing_compared(table: Resolver) -> InputError:
+def _nothing_compared(table: Table) -> InputError:
     return InputError(
         "features is empty.",
         code="P04",
@@ -231,7 +213,7 @@ def _nothing_compared(table: Resolver) -> InputError:
     )
 
 
-def _columns_layout(table: Resolver, sets: Sequence[tuple[int, ...]]) -> PlayersAndSets:
+def _columns_layout(table: Table, sets: Sequence[tuple[int, ...]]) -> PlayersAndSets:
     players = tuple(frozenset({i}) for i in range(len(table.names)))
     members = tuple(tuple(players[i] for i in columns) for columns in sets)
     return PlayersAndSets(players, members, tuple(tuple(table.names[i] for i in columns) for columns in sets))

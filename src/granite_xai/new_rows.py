@@ -13,7 +13,7 @@ import numpy as np
 
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.compute import Resources, one_blas_thread
-from granite_xai.disagreement import ResolvedQuestion
+from granite_xai.disagreement import ResolvedQuestion, ScaledObjective
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluation_plan import evaluate, request
 from granite_xai.evaluations.evaluations import Evaluations
@@ -21,7 +21,6 @@ from granite_xai.explainer import regional_part
 from granite_xai.explanation import Explanation, Part
 from granite_xai.fit import FitResult
 from granite_xai.masking.fitted import FittedMaskings
-from granite_xai.objective import ScaledObjective
 from granite_xai.resolved import ResolvedExplainer
 from granite_xai.tables import frame
 from granite_xai.trees.routes import Route

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,23 +35,16 @@ MIN_PAIRS = 8
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ResolvedExplainer:
-    """One side of a question on one table.
+    """One side of a question on one table."""
 
-    Parameters
-    ----------
-    masking, behavior : the operators that make the game
-    layout : players and compared sets
-    terms : for each set, the linear combination of values that is its effect
-    draws : for sampled partial effects, the terms of each pair of orders and set; empty when exact
-    by_paths : whether attributions come from the paths of a tree ensemble instead of the terms
-    """
-
+    # the operators that make the game
     masking: Masking
     behavior: Behavior
-    layout: PlayersAndSets
-    terms: tuple[Terms, ...]
+    layout: PlayersAndSets  # players and compared sets
+    terms: tuple[Terms, ...]  # for each set, the linear combination of values that is its effect
+    # for sampled partial effects, the terms of each pair of orders and set; empty when exact
     draws: tuple[tuple[Terms, ...], ...] = ()
-    by_paths: bool = False
+    by_paths: bool = False  # whether attributions come from the paths of a tree ensemble instead of the terms
 
     @property
     def pairwise(self) -> bool:
@@ -122,37 +116,35 @@ def resolve(
 ) -> ResolvedExplainer:
     """Name the terms of each set's effect on a table, sampling partial effects that cost too much.
 
-    Parameters
-    ----------
-    masking, behavior, interaction, influence : the four operators
-    table : Table
-        Decides players, and how many rows each coalition costs.
-    max_evaluations : int
-        Recombined rows that may be sent to the model.
-    random_state : int
-        Seed of the orders of arrival.
-    by_paths : bool
-        Whether the model is a tree ensemble whose attributions are exact whatever the number of players.
-    pairs : int, optional
-        Pairs of orders of arrival to draw for partial effects, 0: none, they are exact. None: what can be paid for.
+    The table decides players, and how many recombined rows each coalition costs, of which ``max_evaluations`` may be
+    sent to the model. ``by_paths``: the model is a tree ensemble whose attributions are exact whatever the number of
+    players. ``pairs``: of orders of arrival to draw, 0: none, effects are exact; None: what can be paid for.
     """
     layout = influence.layout(table)
     own = masking.terms((behavior.key, interaction.key, influence.key), layout)
+    if own is None and isinstance(interaction, Whole | Additive):  # one set, all columns
+        if isinstance(interaction, Additive):
+            interaction = Additive(max(interaction.order, layout.order))
+        own = (interaction.terms(layout.players, layout.players),)
+        layout = PlayersAndSets(layout.players, (layout.players,), (table.names,))
+    elif own is None:
+        own = behavior.terms(interaction.key, layout, masking)
+    resolved = partial(ResolvedExplainer, masking, behavior, layout)
     if own is not None:
-        return ResolvedExplainer(masking, behavior, layout, own)
-    if isinstance(interaction, Whole | Additive):
-        return _whole_effect(masking, behavior, interaction, layout, table)
-    own = behavior.terms(interaction.key, layout, masking)
-    if own is not None:
-        return ResolvedExplainer(masking, behavior, layout, own)
-    if by_paths and _has_paths(masking, behavior, interaction, layout):
-        return ResolvedExplainer(masking, behavior, layout, _path_terms(masking, interaction, layout), by_paths=True)
-    if isinstance(interaction, Partial) and (len(layout.players) > MAX_EXACT_PLAYERS if pairs is None else pairs > 0):
-        return _sampled(masking, behavior, interaction, layout, table, max_evaluations, random_state, pairs)
-    terms = tuple(interaction.terms(layout.players, members) for members in layout.sets)
-    if isinstance(interaction, Partial) and pairs is None and _price(masking, table, terms) > max_evaluations:
-        return _sampled(masking, behavior, interaction, layout, table, max_evaluations, random_state)
-    return ResolvedExplainer(masking, behavior, layout, terms)
+        return resolved(own)
+    by_paths = by_paths and _has_paths(masking, behavior, interaction, layout)
+    if by_paths and not _is_anchored(masking):
+        return resolved(({},) * len(layout.sets), by_paths=True)
+    many = len(layout.players) > MAX_EXACT_PLAYERS if pairs is None else pairs > 0
+    if by_paths or not many or not isinstance(interaction, Partial):
+        # Paths need no coalitions, but for other rows a region's baseline is one fixed row, whose effects are terms.
+        terms = tuple(interaction.terms(layout.players, members) for members in layout.sets)
+        decided = by_paths or pairs is not None or not isinstance(interaction, Partial)
+        if decided or _rows(masking, table, _coalitions(table, terms)) <= max_evaluations:
+            return resolved(terms, by_paths=by_paths)
+    draws = _drawn(masking, interaction, layout, table, max_evaluations, random_state, pairs)
+    means = (add_terms((1 / len(draws), draw[i]) for draw in draws) for i in range(len(layout.sets)))
+    return resolved(tuple(means), draws)
 
 
 def _has_paths(masking: Masking, behavior: Behavior, interaction: Interaction, layout: PlayersAndSets) -> bool:
@@ -161,13 +153,6 @@ def _has_paths(masking: Masking, behavior: Behavior, interaction: Interaction, l
     single = isinstance(interaction, Partial) and layout.order == 1
     averaged = masking.averages_rows and behavior.is_linear
     return single and averaged and MIN_PATH_PLAYERS <= len(layout.players) <= most
-
-
-def _path_terms(masking: Masking, interaction: Interaction, layout: PlayersAndSets) -> tuple[Terms, ...]:
-    """Paths need no coalitions, but for other rows a region's baseline is one fixed row, whose effects are terms."""
-    if not _is_anchored(masking):
-        return ({},) * len(layout.sets)
-    return tuple(interaction.terms(layout.players, members) for members in layout.sets)
 
 
 def _is_anchored(masking: Masking) -> bool:
@@ -180,10 +165,6 @@ def _coalitions(table: Table, terms: Iterable[Terms]) -> set[Coalition]:
     return {_visible(term, everything) for combination in terms for term in combination}
 
 
-def _price(masking: Masking, table: Table, terms: Iterable[Terms]) -> int:
-    return _rows(masking, table, _coalitions(table, terms))
-
-
 def _rows(masking: Masking, table: Table, coalitions: set[Coalition]) -> int:
     """Recombined rows that some coalitions need."""
     needed = masking.evaluations(coalitions)
@@ -191,31 +172,22 @@ def _rows(masking: Masking, table: Table, coalitions: set[Coalition]) -> int:
     return plan(table, needed.pairs).rows + masking.n_references * against
 
 
-def _whole_effect(
-    masking: Masking, behavior: Behavior, interaction: Whole | Additive, layout: PlayersAndSets, table: Table
-) -> ResolvedExplainer:
-    """The prediction and its additive surrogate: one set, all columns."""
-    operator = Additive(max(interaction.order, layout.order)) if isinstance(interaction, Additive) else interaction
-    whole = PlayersAndSets(layout.players, (layout.players,), (table.names,))
-    return ResolvedExplainer(masking, behavior, whole, (operator.terms(layout.players, layout.players),))
-
-
-def _sampled(
+def _drawn(
     masking: Masking,
-    behavior: Behavior,
-    interaction: Partial,
+    interaction: Interaction,
     layout: PlayersAndSets,
     table: Table,
     max_evaluations: int,
     random_state: int,
-    pairs: int | None = None,
-) -> ResolvedExplainer:
-    if layout.order > 1 and interaction.index != "shapley-taylor":
+    pairs: int | None,
+) -> tuple[tuple[Terms, ...], ...]:
+    """The terms of each pair of orders and set: so many pairs, or as many as can be paid for."""
+    if not isinstance(interaction, Partial) or (layout.order > 1 and interaction.index != "shapley-taylor"):
         raise _too_expensive(layout, table, 0, max_evaluations, " (only Shapley-Taylor interactions can be sampled)")
     generator = np.random.default_rng(random_state)
     draws: list[tuple[Terms, ...]] = []
     seen: set[Coalition] = set()
-    spent = 0
+    spent, everything = 0, frozenset(range(table.n_columns))
     for _ in range(MAX_PAIRS if pairs is None else pairs):
         order = [layout.players[i] for i in generator.permutation(len(layout.players))]
         draw = tuple(_pair(interaction, order, members) for members in layout.sets)
@@ -224,13 +196,11 @@ def _sampled(
             spent += _rows(masking, table, fresh)
             if spent > max_evaluations:
                 break
-            everything = frozenset(range(table.n_columns))
             seen |= fresh | {everything - coalition for coalition in fresh}
         draws.append(draw)
     if len(draws) < MIN_PAIRS:
         raise _too_expensive(layout, table, len(draws), max_evaluations)
-    means = (add_terms((1 / len(draws), draw[i]) for draw in draws) for i in range(len(layout.sets)))
-    return ResolvedExplainer(masking, behavior, layout, tuple(means), tuple(draws))
+    return tuple(draws)
 
 
 def _pair(interaction: Partial, order: Players, members: Players) -> Terms:

@@ -16,6 +16,7 @@ from granite_xai.base.options import choose
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.base.wording import ALL_ROWS, drawable
 from granite_xai.catalog import explanations as named_explanations, title
+from granite_xai.disagreement import ScaledObjective
 from granite_xai.engine.splits import Splits
 from granite_xai.estimator import fitted_view
 from granite_xai.explainer import Explainer
@@ -25,7 +26,6 @@ from granite_xai.influence import PlayersAndSets
 from granite_xai.masking.accumulated import AleIntervals
 from granite_xai.masking.fitted import FittedMaskings, fit_reference
 from granite_xai.new_rows import NewRows, both_sides
-from granite_xai.objective import ScaledObjective
 from granite_xai.resolved import ResolvedExplainer
 from granite_xai.trees.routes import Route
 
@@ -178,7 +178,7 @@ class RowsToShow:
                 observed = self.rows.inside(scope.region, scope.rows, effects, everywhere, maskings)
             evaluations, predictions = observed.evaluations, observed.evaluations.predictions
             parts = observed.parts(scope.region or 0, names, scope.rows)
-            found.append(RegionValues(scope, tuple(parts), predictions + evaluations.pivot))
+            found.append(RegionValues(scope, tuple(parts), predictions + evaluations.offset))
         return ShownValues(names, effects[0].layout.labels, tuple(found), maskings.steps)
 
     def _resolved(self, side: Explainer) -> ResolvedExplainer:

@@ -137,16 +137,15 @@ def _region(table: Table, evaluations: Evaluations, singles: Sequence[int], rows
     shares = evaluations.weights[rows] / evaluations.weights[rows].sum()
     mean = float(evaluations.predictions[rows] @ shares)
     curves = tuple(_curve(table.columns[i], evaluations, rows, shares, mean) for i in singles)
-    return RegionSurrogate(mean + evaluations.pivot, curves, rows)
+    return RegionSurrogate(mean + evaluations.offset, curves, rows)
 
 
 def _curve(column: Column, evaluations: Evaluations, rows: IntArray, shares: FloatArray, mean: float) -> Curve:
     if len(evaluations.everything) == 1:  # the only column: its curve is the model
         by_row = evaluations.predictions - mean
     else:
-        own = frozenset({column.position})
-        store, shown = evaluations.places[own]
-        matrix, weights = evaluations.matrices[store], np.zeros(evaluations.n_rows)
+        matrix, shown = evaluations.stored(frozenset({column.position}))
+        weights = np.zeros(evaluations.n_rows)
         weights[rows] = shares  # the others count nothing: no part of the matrix has to be cut out
         if not shown:
             by_row = np.bincount(matrix.codes, weights=weights, minlength=len(matrix.values)) @ matrix.values - mean

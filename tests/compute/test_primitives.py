@@ -77,11 +77,8 @@ def test_pairs_of_rows_are_read_in_both_orientations(P, both, columns):
     chance = np.random.default_rng(0)
     E, rows = chance.normal(size=(6, 9)), Pairs(chance.integers(0, 6, size=9), columns)
     references = Pairs(chance.integers(0, 6, size=5), chance.integers(0, 9, size=5))
-    at, own = chance.normal(size=5), chance.normal(size=9)
     wanted = both[0] * E[references.lines][:, rows.columns] + both[1] * E[rows.lines][:, references.columns].T
     close(P.pair_block(P.array(E), references, rows, *both), wanted, P)
-    found = P.pair_block(P.array(E), references, rows, *both, P.array(at), P.array(own))
-    close(found, wanted + at[:, None] + own, P)
 
 
 @pytest.mark.parametrize("P", OTHERS)
@@ -103,7 +100,7 @@ def test_sums_of_both_sides_equal_their_twin(P, mode, count, lines):
             chance.integers(0, B, c),
         ),
         Part(chance.normal(size=(c, K)), chance.normal(size=c), chance.random((1, 2, K))),
-        as_part(NUMPY, chance.normal(size=(c, K)), 2.0),
+        as_part(NUMPY, 2.0 * chance.normal(size=(c, K))),
     ][:count]
     own, at, weights = chance.normal(size=c), chance.normal(size=(2, K)), chance.random((c, K if lines else 1))
     wanted = NUMPY.side_sums(mode, own, at, parts, inside, weights, np.ones((2, 2, K)))

@@ -73,7 +73,7 @@ def test_the_masked_model_of_every_row_is_that_of_its_own_side(batch):
     game = Game.of(Local(), masking, evaluations, Splits.of(inside, evaluations.weights))
     scale = size_of(case, problem)
     for T in o.subsets(range(case.d)):
-        found = game.values({T: 1.0}) + evaluations.pivot
+        found = game.values({T: 1.0}) + evaluations.offset
         for k, split in enumerate(inside):
             for rows in sides_of(split, problem.rows):
                 for n in rows:

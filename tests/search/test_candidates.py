@@ -20,8 +20,7 @@ from granite_xai.masking import Marginal
 from granite_xai.masking.fitted import FittedMaskings
 from granite_xai.models import as_predictor
 from granite_xai.resolved import resolve
-from granite_xai.search.candidates import best_of, candidates, chunk_codes, cut_codes
-from granite_xai.search.levels import order_levels
+from granite_xai.search.candidates import best_of, candidates, chunk_codes, cut_codes, order_levels
 from granite_xai.tables import read_table
 from granite_xai.trees.routes import Route
 from strategies import Case, cases, examples, regions

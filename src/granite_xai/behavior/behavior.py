@@ -31,6 +31,8 @@ class Behavior(ABC):
     __slots__ = ()
     key: ClassVar[str]
     needs_y: ClassVar[bool] = False
+    is_linear: ClassVar[bool] = False
+    """Whether a value is the masked model itself, so that combinations of values are combinations of models."""
 
     @property
     def per_row(self) -> bool:
@@ -41,11 +43,6 @@ class Behavior(ABC):
     def needs_probability(self) -> str | None:
         """The name of a loss that is defined for probabilities only, where there is one."""
         return None
-
-    @property
-    def is_linear(self) -> bool:
-        """Whether a value is the masked model itself, so that combinations of values are combinations of models."""
-        return False
 
     def resolved(self, is_probability: bool) -> Behavior:
         """The same behavior with what depends on the model decided."""
@@ -66,18 +63,13 @@ class Behavior(ABC):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Game:
-    """``nu(T)`` in every region of a batch of splits, for one behavior of one masked model.
-
-    Parameters
-    ----------
-    known : values of terms that are read again
-    """
+    """``nu(T)`` in every region of a batch of splits, for one behavior of one masked model."""
 
     behavior: Behavior
     masked: Masked
     evaluations: Evaluations
     splits: Splits
-    known: dict[Term, Array] = field(default_factory=dict)
+    known: dict[Term, Array] = field(default_factory=dict)  # values of terms that are read again
 
     @classmethod
     def of(cls, behavior: Behavior, masking: Masking, evaluations: Evaluations, splits: Splits) -> Game:
@@ -102,8 +94,7 @@ class Game:
                 value = coefficient * (self.known[term] if term in self.known else behavior.value(self, term))
                 written = value if written is None else written + value
         if written is not None or not found:
-            zero = P.array(np.zeros(self.splits.n_rows))
-            found.append(RowValues(zero, parts=() if written is None else (as_part(P, written),)))
+            found.append(RowValues(self.splits.zeros, parts=() if written is None else (as_part(P, written),)))
         return joined(found, self.splits)
 
     def regional(self, terms: Terms) -> Array:

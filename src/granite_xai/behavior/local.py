@@ -22,16 +22,8 @@ class Local(Behavior):
     """
 
     key: ClassVar[str] = "local"
-
-    @property
-    def per_row(self) -> bool:
-        """Yes."""
-        return True
-
-    @property
-    def is_linear(self) -> bool:
-        """Yes."""
-        return True
+    per_row: ClassVar[bool] = True
+    is_linear: ClassVar[bool] = True
 
     def error(self, delta: float, evaluations: Evaluations) -> float:
         """That of a prediction."""

@@ -12,29 +12,16 @@ from granite_xai.base.errors import InputError
 from granite_xai.base.options import unknown
 from granite_xai.base.typing import Elementwise, FloatArray, PairLoss
 from granite_xai.compute.primitives import ABSOLUTE, SQUARE
-from granite_xai.models.faults import first_line
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """A loss, applied cell by cell.
+    """A loss, applied cell by cell."""
 
-    Parameters
-    ----------
-    of_gap : callable, optional
-        The loss of a difference; None: it is no function of prediction minus y.
-    of_pair : callable, optional
-        The loss of predictions and targets; None: that of their difference.
-    mode : int, optional
-        How the engine adds it up in one pass; None: value by value, as any loss.
-    of_probability : bool
-        Whether it is defined for probabilities only; such a loss is none of gaps.
-    """
-
-    of_gap: Elementwise | None = None
-    of_pair: PairLoss | None = None
-    mode: int | None = None
-    of_probability: bool = False
+    of_gap: Elementwise | None = None  # the loss of a difference; None: it is no function of prediction minus y
+    of_pair: PairLoss | None = None  # the loss of predictions and targets; None: that of their difference
+    mode: int | None = None  # how the engine adds it up in one pass; None: value by value, as any loss
+    of_probability: bool = False  # whether it is defined for probabilities only; such a loss is none of gaps
 
     def pair(self, prediction: FloatArray, y: FloatArray) -> FloatArray:
         """Losses of some predictions."""
@@ -61,23 +48,15 @@ LOSSES: dict[str, Loss] = {
     "brier": Loss(np.square, mode=SQUARE, of_probability=True),
 }
 """Every loss with a name: the only place where one is registered."""
-
-
-def gap_losses() -> tuple[str, ...]:
-    """Names of the losses of a gap.
-
-    >>> gap_losses()
-    ('squared', 'absolute')
-    """
-    return tuple(name for name, loss in LOSSES.items() if loss.of_gap is not None and not loss.of_probability)
+GAP_LOSSES = tuple(name for name, loss in LOSSES.items() if loss.of_gap is not None and not loss.of_probability)
 
 
 def gap_loss(loss: str | Elementwise) -> Loss:
     """The loss of a gap: a named one, or the user's own, which is checked whenever it is used (T07)."""
     if callable(loss):
         return Loss(OwnLoss(loss, "loss", "gaps"))
-    if loss not in gap_losses():
-        raise unknown("loss", loss, gap_losses())
+    if loss not in GAP_LOSSES:
+        raise unknown("loss", loss, GAP_LOSSES)
     return LOSSES[loss]
 
 
@@ -105,13 +84,7 @@ class OwnLoss:
     def __call__(self, *given: FloatArray) -> FloatArray:
         """Losses of some cells; the loss gets copies, which it may write to."""
         cells = np.broadcast_arrays(*given)
-        try:
-            losses = np.asarray(self.loss(*(np.array(each) for each in cells)))
-        except Exception as error:  # the user's function may raise anything
-            name = getattr(self.loss, "__name__", type(self.loss).__name__)
-            message = f"the loss {name} raised {type(error).__name__} ({first_line(error)}) at {self.what} of shape"
-            hint = f"Return one finite number ≥ 0 for each of the {self.what}."
-            raise InputError(f"{message} {cells[0].shape}.", code="T07", argument=self.argument, hint=hint) from error
+        losses = np.asarray(self.loss(*(np.array(each) for each in cells)))
         shape, numbers = cells[0].shape, losses.dtype.kind in "fiub"
         if losses.shape != shape or not numbers or not np.all(np.isfinite(losses)) or np.any(losses < 0):
             raise InputError(

@@ -8,12 +8,11 @@ from typing import ClassVar
 import numpy as np
 
 from granite_xai.base.options import unknown
-from granite_xai.base.typing import Coalition, FloatArray, PairLoss, Term
+from granite_xai.base.typing import FloatArray, PairLoss, Term
 from granite_xai.behavior.behavior import Behavior, Game
 from granite_xai.behavior.losses import LOSSES, Loss, risk_loss
 from granite_xai.compute.primitives import MOMENTS, Array
-from granite_xai.engine.masked import HybridFunction
-from granite_xai.engine.values import Rows, RowValues
+from granite_xai.engine.values import HybridFunction, Rows
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.noise_floor import risk_error
 
@@ -77,43 +76,34 @@ class Risk(Behavior):
 
     def error(self, delta: float, evaluations: Evaluations) -> float:
         """The largest change of the mean loss, of the model and of its mean, when predictions move by ``delta``."""
-        predictions, weights = evaluations.predictions + evaluations.pivot, evaluations.weights
-        return risk_error(delta, self.function, predictions, evaluations.pivot, evaluations.target, weights)
+        predictions, weights = evaluations.predictions + evaluations.offset, evaluations.weights
+        return risk_error(delta, self.function, predictions, evaluations.offset, evaluations.target, weights)
 
     def value(self, game: Game, term: Term) -> Array:
         """Minus the loss of ``F_T``, of each row or averaged over both sides."""
         if not isinstance(term, frozenset):
             raise TypeError(f"{term} is no coalition")
-        splits, everything = game.splits, game.evaluations.everything
-        if self.average == "loss" and term != everything:
-            return self._averaged(game, game.masked.averaged(term, self._of(game)))
-        if not self.pointwise and self._loss.mode is not None:
-            own = splits.primitives.array(game.evaluations.pivot - game.evaluations.target)
-            values = game.masked.combined({term: 1.0})
-            sums = values._replace(own=values.own + own).sums(self._loss.mode, splits)
-            return -sums[0, :, :] * splits.scale[0, :, :]
-        return self._of_prediction(game, term)
-
-    def _averaged(self, game: Game, losses: RowValues) -> Array:
-        splits = game.splits
+        splits, P, loss = game.splits, game.splits.primitives, self._of(game)
+        if self.average == "loss" and term != game.evaluations.everything:
+            losses = game.masked.averaged(term, loss)
+            if self.pointwise:
+                return -losses.array(splits)
+            return -losses.sums(MOMENTS, splits)[0, :, :] * splits.scale[0, :, :]
+        values = game.masked.combined({term: 1.0})
         if self.pointwise:
-            return -losses.array(splits)
-        return -losses.sums(MOMENTS, splits)[0, :, :] * splits.scale[0, :, :]
-
-    def _of_prediction(self, game: Game, coalition: Coalition) -> Array:
-        splits, values = game.splits, game.masked.combined({coalition: 1.0})
-        if self.pointwise:
-            P, loss = splits.primitives, self._of(game)
             return -P.array(loss(P.host(values.array(splits)).T, slice(None)).T)
-        loss = self._of(game)
-        sums = values.sums_of(lambda found, rows: loss(found.T, rows).T, splits)
-        return -sums * splits.scale[0, :, :]
+        if self._loss.mode is None:
+            sums = values.sums(MOMENTS, splits, lambda found, rows: loss(found.T, rows).T)
+        else:
+            own = P.array(game.evaluations.offset - game.evaluations.target)
+            sums = values._replace(own=values.own + own).sums(self._loss.mode, splits)
+        return -sums[0, :, :] * splits.scale[0, :, :]
 
     def _of(self, game: Game) -> HybridFunction:
         """The loss of centred predictions (m, c) of some rows c."""
-        pivot, y, pair = game.evaluations.pivot, game.evaluations.target, self.function
+        offset, y, pair = game.evaluations.offset, game.evaluations.target, self.function
 
         def losses(predictions: FloatArray, rows: Rows) -> FloatArray:
-            return pair(predictions + pivot, np.broadcast_to(y[rows], predictions.shape))
+            return pair(predictions + offset, np.broadcast_to(y[rows], predictions.shape))
 
         return losses

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -51,22 +50,11 @@ class Compiled(Numpy):
         compiled(kernels.left_sums)(by_segment, fresh, ends, added, out)
         return out
 
-    def pair_block(
-        self,
-        E: Array,
-        references: Pairs,
-        rows: Pairs,
-        hidden: float,
-        shown: float,
-        at: Array | None = None,
-        own: Array | None = None,
-    ) -> Array:
-        """``hidden * E[line(m), i] + shown * E[line(i), m] + at[m] + own[i]`` of references m and rows i, (n, c)."""
+    def pair_block(self, E: Array, references: Pairs, rows: Pairs, hidden: float, shown: float) -> Array:
+        """``hidden * E[line(m), i] + shown * E[line(i), m]`` of references m and rows i, (n, c)."""
         out = np.empty((len(references.lines), len(rows.lines)))
-        at = np.zeros(out.shape[0]) if at is None else at
-        own = np.zeros(out.shape[1]) if own is None else own
         E = np.ascontiguousarray(E)  # one layout: otherwise each would be compiled by itself
-        compiled(kernels.pair_block)(E, *references, *rows, float(hidden), float(shown), at, own, out)
+        compiled(kernels.pair_block)(E, *references, *rows, float(hidden), float(shown), out)
         return out
 
     def own_side(self, part: Part, inside: Array) -> Array:
@@ -99,15 +87,12 @@ class Compiled(Numpy):
         return out
 
 
+COMPILED = Compiled()
+
+
 def _plain(part: Part) -> tuple[Array, ...]:
     """A part as arrays of one layout; no index is an empty one."""
-    numbers = (_NONE if found is None else np.ascontiguousarray(found) for found in (part.index, part.bins))
-    return (
-        np.ascontiguousarray(part.left),
-        np.ascontiguousarray(part.total),
-        np.ascontiguousarray(part.scale),
-        *numbers,
-    )
+    return tuple(_NONE if found is None else np.ascontiguousarray(found) for found in part)
 
 
 def primitives_for(cells: int) -> ArrayNamespace:
@@ -116,12 +101,7 @@ def primitives_for(cells: int) -> ArrayNamespace:
     >>> primitives_for(1) is NUMPY
     True
     """
-    return _compiled() if cells >= WORTHWHILE and available() else NUMPY
-
-
-@cache
-def _compiled() -> Compiled:
-    return Compiled()
+    return COMPILED if cells >= WORTHWHILE and available() else NUMPY
 
 
 @contextmanager

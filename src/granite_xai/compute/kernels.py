@@ -13,16 +13,8 @@ TILE = 16
 def order(segments: Any, starts: Any, rows: Any, ends: Any) -> None:
     """Sort the rows of each column by segment (a counting sort).
 
-    Parameters
-    ----------
-    segments : (J, n) int
-        Numbered through all columns.
-    starts : (J + 1,) int
-        First segment of each column.
-    rows : (J, n) int
-        Written.
-    ends : (G + J,) int
-        Zeros; where each segment's rows begin and end.
+    From segments (J, n), numbered through all columns, and the first of each column, (J + 1,), to rows (J, n) and to
+    where each segment's rows begin and end, (G + J,), which comes as zeros.
     """
     for j in range(len(segments)):
         first, size = starts[j], starts[j + 1] - starts[j]
@@ -67,17 +59,9 @@ def segment_share(weights: Any, codes: Any, segments: Any, out: Any) -> None:
 
 
 def left_sums(by_segment: Any, fresh: Any, ends: Any, added: Any, out: Any) -> None:
-    """Sums of each candidate: it adds the segments that are new to it, or begins again.
+    """Sums of each candidate, (G, c) to (c, K): it begins again where it is fresh, and adds its own segments.
 
-    Parameters
-    ----------
-    by_segment : (G, c) float
-    fresh : (K,) bool
-        Whether a candidate begins again; otherwise it adds to the one before.
-    ends : (K,) int
-        Where the segments that a candidate adds end in ``added``.
-    added : (...) int
-    out : (c, K) float
+    Those of candidate k end in ``added`` at ``ends[k]``.
     """
     running = np.empty(TILE)
     for low in range(0, by_segment.shape[1], TILE):
@@ -96,33 +80,23 @@ def left_sums(by_segment: Any, fresh: Any, ends: Any, added: Any, out: Any) -> N
 
 
 def pair_block(
-    E: Any,
-    ref_lines: Any,
-    ref_columns: Any,
-    row_lines: Any,
-    row_columns: Any,
-    hidden: float,
-    shown: float,
-    at: Any,
-    own: Any,
-    out: Any,
+    E: Any, ref_lines: Any, ref_columns: Any, row_lines: Any, row_columns: Any, hidden: float, shown: float, out: Any
 ) -> None:
-    """``hidden * E[line(m), i] + shown * E[line(i), m] + at[m] + own[i]``, both orientations in one pass, (n, c)."""
+    """``hidden * E[line(m), i] + shown * E[line(i), m]``, both orientations in one pass, (n, c)."""
     n, c = out.shape
     compact = row_columns[c - 1] - row_columns[0] == c - 1
     for m in range(n):
-        ours, a = out[m], at[m]
+        ours = out[m]
         if hidden == 0.0:
-            for i in range(c):
-                ours[i] = own[i] + a
+            ours[:] = 0.0
         elif compact:  # neighbouring columns: a vector loop
             line = E[ref_lines[m], row_columns[0] :]
             for i in range(c):
-                ours[i] = hidden * line[i] + own[i] + a
+                ours[i] = hidden * line[i]
         else:
             line = E[ref_lines[m]]
             for i in range(c):
-                ours[i] = hidden * line[row_columns[i]] + own[i] + a
+                ours[i] = hidden * line[row_columns[i]]
     if shown == 0.0:
         return
     for low in range(0, c - 7, 8):

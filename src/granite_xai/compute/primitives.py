@@ -26,27 +26,13 @@ row's variance."""
 
 
 class Part(NamedTuple):
-    """A mean over each row's own side: ``left * scale`` on the left, ``(total - left) * scale`` on the right.
+    """A mean over each row's own side: ``left * scale`` on the left, ``(total - left) * scale`` on the right."""
 
-    Parameters
-    ----------
-    left : (w, K)
-        Sums over the left rows.
-    total : (w,)
-        Sums over all rows.
-    scale : (B, 2, K)
-        One over the mass of both sides in each bin, times a coefficient.
-    index : (c,) int, optional
-        Which entry each row reads; None: its own.
-    bins : (c,) int, optional
-        Which bin each row reads; None: the only one.
-    """
-
-    left: Array
-    total: Array
-    scale: Array
-    index: Array | None = None  # type: ignore[assignment]
-    bins: Array | None = None
+    left: Array  # (w, K): sums over the left rows
+    total: Array  # (w,): sums over all rows
+    scale: Array  # (B, 2, K): one over the mass of both sides in each bin, times a coefficient
+    index: Array | None = None  # type: ignore[assignment]  # (c,) int: which entry each row reads; None: its own
+    bins: Array | None = None  # (c,) int: which bin each row reads; None: the only one
 
 
 class Pairs(NamedTuple):
@@ -181,24 +167,15 @@ class ArrayNamespace:
                 parts.append(self.product(self.array(table), part))
         return self.xp.concat(parts, axis=0).T
 
-    def pair_block(
-        self,
-        E: Array,
-        references: Pairs,
-        rows: Pairs,
-        hidden: float,
-        shown: float,
-        at: Array | None = None,
-        own: Array | None = None,
-    ) -> Array:
-        """``hidden * E[line(m), i] + shown * E[line(i), m] + at[m] + own[i]`` of references m and rows i, (n, c)."""
+    def pair_block(self, E: Array, references: Pairs, rows: Pairs, hidden: float, shown: float) -> Array:
+        """``hidden * E[line(m), i] + shown * E[line(i), m]`` of references m and rows i, (n, c)."""
         block = None
         if hidden:
             block = hidden * self.take(self.take(E, references.lines, 0), rows.columns, 1)
         if shown:
             turned = shown * self.take(self.take(E, rows.lines, 0), references.columns, 1).T
             block = turned if block is None else block + turned
-        return block if at is None or own is None else block + at[:, None] + own[None, :]
+        return block
 
     def own_side(self, part: Part, inside: Array) -> Array:
         """The mean of each row's own side, (c, K)."""
@@ -209,20 +186,22 @@ class ArrayNamespace:
             scale = self.take(scale, part.bins, 0)
         return self.xp.where(inside, left * scale[:, 0, :], (total - left) * scale[:, 1, :])
 
+    def row_values(self, own: Array, at: Array | None, parts: Sequence[Part], inside: Array) -> Array:
+        """What each row has: a number of its own, one of its side, and its parts, (c, K)."""
+        values = self.xp.broadcast_to(own[:, None], inside.shape)
+        if at is not None:
+            values = values + self.xp.where(inside, at[0, :][None, :], at[1, :][None, :])
+        for part in parts:
+            values = values + self.own_side(part, inside)
+        return values
+
     def side_sums(
         self, mode: int, own: Array, at: Array | None, parts: Sequence[Part], inside: Array, weights: Array, out: Array
     ) -> Array:
         """Weighted sums over both sides of what each row has: a number of its own, one of its side, and its parts.
 
-        Parameters
-        ----------
-        mode : SQUARE, ABSOLUTE, MOMENTS or SPREAD
-        own : (c,)
-        at : (2, K), optional
-        inside : (c, K) bool
-        weights : (c, 1) or (c, K)
-        out : (2, 2, K)
-            What is added to: sums of losses (or values) on the left and on the right, and of squares (MOMENTS).
+        Of ``own`` (c,), ``at`` (2, K), ``inside`` (c, K) and ``weights`` (c, 1) or (c, K); added to ``out`` (2, 2, K):
+        sums of losses (or values) on the left and on the right, and of squares (MOMENTS).
         """
         xp = self.xp
         if mode == SPREAD:
@@ -230,11 +209,7 @@ class ArrayNamespace:
             spread = square - mean**2
             sums = self._sides(xp.where(spread > 0, spread, xp.zeros_like(spread)) * weights, inside)
             return out + xp.stack([sums, xp.zeros_like(sums)])
-        values = xp.broadcast_to(own[:, None], inside.shape)
-        if at is not None:
-            values = values + xp.where(inside, at[0, :][None, :], at[1, :][None, :])
-        for part in parts:
-            values = values + self.own_side(part, inside)
+        values = self.row_values(own, at, parts, inside)
         first = values**2 if mode == SQUARE else xp.abs(values) if mode == ABSOLUTE else values
         sums = self._sides(first * weights, inside)
         squares = self._sides(values**2 * weights, inside) if mode == MOMENTS else xp.zeros_like(sums)
@@ -259,23 +234,11 @@ class Numpy(ArrayNamespace):
         """Numbers as they are."""
         return np.asarray(values, dtype=np.float64)
 
-    def numbers(self, values: IntArray) -> Array:
-        """Whole numbers as they are."""
-        return np.asarray(values)
-
-    def flags(self, values: BoolArray) -> Array:
-        """Truth values as they are."""
-        return np.asarray(values)
-
-    def host(self, values: Array) -> FloatArray:
+    def numbers(self, values: Any) -> Array:
         """The array itself."""
         return np.asarray(values)
 
-    def take(self, values: Array, index: Any, axis: int) -> Array:
-        """Gather some lines of an array, given by a slice or by their numbers."""
-        if isinstance(index, slice):
-            return values[index] if axis == 0 else values[:, index]
-        return values.take(index, axis=axis)
+    flags = host = numbers
 
     def segment_share(
         self, weights: Array, codes: IntArray, count: int, segments: IntArray, families: Families
@@ -305,7 +268,7 @@ class Numpy(ArrayNamespace):
 NUMPY = Numpy()
 
 
-def as_part(primitives: ArrayNamespace, values: Array, coefficient: float = 1.0) -> Part:
+def as_part(primitives: ArrayNamespace, values: Array) -> Part:
     """A number of each row and split, whatever the row's side, as a part: on the right it is minus minus itself.
 
     >>> part = as_part(NUMPY, np.array([[3.0], [4.0]]))
@@ -314,6 +277,6 @@ def as_part(primitives: ArrayNamespace, values: Array, coefficient: float = 1.0)
            [4.]])
     """
     xp, P = primitives.xp, primitives
-    signs = P.array(np.array([coefficient, -coefficient])[None, :, None])
+    signs = P.array(np.array([1.0, -1.0])[None, :, None])
     zeros = P.array(np.zeros(values.shape[0]))
     return Part(values, zeros, xp.broadcast_to(signs, (1, 2, values.shape[1])))

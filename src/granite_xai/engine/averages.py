@@ -16,10 +16,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from granite_xai.base.typing import Coalition, FloatArray, IntArray, PairwiseShapley, Terms
+from granite_xai.base.typing import Coalition, IntArray, PairwiseShapley, Terms
 from granite_xai.compute.primitives import SPREAD, Array, Pairs, Part
+from granite_xai.engine.masked import Masked
 from granite_xai.engine.splits import Splits
-from granite_xai.engine.values import Rows, RowValues, Tiles, joined
+from granite_xai.engine.values import HybridFunction, Rows, RowValues, Tiles, joined
 from granite_xai.evaluations.evaluations import Bins, Evaluations, Matrix
 
 MOST_SHARES = 2**22
@@ -40,28 +41,20 @@ class Hybrids(NamedTuple):
     scale: Array
 
 
-def one_bin(coalition: Coalition) -> None:
-    """All rows share one bin, whatever is visible."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
-class Averages:
-    """The masked model of a node.
-
-    Parameters
-    ----------
-    bins : from the visible columns to the bins of the rows; None: all rows share one
-    """
+class Averages(Masked):
+    """The masked model of a node."""
 
     evaluations: Evaluations
     splits: Splits
-    bins: Callable[[Coalition], Bins | None] = one_bin
+    # from the visible columns to the bins of the rows; None: all rows share one
+    bins: Callable[[Coalition], Bins | None] = lambda visible: None
     _means: list[Array] = field(default_factory=list)
 
     def combined(self, terms: Terms) -> RowValues:
         """A linear combination of masked models and pairwise attributions."""
         P, evaluations = self.splits.primitives, self.evaluations
-        own, at = P.array(np.zeros(self.splits.n_rows)), None
+        own, at = self.splits.zeros, None
         merged: dict[Coalition, tuple[float, float]] = {}
         phi: list[tuple[Matrix, float]] = []
         parts: list[Part] = []
@@ -76,13 +69,13 @@ class Averages:
             elif not term:
                 at = coefficient * self.mean
             elif (bins := self.bins(term)) is not None:
-                store, shown = evaluations.places[term]
+                matrix, shown = evaluations.stored(term)
                 if shown:
-                    parts.append(self._table(evaluations.matrices[store], bins, coefficient))
+                    parts.append(self._table(matrix, bins, coefficient))
                 else:
                     binned.append(self._means_by_row(term, coefficient))
             else:
-                store, shown = evaluations.places[term]
+                store, shown = evaluations.stored_as[term]
                 hidden_shown = merged.get(store, (0.0, 0.0))
                 merged[store] = (hidden_shown[0], coefficient) if shown else (coefficient, hidden_shown[1])
         return self._with_tiles(RowValues(own, at, tuple(parts)), merged, phi, binned)
@@ -99,42 +92,30 @@ class Averages:
         pairs = [(matrices[store], *both) for store, both in merged.items() if matrices[store].has_many]
         pairs += [(matrix, 0.0, coefficient) for matrix, coefficient in phi]
         few = [(matrices[store], *both) for store, both in merged.items() if not matrices[store].has_many]
-        tables = [(self._table_of(matrix), shown) for matrix, _, shown in few if shown]
+        tables = [(self._table(matrix, None, 1.0), shown) for matrix, _, shown in few if shown]
         products = [(matrix, hidden) for matrix, hidden, _ in few if hidden]
         if len(tables) == 1 or not (pairs or products):
             own = (part._replace(scale=shown * part.scale) for part, shown in tables)
             values = values._replace(parts=(*values.parts, *own))
             tables = []
         tilings: list[Tiles] = [self._tiles(pairs, products, tables)] if pairs or products else []
-        tilings += binned
-        if not tilings:
-            return values
-        found = [values._replace(tiled=tilings[0])]
-        zero = self.splits.primitives.array(np.zeros(self.splits.n_rows))
-        found += [RowValues(zero, tiled=tiling) for tiling in tilings[1:]]
-        return joined(found, self.splits)
+        tiled = (RowValues(self.splits.zeros, tiled=tiling) for tiling in (*tilings, *binned))
+        return joined([values, *tiled], self.splits)
 
-    def averaged(self, coalition: Coalition, function: Callable[[FloatArray, Rows], FloatArray]) -> RowValues:
+    def averaged(self, coalition: Coalition, function: HybridFunction) -> RowValues:
         """The mean over the references of a function of the hybrid predictions (m, c) of some rows."""
-        P = self.splits.primitives
-
-        def tiles() -> Iterator[tuple[Rows, Part]]:
-            for rows, block, summed, scale in self._hybrids(coalition):
-                yield rows, Part(*summed(P.array(function(P.host(block), rows))), scale)
-
-        return RowValues(P.array(np.zeros(self.splits.n_rows)), tiled=tiles())
+        return RowValues(self.splits.zeros, tiled=self._means_by_row(coalition, 1.0, function))
 
     def total_variance(self, hidden: Coalition) -> Array:
         """Mean over the rows of each side of the variance when the hidden columns are redrawn, (2, K)."""
         P, splits = self.splits.primitives, self.splits
         predictions, total = P.array(self.evaluations.predictions), P.array(np.zeros((2, 2, splits.count)))
-        zeros = P.array(np.zeros(splits.n_rows))
         for rows, block, summed, scale in self._hybrids(self.evaluations.everything - hidden):
             # Centred by the row's own prediction: a column that is constant in the region has variance exactly 0.
             deviations = block - P.take(predictions, rows, 0)[None, :]
             inside, weights = P.take(splits.flags, rows, 0), P.take(splits.row_weights, rows, 0)
             both = tuple(Part(*summed(moment), scale) for moment in (deviations**2, deviations))
-            total = P.side_sums(SPREAD, P.take(zeros, rows, 0), None, both, inside, weights, total)
+            total = P.side_sums(SPREAD, P.take(splits.zeros, rows, 0), None, both, inside, weights, total)
         return total[0, :, :] * splits.scale[0, :, :]
 
     @property
@@ -147,45 +128,42 @@ class Averages:
             self._means.append(sides * self.splits.scale[0, :, :])
         return self._means[0]
 
-    def _table(self, matrix: Matrix, bins: Bins, coefficient: float) -> Part:
-        """``F_S`` of columns that are shown, with bins: one entry a value, each from the references of its own bin."""
+    def _table(self, matrix: Matrix, bins: Bins | None, coefficient: float) -> Part:
+        """``F_S`` of columns that are shown: one entry a value and bin, from the references of that bin."""
         splits, P = self.splits, self.splits.primitives
-        scale = coefficient * splits.scales(bins.numbers, len(bins.blocks))
-        lines, carriers, codes = matrix.present
-        by_value = bins.numbers[carriers]
-        if len(bins.blocks) > MOST_BINS:
-            left, total = self._entries(matrix, splits, matrix.pairs, np.arange(len(lines)), (bins.numbers, by_value))
-            return Part(left, total, scale, P.numbers(codes), P.numbers(bins.numbers))
-        found, order = [], []
-        for number, rows in enumerate(bins.blocks):
-            entries = np.flatnonzero(by_value == number)
-            if len(entries):  # on a grid a bin may have no value of its own
-                found.append(self._entries(matrix, splits.at(rows), matrix.pairs.at(rows), entries))
-                order.append(entries)
-        left, total = (P.xp.concat([each[k] for each in found], axis=0) for k in (0, 1))
-        index = np.argsort(np.concatenate(order))[codes]
-        return Part(left, total, scale, P.numbers(index), P.numbers(bins.numbers))
-
-    def _table_of(self, matrix: Matrix) -> Part:
-        """``F_S`` of columns that are shown, without bins."""
-        left, total = self._entries(matrix, self.splits, matrix.pairs, np.arange(len(matrix.present.lines)))
-        return Part(left, total, self.splits.scale, self.splits.primitives.numbers(matrix.present.codes))
+        if bins is None:
+            sums = self._entries(matrix, splits, matrix.pairs, matrix.present.carriers)
+            return Part(*sums, coefficient * splits.scale, P.numbers(matrix.present.codes))
+        numbers, count = bins.numbers, len(bins.blocks)
+        # Rows of one value share a bin, unless the value stands for others on a grid.
+        _, carriers, index = np.unique(matrix.codes * count + numbers, return_index=True, return_inverse=True)
+        index, by_entry = index.reshape(-1), numbers[carriers]
+        if count > MOST_BINS:
+            left, total = self._entries(matrix, splits, matrix.pairs, carriers, (numbers, by_entry))
+        else:
+            entries = [np.flatnonzero(by_entry == number) for number in range(count)]
+            found = [
+                self._entries(matrix, splits.at(rows), matrix.pairs.at(rows), carriers[own])
+                for rows, own in zip(bins.blocks, entries, strict=True)
+            ]
+            left, total = (P.xp.concat([each[k] for each in found], axis=0) for k in (0, 1))
+            index = np.argsort(np.concatenate(entries))[index]
+        return Part(left, total, coefficient * splits.scales(numbers, count), P.numbers(index), P.numbers(numbers))
 
     def _entries(
         self,
         matrix: Matrix,
         splits: Splits,
         references: Pairs,
-        entries: IntArray,
+        carriers: IntArray,
         alike: tuple[IntArray, IntArray] | None = None,
     ) -> tuple[Array, Array]:
-        """Sums of the lines of some values over references, (values, K) and (values,); only within equal bins."""
+        """Sums of the lines of some rows over references, (rows, K) and (rows,); only within equal bins."""
         P, found = splits.primitives, []
-        carriers = matrix.pairs.at(matrix.present.carriers)
-        for some in splits.tiles(len(entries), splits.n_rows, self.evaluations.space.block):
-            block = P.pair_block(matrix.values, references, carriers.at(entries[some]), 0.0, 1.0)
+        for some in splits.tiles(len(carriers), splits.n_rows, self.evaluations.space.block):
+            block = P.pair_block(matrix.values, references, matrix.pairs.at(carriers[some]), 0.0, 1.0)
             if alike is not None:
-                block = block * P.array(alike[0][:, None] == alike[1][entries[some]][None, :])
+                block = block * P.array(alike[0][:, None] == alike[1][some][None, :])
             found.append(splits.sums(block))
         return found[0] if len(found) == 1 else tuple(P.xp.concat([each[k] for each in found], axis=0) for k in (0, 1))
 
@@ -213,16 +191,20 @@ class Averages:
             lefts, totals = zip(*found, strict=True)
             yield rows, Part(sum(lefts[1:], lefts[0]), sum(totals[1:], totals[0]), splits.scale)
 
-    def _means_by_row(self, coalition: Coalition, coefficient: float) -> Iterator[tuple[Rows, Part]]:
+    def _means_by_row(
+        self, coalition: Coalition, coefficient: float, function: HybridFunction | None = None
+    ) -> Iterator[tuple[Rows, Part]]:
+        """Means over the references of each row's bin, of hybrid predictions or of a function of them."""
+        P = self.splits.primitives
         for rows, block, summed, scale in self._hybrids(coalition):
-            yield rows, Part(*summed(block), coefficient * scale)
+            values = block if function is None else P.array(function(P.host(block), rows))
+            yield rows, Part(*summed(values), coefficient * scale)
 
     def _stored(self, coalition: Coalition) -> tuple[Matrix, bool]:
         if not coalition:  # every row is given the reference's own prediction
             everyone = np.zeros(self.splits.n_rows, dtype=np.intp)
             return Matrix(self.splits.primitives.array(self.evaluations.predictions[None]), everyone), True
-        store, shown = self.evaluations.places[coalition]
-        return self.evaluations.matrices[store], shown
+        return self.evaluations.stored(coalition)
 
     def _hybrids(self, coalition: Coalition) -> Iterator[Hybrids]:
         """Every row against the references of its bin, some rows at a time."""

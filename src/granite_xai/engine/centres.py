@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from granite_xai.base.typing import BoolArray, Coalition, FloatArray, IntArray, PairwiseShapley, Term, Terms
+from granite_xai.base.typing import Coalition, FloatArray, IntArray, PairwiseShapley, Term, Terms
 from granite_xai.compute.primitives import Array, as_part
-from granite_xai.engine.masked import HybridFunction
+from granite_xai.engine.masked import Masked
 from granite_xai.engine.splits import Splits
-from granite_xai.engine.values import RowValues
+from granite_xai.engine.values import HybridFunction, RowValues
 from granite_xai.evaluations.evaluations import Coordinates, Evaluations
 
 
@@ -19,11 +19,7 @@ def central_rows(coordinates: Coordinates, weights: FloatArray) -> IntArray:
 
     The distance of a row is the sum over ordered columns of the difference in rank (as a share of the fitting rows)
     plus 1 for each nominal column that differs; a missing value differs by 1 from any other. Ties: the first row.
-
-    Parameters
-    ----------
-    weights : (K, n) float
-        Weight of each row in each region; 0 outside.
+    ``weights`` are those of each row in each region, (K, n), and 0 outside.
 
     >>> line = Coordinates(np.array([[0.1, 0.2, 0.9]]), np.empty((0, 3), dtype=np.intp))
     >>> central_rows(line, np.array([[1.0, 1.0, 1.0], [0.0, 0.0, 1.0]]))
@@ -31,20 +27,14 @@ def central_rows(coordinates: Coordinates, weights: FloatArray) -> IntArray:
     """
     distance = np.zeros(weights.shape)
     for ranks in coordinates.ranks:
-        distance += _rank_distance(ranks, weights)
+        missing, median = np.isnan(ranks), _lower_medians(ranks, weights)[:, None]
+        apart = np.where(missing, 0.0, np.abs(ranks - median))
+        distance += np.where(missing != np.isnan(median), 1.0, apart)
     for levels in coordinates.levels:
         distance += levels != _modes(levels, weights)[:, None]
     # Rounded, so that rows at the same distance are a tie whatever the order of the sums.
     closest: IntArray = np.argmin(np.where(weights > 0, np.round(distance, 12), np.inf), axis=1)
     return closest
-
-
-def _rank_distance(ranks: FloatArray, weights: FloatArray) -> FloatArray:
-    missing = np.isnan(ranks)
-    median = _lower_medians(ranks, weights)[:, None]
-    apart = np.abs(ranks - median)
-    unlike: BoolArray = missing != np.isnan(median)
-    return np.where(unlike, 1.0, np.where(missing, 0.0, apart))
 
 
 def _lower_medians(ranks: FloatArray, weights: FloatArray) -> FloatArray:
@@ -67,17 +57,12 @@ def _modes(levels: IntArray, weights: FloatArray) -> IntArray:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AgainstCentres:
-    """Hidden columns are set to the central row of each side, one of its own.
-
-    Parameters
-    ----------
-    left, right : (K,) int
-        The central row of both sides of every split.
-    """
+class AgainstCentres(Masked):
+    """Hidden columns are set to the central row of each side, one of its own."""
 
     evaluations: Evaluations
     splits: Splits
+    # (K,) int: the central row of both sides of every split
     left: IntArray
     right: IntArray
 
@@ -94,7 +79,7 @@ class AgainstCentres:
     def combined(self, terms: Terms) -> RowValues:
         """A linear combination of predictions against the central row, and of attributions."""
         P, splits = self.splits.primitives, self.splits
-        own, total = P.array(np.zeros(splits.n_rows)), P.array(np.zeros((splits.n_rows, splits.count)))
+        own, total = splits.zeros, P.array(np.zeros((splits.n_rows, splits.count)))
         for term, coefficient in terms.items():
             if term == self.evaluations.everything:
                 own = own + coefficient * P.array(self.evaluations.predictions)
@@ -108,11 +93,7 @@ class AgainstCentres:
         P = self.splits.primitives
         values = self.combined({coalition: 1.0}).array(self.splits)
         found = np.stack([function(line[None], slice(None))[0] for line in P.host(values).T], axis=1)
-        return RowValues(P.array(np.zeros(self.splits.n_rows)), parts=(as_part(P, P.array(found)),))
-
-    def total_variance(self, hidden: Coalition) -> Array:
-        """Not defined: one reference row, nothing is redrawn (P03, when the question is resolved)."""
-        raise TypeError("this is refused when the question is resolved")
+        return RowValues(self.splits.zeros, parts=(as_part(P, P.array(found)),))
 
     def _against(self, term: Term, baseline: IntArray) -> Array:
         """``F(x_T, b)`` of every row for the baseline row of each split, (n, K)."""
@@ -122,8 +103,7 @@ class AgainstCentres:
         if isinstance(term, PairwiseShapley):
             matrix, shown = evaluations.attributions[term], True
         else:
-            store, shown = evaluations.places[term]  # type: ignore[index]
-            matrix = evaluations.matrices[store]
+            matrix, shown = evaluations.stored(term)  # type: ignore[arg-type]
         lines, columns = matrix.pairs
         if shown:
             return P.take(P.take(P.array(matrix.values), columns[baseline], 1), lines, 0)

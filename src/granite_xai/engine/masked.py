@@ -2,49 +2,44 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 from granite_xai.base.typing import Coalition, FloatArray, Terms
 from granite_xai.compute.primitives import Array
 from granite_xai.engine.splits import Splits
-from granite_xai.engine.values import Rows, RowValues
+from granite_xai.engine.values import HybridFunction, RowValues
 from granite_xai.evaluations.evaluations import Evaluations
 
-HybridFunction = Callable[[FloatArray, Rows], FloatArray]
-"""From the centred predictions of some rows against their references, (m, c), and the rows, to as many numbers."""
 
+class Masked(ABC):
+    """``F_T`` at every row, in the region that holds the row; what a masking refuses (P03) is not asked for."""
 
-class Masked(Protocol):
-    """``F_T`` at every row, in the region that holds the row."""
+    __slots__ = ()
 
+    @abstractmethod
     def combined(self, terms: Terms) -> RowValues:
         """A linear combination of masked models (and of pairwise attributions, where these exist)."""
-        ...
 
     def averaged(self, coalition: Coalition, function: HybridFunction) -> RowValues:
         """The mean over the references of a function of the single predictions behind ``F_T``."""
-        ...
+        raise TypeError("this is refused when the question is resolved")
 
     def total_variance(self, hidden: Coalition) -> Array:
         """Mean over the rows of each side of the prediction's variance when the hidden columns are redrawn, (2, K)."""
-        ...
+        raise TypeError("this is refused when the question is resolved")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AgainstReferences:
-    """Hidden columns are taken from reference rows that are the same in every region.
-
-    Parameters
-    ----------
-    predictions : from the visible columns to the centred predictions ``F(x_T, b)``, one line for each reference b
-    """
+class AgainstReferences(Masked):
+    """Hidden columns are taken from reference rows that are the same in every region."""
 
     evaluations: Evaluations
     splits: Splits
+    # from the visible columns to the centred predictions ``F(x_T, b)``, one line for each reference b
     predictions: Callable[[Coalition], FloatArray]
 
     def combined(self, terms: Terms) -> RowValues:
@@ -58,10 +53,6 @@ class AgainstReferences:
         """The mean over the reference rows of a function of the predictions."""
         found = function(self._lines(coalition), slice(None)).mean(axis=0)
         return RowValues(self.splits.primitives.array(found))
-
-    def total_variance(self, hidden: Coalition) -> Array:
-        """Not defined: nothing is redrawn from the region (P03, when the question is resolved)."""
-        raise TypeError("this is refused when the question is resolved")
 
     def _lines(self, coalition: Coalition) -> FloatArray:
         if coalition == self.evaluations.everything:

@@ -24,21 +24,11 @@ CUT_BYTES = 32
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cut:
-    """Splits along one column: rows fall into a few classes, and each split sends some classes left.
+    """Splits along one column: rows fall into a few classes, and each split sends some classes left."""
 
-    Parameters
-    ----------
-    column : int
-        Position of the column.
-    classes : (n,) int
-        Class of each row.
-    left : (k, classes) bool
-        Whether a split sends the class left.
-    """
-
-    column: int
-    classes: IntArray
-    left: BoolArray
+    column: int  # position of the column
+    classes: IntArray  # (n,) int: class of each row
+    left: BoolArray  # (k, classes) bool: whether a split sends the class left
 
     @classmethod
     def of(cls, column: int, left: BoolArray, places: IntArray) -> Cut:
@@ -74,31 +64,19 @@ class Splits:
     Every row lies on exactly one side of each split, so that "the value in the row's own region" is one array of
     shape (n, K) for both sides together. A single region is the split with an empty right side, and so are the lines
     of real weights of a node's replicates.
-
-    Parameters
-    ----------
-    members : (n, K) bool
-        Whether a row is on the left.
-    weights : (n,) float, all positive
-    lines : (K, n) float, optional
-        The weights of the rows in each split, where they differ from split to split; every row is then on the left.
-    primitives : ArrayNamespace
-        Where the sums are formed.
-    families : Families, optional
-        Which segments each split sends left, where splits are cuts of columns; first comes the whole node.
-    segments : (J, n) int, optional
-        The segment of each row in each column that is cut, numbered through all columns.
-    columns : (K,) int, optional
-        Position of the column that each split cuts.
     """
 
-    members: BoolArray
-    weights: FloatArray
+    members: BoolArray  # (n, K) bool: whether a row is on the left
+    weights: FloatArray  # (n,) float, all positive
+    # (K, n) float: the weights of the rows in each split, where they differ from split to split; every row is then on
+    # the left
     lines: FloatArray | None = None
-    primitives: ArrayNamespace = NUMPY
+    primitives: ArrayNamespace = NUMPY  # where the sums are formed
+    # which segments each split sends left, where splits are cuts of columns; first comes the whole node
     families: Families | None = None
+    # (J, n) int: the segment of each row in each column that is cut, numbered through all columns
     segments: IntArray | None = None
-    columns: IntArray | None = None
+    columns: IntArray | None = None  # (K,) int: position of the column that each split cuts
 
     @classmethod
     def of(cls, inside: BoolArray, weights: FloatArray, primitives: ArrayNamespace | None = None) -> Splits:
@@ -164,6 +142,11 @@ class Splits:
         return self.members.T
 
     @cached_property
+    def zeros(self) -> Array:
+        """A 0 for each row."""
+        return self.primitives.array(np.zeros(self.n_rows))
+
+    @cached_property
     def flags(self) -> Array:
         """Membership of the left side where sums are formed, (n, K)."""
         return self.primitives.flags(self.members)
@@ -195,11 +178,6 @@ class Splits:
         """One over the mass of both sides, (1, 2, K); 1 where a side is empty: it is never read."""
         return self.scales(np.zeros(self.n_rows, dtype=np.intp), 1)
 
-    @cached_property
-    def divisors(self) -> FloatArray:
-        """Mass of both sides, (K, 2); 1 where a side is empty."""
-        return np.where(self.mass > 0, self.mass, 1.0)
-
     def scales(self, bins: IntArray, count: int) -> Array:
         """One over the mass of both sides in each bin, (B, 2, K); 1 where a side has no row there."""
         xp, mass = self.primitives.xp, self._sides(*self.shares(bins, count))
@@ -213,7 +191,7 @@ class Splits:
             return xp.stack([left, zero], axis=1)
         right = total[:, None] - left
         # What is left after subtracting may be round-off: less than the lightest row is nothing.
-        return xp.stack([left, xp.where(right < 0.5 * self._lightest, zero, right)], axis=1)
+        return xp.stack([left, xp.where(right < 0.5 * float(self.weights.min()), zero, right)], axis=1)
 
     def sums(self, block: Array) -> tuple[Array, Array]:
         """Weighted sums of the lines of a block (n, c) over the left rows, (c, K), and over all rows, (c,)."""
@@ -239,7 +217,7 @@ class Splits:
         array([[1., 3.]])
         """
         sides = [np.einsum("kn,kn->k", side, np.broadcast_to(values, side.shape)) for side in (self.left, self.right)]
-        return np.stack(sides, axis=1) / self.divisors
+        return np.stack(sides, axis=1) / np.where(self.mass > 0, self.mass, 1.0)
 
     def variances(self, values: FloatArray) -> FloatArray:
         """Weighted variance (divisor n) of (K, n) values on each side, shape (K, 2), in two passes."""
@@ -251,10 +229,6 @@ class Splits:
         step = max(1, min(max(self.primitives.cells // max(width, 1), 16), most // (8 * max(width, 1))))
         for start in range(0, count, step):
             yield slice(start, min(start + step, count))
-
-    @cached_property
-    def _lightest(self) -> float:
-        return float(self.weights.min())
 
     @cached_property
     def _even(self) -> bool:

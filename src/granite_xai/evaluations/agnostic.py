@@ -104,15 +104,15 @@ def evaluate_plan(
     resources: Resources,
     extent: EvaluationRange,
     predictions: FloatArray,
-    pivot: float,
+    offset: float,
 ) -> Iterator[tuple[Coalition, Matrix]]:
-    """Each planned matrix (of the model or its trees, which may be written to) in turn, centred by the pivot.
+    """Each planned matrix (of the model or its trees, which may be written to) in turn, centred by the offset.
 
     A row with its own values is the row itself: the diagonal is compared with the predictions, which are centred.
     """
     for columns, distinct in progress(plan.stores.items(), resources, "evaluations", len(plan.stores)):
         values = extent.see(matrix(columns, distinct))
-        values -= pivot
+        values -= offset
         carriers = np.arange(plan.n_rows) if distinct.levels is None else distinct.representatives
         extent.compare(values[distinct.codes[carriers], carriers], predictions[carriers])
         yield columns, Matrix(values, distinct.codes, distinct.levels)

@@ -33,23 +33,13 @@ class Matrix:
     """``E_S`` on some rows: one line for each distinct value of S, one column for each row.
 
     A part of the rows with about as many values as rows is not cut out: it is read through the places of its rows.
-
-    Parameters
-    ----------
-    values : (U, n) float
-        Centred by the pivot of the evaluations; on the device where the search is.
-    codes : (n,) int
-        The line that holds each row's own value.
-    levels : (U,) int, optional
-        Where the lines are a grid of one column, the level of each (-1: missing).
-    columns : (n,) int, optional
-        The column of each row; None: all columns, in their order.
     """
 
-    values: Any
-    codes: IntArray
+    values: Any  # (U, n) float: centred by the offset of the evaluations; on the device where the search is
+    codes: IntArray  # (n,) int: the line that holds each row's own value
+    # (U,) int: where the lines are a grid of one column, the level of each (-1: missing)
     levels: IntArray | None = None
-    columns: IntArray | None = None
+    columns: IntArray | None = None  # (n,) int: the column of each row; None: all columns, in their order
 
     @cached_property
     def present(self) -> Present:
@@ -135,18 +125,11 @@ class Bins:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Coordinates:
-    """Where each row lies in its columns, free of units.
+    """Where each row lies in its columns, free of units."""
 
-    Parameters
-    ----------
-    ranks : (ordered columns, n) float
-        Mid-ranks among the fitting rows divided by their number; NaN is missing.
-    levels : (nominal columns, n) int
-        Codes; -1 is missing.
-    """
-
+    # (ordered columns, n) float: mid-ranks among the fitting rows divided by their number; NaN is missing
     ranks: FloatArray
-    levels: IntArray
+    levels: IntArray  # (nominal columns, n) int: codes; -1 is missing
 
     def restrict(self, rows: IntArray) -> Coordinates:
         """Only these rows."""
@@ -155,22 +138,14 @@ class Coordinates:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GridColumn:
-    """What a column on a grid changes in its own gap (C22).
+    """What a column on a grid changes in its own gap (C22)."""
 
-    Parameters
-    ----------
-    predictions : (n,) float
-        ``E_S[code(n), n]``: F at the rows with the column snapped, centred.
-    ends : (2, n) float
-        ``E_S`` at the smallest and the largest value, for curves that reach beyond the grid; no gap reads it.
-    bins : mapping from (masking, S) to the bin of each row's snapped value
-    against : mapping from (masking, S) to ``F(x_S, b)`` at each row's snapped value
-    """
-
-    predictions: FloatArray
+    predictions: FloatArray  # (n,) float: ``E_S[code(n), n]``: F at the rows with the column snapped, centred
+    # (2, n) float: ``E_S`` at the smallest and the largest value, for curves that reach beyond the grid; no gap reads
+    # it
     ends: FloatArray
-    bins: Mapping[Reading, Bins]
-    against: Mapping[Reading, FloatArray]
+    bins: Mapping[Reading, Bins]  # from (masking, S) to the bin of each row's snapped value
+    against: Mapping[Reading, FloatArray]  # from (masking, S) to ``F(x_S, b)`` at each row's snapped value
 
     def restrict(self, rows: IntArray) -> GridColumn:
         """Only these rows."""
@@ -181,48 +156,33 @@ class GridColumn:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evaluations:
-    """All that is known of the model on the rows of a node.
+    """All that is known of the model on the rows of a node."""
 
-    Parameters
-    ----------
-    predictions : (n,) float
-        ``F`` at the rows, centred.
-    weights : (n,) float
-    pivot : float
-        What was subtracted from every evaluation, so that no variance is a difference of large numbers.
-    y : (n,) float, optional
-    places : mapping from a coalition T to ``(S, shown)``
-    matrices : mapping from S to ``E_S``
-    bins : mapping from (masking, coalition) to the bin number of each row
-    against : mapping from (masking, coalition) to ``F(x_T, b)`` for each learned reference row b, centred
-    attributions : mapping from a term to the pairwise attributions ``Phi[n, m]``, one line a row
-    errors : mapping from a sampled attribution to its standard error, all rows being the reference
-    changes : mapping from a column to the change of the prediction across each row's interval, and the interval
-    everything : all column positions
-    coordinates : where each row lies in its columns; only for a baseline chosen in each region
-    primitives : those of the device that holds the matrices; None: the processor
-    space : where matrices and attributions, and those of a node's children, are held
-    vectors : what a partitioner wants to be alike in a region, one vector a row; most have none
-    snapped : mapping from a column on a grid to what this changes in its own gap
-    """
-
-    predictions: FloatArray
-    weights: FloatArray
-    pivot: float
-    y: FloatArray | None
-    places: Mapping[Coalition, tuple[Coalition, bool]]
-    matrices: Mapping[Coalition, Matrix]
-    bins: Mapping[Reading, Bins]
+    predictions: FloatArray  # (n,) float: ``F`` at the rows, centred
+    weights: FloatArray  # (n,) float
+    offset: float  # what was subtracted from every evaluation, so that no variance is a difference of large numbers
+    y: FloatArray | None  # (n,) float
+    stored_as: Mapping[Coalition, tuple[Coalition, bool]]  # from a coalition T to ``(S, shown)``
+    matrices: Mapping[Coalition, Matrix]  # from S to ``E_S``
+    bins: Mapping[Reading, Bins]  # from (masking, coalition) to the bin number of each row
+    # from (masking, coalition) to ``F(x_T, b)`` for each learned reference row b, centred
     against: Mapping[Reading, FloatArray]
+    # from a term to the pairwise attributions ``Phi[n, m]``, one line a row
     attributions: Mapping[PairwiseShapley, Matrix]
+    # from a sampled attribution to its standard error, all rows being the reference
     errors: Mapping[PairwiseShapley, FloatArray]
+    # from a column to the change of the prediction across each row's interval, and the interval
     changes: Mapping[int, tuple[FloatArray, IntArray]]
-    everything: Coalition
+    everything: Coalition  # all column positions
+    # where matrices and attributions, and those of a node's children, are held
     space: Workspace = field(default_factory=Workspace)
+    # where each row lies in its columns; only for a baseline chosen in each region
     coordinates: Coordinates | None = None
+    # what a partitioner wants to be alike in a region, one vector a row; most have none
     vectors: tuple[Vectors, ...] = ()
+    # from a column on a grid to what this changes in its own gap
     snapped: Mapping[Coalition, GridColumn] = field(default_factory=dict)
-    primitives: ArrayNamespace | None = None
+    primitives: ArrayNamespace | None = None  # those of the device that holds the matrices; None: the processor
 
     @property
     def n_rows(self) -> int:
@@ -236,10 +196,15 @@ class Evaluations:
             raise ValueError("the evaluations hold no y")
         return self.y
 
+    def stored(self, coalition: Coalition) -> tuple[Matrix, bool]:
+        """The matrix of a coalition or of its complement, and whether it is the coalition's own."""
+        store, shown = self.stored_as[coalition]
+        return self.matrices[store], shown
+
     def matrix(self, columns: Coalition) -> Matrix:
         """``E_S``; where its complement was evaluated instead, the transpose, one line a row."""
-        store, shown = self.places[columns]
-        matrix = self.matrices[store].compact(self.space, self.primitives)
+        matrix, shown = self.stored(columns)
+        matrix = matrix.compact(self.space, self.primitives)
         if self.primitives is not None:
             matrix = replace(matrix, values=self.primitives.host(matrix.values))
         if shown:
@@ -249,13 +214,13 @@ class Evaluations:
             values[part] = matrix.values[:, part].T.take(matrix.codes, axis=1)
         return Matrix(values, np.arange(self.n_rows))
 
-    def own(self, columns: Coalition) -> Evaluations:
+    def on_grid(self, columns: Coalition) -> Evaluations:
         """The evaluations as the gap of S reads them: with S snapped in every term where it is on a grid (C22)."""
         if not self.snapped or columns not in self.matrices:
             return self
         # The complement may be one column, which elsewhere is read on its own grid.
         own = {columns: (columns, True), self.everything - columns: (columns, False)}
-        alone = replace(self, places={**self.places, **own})
+        alone = replace(self, stored_as={**self.stored_as, **own})
         snapped = self.snapped.get(columns)
         if snapped is None:
             return alone

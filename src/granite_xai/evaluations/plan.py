@@ -122,7 +122,7 @@ class Plan:
     """
 
     stores: dict[Coalition, Distinct]
-    places: dict[Coalition, tuple[Coalition, bool]]
+    stored_as: dict[Coalition, tuple[Coalition, bool]]
     n_rows: int
 
     @property
@@ -143,16 +143,16 @@ def plan(
     """
     everything = frozenset(range(table.n_columns))
     stores: dict[Coalition, Distinct] = {}
-    places: dict[Coalition, tuple[Coalition, bool]] = {}
+    stored_as: dict[Coalition, tuple[Coalition, bool]] = {}
     wanted = set(coalitions) - {frozenset(), everything}
     for position in grid.columns:
         single = frozenset({position})
         rest = everything - single
         if single in wanted or rest in wanted:
-            stores[single], places[single] = grid.distinct(table, position), (single, True)
+            stores[single], stored_as[single] = grid.distinct(table, position), (single, True)
             wanted -= {rest} - apart if len(rest) > 1 else set()
     for coalition in sorted(wanted, key=_size_first):
-        if coalition in places:
+        if coalition in stored_as:
             continue
         rest = everything - coalition
         side, distinct = (
@@ -160,9 +160,9 @@ def plan(
         )
         stores[side] = distinct
         # The complement is served as well, whether or not it was asked for.
-        places[coalition] = (side, side == coalition)
-        places.setdefault(rest, (side, side == rest))
-    return Plan(stores, places, table.n_rows)
+        stored_as[coalition] = (side, side == coalition)
+        stored_as.setdefault(rest, (side, side == rest))
+    return Plan(stores, stored_as, table.n_rows)
 
 
 def _fewer_values(table: Table, coalition: Coalition, rest: Coalition) -> tuple[Coalition, Distinct]:

@@ -14,10 +14,9 @@ import numpy as np
 
 from granite_xai.base.errors import InputError
 from granite_xai.base.options import choose, whole_number
-from granite_xai.disagreement import Disagreement
+from granite_xai.disagreement import Disagreement, Objective
 from granite_xai.estimator import Granite
 from granite_xai.influence import Individual
-from granite_xai.objective import Objective
 from granite_xai.partitioners import AllExcept, Clusters, Cohorts, Ice, RepidTree, Subgroups
 from granite_xai.search.original import NumericTree
 from granite_xai.tables import read_table

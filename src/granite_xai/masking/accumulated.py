@@ -10,10 +10,12 @@ import numpy as np
 
 from granite_xai.base.errors import InputError
 from granite_xai.base.typing import AleDifference, Coalition, FloatArray, IntArray, Terms
-from granite_xai.engine.changes import Changes
+from granite_xai.compute.primitives import Array, Part
+from granite_xai.engine.averages import Averages
 from granite_xai.engine.masked import Masked
 from granite_xai.engine.splits import Splits
-from granite_xai.evaluations.evaluations import Evaluations
+from granite_xai.engine.values import RowValues
+from granite_xai.evaluations.evaluations import Bins, Evaluations
 from granite_xai.masking.bins import interval_edges, ranks_among, rows_stood_for
 from granite_xai.masking.masking import Masking, Needed
 
@@ -36,11 +38,7 @@ class Accumulated(Masking):
     """
 
     key: ClassVar[str] = "accumulated"
-
-    @property
-    def hides(self) -> bool:
-        """No."""
-        return False
+    hides: ClassVar[bool] = False
 
     def terms(self, keys: tuple[str, str, str], sets: PlayersAndSets) -> tuple[Terms, ...]:
         """Changes across intervals: each row's own, or their mean in the interval."""
@@ -66,21 +64,12 @@ class Accumulated(Masking):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AleIntervals:
-    """The intervals of one column that ALE moves across.
+    """The intervals of one column that ALE moves across."""
 
-    Parameters
-    ----------
-    fitted : Column
-        On the fitting rows.
-    edges : (k,) int
-        Ends of the intervals as positions among the fitting levels: the minimum and the upper ends of the bins.
-    ends : Table
-        A fitting row that carries each end.
-    """
-
-    fitted: Column
+    fitted: Column  # on the fitting rows
+    # (k,) int: ends of the intervals as positions among the fitting levels: the minimum and the upper ends of the bins
     edges: IntArray
-    ends: Table
+    ends: Table  # A fitting row that carries each end
 
     def intervals(self, column: Column) -> IntArray:
         """Number of each row's interval, from 1; 0 for missing values."""
@@ -98,3 +87,34 @@ def fit_steps(column: Column, table: Table, weights: FloatArray | None = None) -
     edges = np.union1d([0], interval_edges(column, rows_stood_for(weights))).astype(np.intp)
     carriers = [int(np.flatnonzero(column.codes == code)[0]) for code in edges]
     return AleIntervals(column, edges, table.take(np.array(carriers)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Changes(Masked):
+    """Changes of the prediction across intervals, in every region of a batch."""
+
+    evaluations: Evaluations
+    splits: Splits
+
+    def combined(self, terms: Terms) -> RowValues:
+        """A linear combination of changes, and of the mean prediction that effects are counted from."""
+        P = self.splits.primitives
+        values = Averages(self.evaluations, self.splits).combined(
+            {term: value for term, value in terms.items() if isinstance(term, frozenset)}
+        )
+        own, parts = values.own, list(values.parts)
+        for term, coefficient in terms.items():
+            if isinstance(term, AleDifference):
+                changes, intervals = self.evaluations.changes[term.column]
+                if term.averaged:
+                    parts.append(self._means(changes, intervals, coefficient))
+                else:
+                    own = own + coefficient * P.array(changes)
+        return values._replace(own=own, parts=tuple(parts))
+
+    def _means(self, changes: Array, intervals: IntArray, coefficient: float) -> Part:
+        P, numbers = self.splits.primitives, Bins.of(intervals).numbers
+        count = int(numbers.max()) + 1
+        left, total = self.splits.sums(P.array(np.where(numbers[:, None] == np.arange(count), changes[:, None], 0.0)))
+        own = P.numbers(numbers)
+        return Part(left, total, coefficient * self.splits.scales(numbers, count), own, own)

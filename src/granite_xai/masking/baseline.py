@@ -84,11 +84,7 @@ class RegionRow(Masking):
 
     region: int | None
     key: ClassVar[str] = "baseline"
-
-    @property
-    def n_references(self) -> int:
-        """The one row."""
-        return 1
+    n_references: ClassVar[int] = 1
 
     def evaluations(self, coalitions: AbstractSet[Coalition]) -> Needed:
         """The rows against the baseline."""

@@ -38,6 +38,7 @@ class Conditional(Masking):
 
     bins: Any = "tree"
     key: ClassVar[str] = "conditional"
+    redraws: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         named = isinstance(self.bins, str) and self.bins in ("tree", "exact")
@@ -48,11 +49,6 @@ class Conditional(Masking):
                 argument="bins",
                 hint="Pass bins='tree', bins='exact' or such an object.",
             )
-
-    @property
-    def redraws(self) -> bool:
-        """Yes, within the bin."""
-        return True
 
     def learn(self, table: Table, coalitions: AbstractSet[Coalition], weights: FloatArray, seed: int) -> Learned:
         """The bins of the visible columns."""

@@ -20,18 +20,11 @@ Reading = tuple[Masking, Coalition]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FittedMaskings:
-    """Bin functions of conditional masking, reference rows of others, intervals of accumulated effects.
+    """Bin functions of conditional masking, reference rows of others, intervals of accumulated effects."""
 
-    Parameters
-    ----------
-    bins : mapping from (masking, coalition) to a bin function
-    baselines : mapping from a masking to the table of its reference rows
-    steps : mapping from a column to its intervals
-    """
-
-    bins: dict[Reading, BinFunction]
-    baselines: dict[Masking, Table]
-    steps: dict[int, AleIntervals]
+    bins: dict[Reading, BinFunction]  # from (masking, coalition) to a bin function
+    baselines: dict[Masking, Table]  # from a masking to the table of its reference rows
+    steps: dict[int, AleIntervals]  # from a column to its intervals
 
 
 def fit_reference(

@@ -25,16 +25,8 @@ class Marginal(Masking):
     """
 
     key: ClassVar[str] = "marginal"
-
-    @property
-    def averages_rows(self) -> bool:
-        """Yes."""
-        return True
-
-    @property
-    def redraws(self) -> bool:
-        """Yes."""
-        return True
+    averages_rows: ClassVar[bool] = True
+    redraws: ClassVar[bool] = True
 
     def evaluations(self, coalitions: AbstractSet[Coalition]) -> Needed:
         """Pairs of rows."""

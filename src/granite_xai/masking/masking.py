@@ -23,20 +23,14 @@ if TYPE_CHECKING:
 
 
 class Needed(NamedTuple):
-    """The evaluations that some coalitions need.
+    """The evaluations that some coalitions need."""
 
-    Parameters
-    ----------
-    pairs : coalitions T whose ``F(x_T, x'_{-T})`` is needed for all pairs of rows
-    against : coalitions T whose ``F(x_T, b_{-T})`` is needed for the reference rows b that the masking learned
-    bins : coalitions whose bins are needed
-    coordinates : whether the places of the rows in their columns are needed
-    """
-
+    # coalitions T whose ``F(x_T, x'_{-T})`` is needed for all pairs of rows
     pairs: AbstractSet[Coalition] = frozenset()
+    # coalitions T whose ``F(x_T, b_{-T})`` is needed for the reference rows b that the masking learned
     against: AbstractSet[Coalition] = frozenset()
-    bins: AbstractSet[Coalition] = frozenset()
-    coordinates: bool = False
+    bins: AbstractSet[Coalition] = frozenset()  # coalitions whose bins are needed
+    coordinates: bool = False  # whether the places of the rows in their columns are needed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,20 +46,14 @@ class Masking(ABC):
 
     __slots__ = ()
     key: ClassVar[str]
-
-    @property
-    def hides(self) -> bool:
-        """Whether columns are hidden at all, so that every coalition has a masked model."""
-        return True
+    hides: ClassVar[bool] = True
+    """Whether columns are hidden at all, so that every coalition has a masked model."""
+    redraws: ClassVar[bool] = False
+    """Whether hidden columns are drawn from rows of the region, so that Jansen's total variance is defined."""
 
     @property
     def averages_rows(self) -> bool:
         """Whether ``F_T`` is a mean over single rows of the region: local effects are then means over pairs of rows."""
-        return False
-
-    @property
-    def redraws(self) -> bool:
-        """Whether hidden columns are drawn from rows of the region, so that Jansen's total variance is defined."""
         return False
 
     @property

@@ -13,13 +13,12 @@ import numpy as np
 from granite_xai.base.errors import FormatError, GraniteError
 from granite_xai.base.files import Structure, broken, entry
 from granite_xai.compute import Resources
-from granite_xai.disagreement import Disagreement, ResolvedQuestion
+from granite_xai.disagreement import Disagreement, Objective, ResolvedQuestion
 from granite_xai.estimator import Granite, fitted_view, restore
 from granite_xai.fit import FitResult
 from granite_xai.fit_options import chosen_influence
 from granite_xai.interaction import Partial
 from granite_xai.models import Predictor, as_predictor
-from granite_xai.objective import Objective
 from granite_xai.persistence.forms import structure
 from granite_xai.persistence.models import Detached, Fingerprint, has_rows, without_rows
 from granite_xai.resolved import MAX_PAIRS

@@ -12,11 +12,10 @@ from granite_xai.base.files import Form, Structure, broken
 from granite_xai.base.typing import Coalition
 from granite_xai.behavior import BEHAVIORS
 from granite_xai.compute import Resources
-from granite_xai.disagreement import Disagreement
+from granite_xai.disagreement import Disagreement, Objective
 from granite_xai.explainer import INFLUENCES, Explainer
 from granite_xai.interaction import INTERACTIONS
 from granite_xai.masking import MASKINGS, bins
-from granite_xai.objective import Objective
 from granite_xai.regions.partition import Partition
 from granite_xai.search.original import NumericTree
 from granite_xai.tables import Column, Table, rows_from_dict, rows_to_dict

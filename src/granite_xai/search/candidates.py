@@ -18,7 +18,6 @@ import numpy as np
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.engine.splits import Cut
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.search.levels import order_levels
 
 if TYPE_CHECKING:
     from granite_xai.tables import Column, Table
@@ -26,21 +25,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Family:
-    """All candidates of one column: levels that every one of them sends the same way are one class.
+    """All candidates of one column: levels that every one of them sends the same way are one class."""
 
-    Parameters
-    ----------
-    column : int
-        Position of the column.
-    classes : (levels + 1,) int
-        Class of missing values (entry 0) and of each level of the table (entries 1, 2, …).
-    inner : (K, classes) bool
-        Which classes go left.
-    """
-
-    column: int
+    column: int  # position of the column
+    # (levels + 1,) int: class of missing values (entry 0) and of each level of the table (entries 1, 2, …)
     classes: IntArray
-    inner: BoolArray
+    inner: BoolArray  # (K, classes) bool: which classes go left
 
     def enough(self, counts: IntArray, least: int) -> Family:
         """Only the candidates that leave so many rows on both sides, given the rows at each entry."""
@@ -52,18 +42,10 @@ class Family:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidate:
-    """One way to cut a node.
+    """One way to cut a node."""
 
-    Parameters
-    ----------
-    family : Family
-        The candidates of the same column.
-    number : int
-        Which of them.
-    """
-
-    family: Family
-    number: int
+    family: Family  # the candidates of the same column
+    number: int  # which of them
 
     @property
     def column(self) -> int:
@@ -93,22 +75,9 @@ def candidates(
 ) -> list[Candidate]:
     """Every cut of a node that leaves enough rows on both sides, lowest in the order of ties first.
 
-    Parameters
-    ----------
-    table : Table
-        All fitting rows.
-    rows : array of int
-        The node's rows.
-    evaluations : Evaluations
-        Of the node; they order the levels of nominal columns with many.
-    columns : sequence of int
-        Positions of the columns that may be split, ascending.
-    max_candidates : int
-        B: at most B - 1 thresholds a column.
-    min_samples_leaf : int
-        Rows (not weight) that each side needs.
-    cuts : "quantiles" or "chunks"
-        How thresholds are chosen.
+    ``table`` holds all fitting rows, ``rows`` are those of the node and ``evaluations`` theirs, which order the levels
+    of nominal columns with many; ``columns`` are ascending positions. Each side needs ``min_samples_leaf`` rows,
+    whatever their weight.
     """
     found = []
     rule = partial(CUTS[cuts], max_candidates=max_candidates, min_samples_leaf=min_samples_leaf)
@@ -161,8 +130,13 @@ def cut_codes(counts: IntArray, max_candidates: int) -> IntArray:
     if len(present) < max_candidates:
         return present[:-1]
     places = (int(counts.sum()) - 1) * np.arange(1, max_candidates) // max_candidates
+    return _levels_at(places, counts)
+
+
+def _levels_at(places: IntArray, counts: IntArray) -> IntArray:
+    """The levels of some of the sorted rows, but for the largest that occurs."""
     codes: IntArray = np.unique(np.searchsorted(np.cumsum(counts), places, side="right"))
-    below: IntArray = codes[codes < present[-1]]
+    below: IntArray = codes[codes < np.flatnonzero(counts)[-1]]
     return below
 
 
@@ -175,15 +149,11 @@ def chunk_codes(counts: IntArray, max_candidates: int, min_samples_leaf: int) ->
     >>> chunk_codes(np.ones(10, dtype=int), 100, 3)
     array([3, 6])
     """
-    present = np.flatnonzero(counts)
     places = np.arange(min_samples_leaf, int(counts.sum()) - min_samples_leaf, min_samples_leaf)
     if len(places) == 0:
-        return present[:0]
+        return places
     quantiles = -(-np.arange(max_candidates + 1) * len(places) // max_candidates)
-    chosen = places[np.unique(np.maximum(quantiles, 1)) - 1]
-    codes: IntArray = np.unique(np.searchsorted(np.cumsum(counts), chosen, side="right"))
-    below: IntArray = codes[codes < present[-1]]
-    return below
+    return _levels_at(places[np.unique(np.maximum(quantiles, 1)) - 1], counts)
 
 
 def _quantile_codes(counts: IntArray, max_candidates: int, min_samples_leaf: int) -> IntArray:
@@ -218,6 +188,35 @@ def _lighter(group: tuple[int, ...], present: IntArray) -> tuple[int, ...]:
     rest = [code for code in present.tolist() if code not in group]
     own = sorted(group)
     return tuple(own if (len(own), own) <= (len(rest), rest) else rest)
+
+
+def order_levels(column: Column, rows: IntArray, present: IntArray, evaluations: Evaluations) -> IntArray:
+    """Order levels along the first principal component of their pure effects (C13).
+
+    One row of the matrix for each level, one column for each (other column, value): the pure effect of that value
+    computed on the level's rows, minus its mean over the levels, times the root of the value's share. Levels that act
+    alike then stand side by side.
+    """
+    members = np.where(column.codes[rows] == present[:, None], evaluations.weights, 0.0)
+    members /= members.sum(axis=1, keepdims=True)
+    others = sorted(evaluations.everything - {column.position})
+    blocks = [_effects_by_level(members, evaluations, position) for position in others]
+    if not blocks:
+        return present
+    left, sizes, _ = np.linalg.svd(np.hstack(blocks), full_matrices=False)
+    score = left[:, 0] * sizes[0]
+    score = score if score[0] <= score[-1] else -score
+    # Rounded, so that levels with equal effects keep their own order.
+    score = np.round(score / max(np.abs(score).max(), 1e-300), 9)
+    return present[np.lexsort((np.arange(len(present)), score))]
+
+
+def _effects_by_level(members: FloatArray, evaluations: Evaluations, position: int) -> FloatArray:
+    matrix = evaluations.matrix(frozenset({position}))
+    shares = np.bincount(matrix.codes, weights=evaluations.weights, minlength=len(matrix.values))
+    effects = members @ matrix.values.T - (members @ evaluations.predictions)[:, None]
+    centred: FloatArray = (effects - effects.mean(axis=0)) * np.sqrt(shares / shares.sum())
+    return centred
 
 
 def cuts_of(chosen: Sequence[Candidate], table: Table, rows: IntArray) -> list[Cut]:

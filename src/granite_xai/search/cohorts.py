@@ -16,8 +16,7 @@ from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.explainer import Explainer
 from granite_xai.interaction import Pure
 from granite_xai.search.describe import describe, local_explainer
-from granite_xai.search.problem import Partitioner, PartitionResult, Problem
-from granite_xai.search.values import local_values
+from granite_xai.search.problem import Partitioner, PartitionResult, Problem, local_values
 
 if TYPE_CHECKING:
     from granite_xai.compute import Resources

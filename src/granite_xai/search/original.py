@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from granite_xai.base.options import choose, real_number, whole_number
+from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.catalog import questions
 from granite_xai.curves import dependence_bins, ice_curves, make_grid, require_numeric
 from granite_xai.engine.splits import Splits
+from granite_xai.evaluations.evaluations import Bins, Evaluations
 from granite_xai.evaluations.noise_floor import floor
 from granite_xai.evaluations.vectors import Vectors, centred
 from granite_xai.explainer import Explainer
 from granite_xai.influence import Individual
 from granite_xai.regions.nodes import leaves
-from granite_xai.search.problem import Partitioner, PartitionResult, Problem, measured
+from granite_xai.search.problem import Partitioner, PartitionResult, Problem, local_values, measured
 from granite_xai.search.scatter import rescaled, scattered
-from granite_xai.search.values import AroundDependence, local_values
 
 if TYPE_CHECKING:
     from granite_xai.compute import Resources
@@ -143,3 +144,37 @@ class NumericTree(Partitioner):
     def partition(self, problem: Problem) -> PartitionResult:
         """The regions of a problem."""
         return problem.tree.partition(problem)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AroundDependence:
+    """Squared distance of local effects to their mean among the region's rows with like values of the column."""
+
+    effect: ResolvedExplainer  # the local effects, resolved
+    columns: tuple[int, ...]  # positions of the compared columns, in the order of the effect's sets
+    recalculate: bool  # whether effects are those inside the region; otherwise those on all rows
+
+    def split_bytes(self, n_rows: int, n_values: int) -> int:
+        """Bytes that scoring takes for each split of so many rows."""
+        return 8 * n_rows * (len(self.columns) + 4)
+
+    def regional(self, evaluations: Evaluations, splits: Splits) -> FloatArray:
+        """Mean over the rows of both sides of every split, shape (K, 2)."""
+        again = local_values(self.effect, evaluations, splits) if self.recalculate else None
+        total = np.zeros(splits.inside.shape)
+        for place, column in enumerate(self.columns):
+            fixed, bins = evaluations.changes[column]
+            values = fixed if again is None else again[place]
+            total += np.square(values - bin_means(values, Bins.of(bins).numbers, splits))
+        return splits.means(total)
+
+
+def bin_means(values: FloatArray, bins: IntArray, splits: Splits) -> FloatArray:
+    """Mean of a row's values over the rows of the same bin and region, at every row, shape (K, n)."""
+    members = (bins[:, None] == np.arange(bins.max() + 1)).astype(np.float64)
+    left, right = (
+        ((side * values) @ members / np.maximum(side @ members, np.finfo(np.float64).tiny))[:, bins]
+        for side in (splits.left, splits.right)
+    )
+    means: FloatArray = np.where(splits.inside, left, right)
+    return means

@@ -11,10 +11,11 @@ import numpy as np
 
 from granite_xai.base.errors import InputError, listing
 from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.behavior.behavior import Game
 from granite_xai.compute import Resources
+from granite_xai.disagreement import ScaledObjective
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.objective import ScaledObjective
 from granite_xai.regions.nodes import Leaf, Node
 from granite_xai.regions.partition import Partition
 from granite_xai.regions.rule import Rule, find_column, satisfied
@@ -198,3 +199,9 @@ class GivenRules(Partitioner):
         lines = zip(members.sum(axis=1), fractions, problem.measure(members), strict=True)
         leaves = [Leaf(int(count), float(share), float(left), "given") for count, share, left in lines]
         return PartitionResult(Partition.from_rules(self.regions.rules, names=names, leaves=leaves))
+
+
+def local_values(effect: ResolvedExplainer, evaluations: Evaluations, splits: Splits) -> FloatArray:
+    """Local effects of every set, each row in its own region, shape (sets, K, n)."""
+    game = Game.of(effect.behavior, effect.masking, evaluations, splits)
+    return np.stack([game.values(terms) for terms in effect.combined])

@@ -22,7 +22,7 @@ from granite_xai.search.problem import Partitioner, PartitionResult, Problem
 from granite_xai.search.splitting import conditions
 
 if TYPE_CHECKING:
-    from granite_xai.objective import ScaledObjective
+    from granite_xai.disagreement import ScaledObjective
     from granite_xai.tables import Table
 
 TOLERANCE = 1e-10
@@ -204,7 +204,9 @@ class _Growth:
             min_samples_leaf=self.settings.min_samples_leaf,
             cuts=self.settings.cuts,
         )
-        self._count(node, options)
+        if node.depth == 0:
+            counts = {self.problem.table.names[i]: sum(option.column == i for option in options) for i in self.columns}
+            self.problem.diagnostics.note("candidates", counts)
         if not options:
             return self._leaf(node, "no split leaves enough rows")
         followed = self._followed(node, options, evaluations)
@@ -248,7 +250,8 @@ class _Growth:
         cells = BLOCK if evaluations.primitives is None else ON_DEVICE
         most = max(cells // len(node.rows), self.settings.max_candidates)
         blocks = list(_blocks(options, len(node.rows), one, limit // SHARE, most))
-        largest = max(_block_bytes(block, len(node.rows), one) for block in blocks)
+        cut = CUT_BYTES * len(node.rows)
+        largest = max(cut * len({option.column for option in block}) + one * len(block) for block in blocks)
         jobs = min(resolve_jobs(self.problem.n_jobs), max(1, limit // 4 // largest))
 
         score = partial(_score, self.problem.shares, self.problem.table, node.rows, evaluations)
@@ -258,35 +261,17 @@ class _Growth:
     def _split(self, node: _Open, choice: _Choice, evaluations: Evaluations) -> _Grown:
         column = self.problem.table.columns[choice.candidate.column]
         inside = choice.candidate.inside(column.codes[node.rows])
-        sides = ((inside, 0), (~inside, 1))
-        grown = [
-            self.grow(
-                self._open(
-                    node.rows[side],
-                    float(choice.mass[k]),
-                    # Cut out when this side is grown, and dropped with it: never both sides at once.
-                    partial(evaluations.divide, inside, column.position, k == 0),
-                    node.depth + 1,
-                    choice.disagreements[k],
-                    choice.gain,
-                )
-            )
-            for side, k in sides
-        ]
+        grown = []
+        for k, side in enumerate((inside, ~inside)):
+            # Cut out when this side is grown, and dropped with it: never both sides at once.
+            cut_out = partial(evaluations.divide, inside, column.position, k == 0)
+            weight, disagreements = float(choice.mass[k]), choice.disagreements[k]
+            below = self._open(node.rows[side], weight, cut_out, node.depth + 1, disagreements, choice.gain)
+            grown.append(self.grow(below))
         left, right = conditions(column, choice.candidate, node.rows, self.problem.missing)
-        return _Grown(
-            Split(
-                column.name,
-                left,
-                right,
-                (grown[0].node, grown[1].node),
-                len(node.rows),
-                self._fraction(node),
-                node.share,
-            ),
-            grown[0].remaining + grown[1].remaining,
-            grown[0].leaves + grown[1].leaves,
-        )
+        nodes = (grown[0].node, grown[1].node)
+        split = Split(column.name, left, right, nodes, len(node.rows), self._fraction(node), node.share)
+        return _Grown(split, grown[0].remaining + grown[1].remaining, grown[0].leaves + grown[1].leaves)
 
     def _pruned(self, node: _Open, grown: list[_Grown]) -> _Grown:
         """The best subtree, or a leaf when its splits do not pay for their regions (C3)."""
@@ -302,12 +287,6 @@ class _Growth:
 
     def _fraction(self, node: _Open) -> float:
         return node.weight / self.problem.shares.total
-
-    def _count(self, node: _Open, options: list[Candidate]) -> None:
-        if node.depth == 0:
-            names = self.problem.table.names
-            numbers = {names[i]: sum(option.column == i for option in options) for i in self.columns}
-            self.problem.diagnostics.note("candidates", numbers)
 
 
 def _blocks(
@@ -327,12 +306,6 @@ def _blocks(
         block.append(option)
         room -= needed
     yield block
-
-
-def _block_bytes(block: list[Candidate], n_rows: int, split_bytes: int) -> int:
-    """What the arrays of a block take."""
-    columns = {option.column for option in block}
-    return CUT_BYTES * n_rows * len(columns) + split_bytes * len(block)
 
 
 def _score(
