@@ -48,15 +48,15 @@ LOSSES: dict[str, Loss] = {
     "brier": Loss(np.square, mode=SQUARE, of_probability=True),
 }
 """Every loss with a name: the only place where one is registered."""
-GAP_LOSSES = tuple(name for name, loss in LOSSES.items() if loss.of_gap is not None and not loss.of_probability)
 
 
 def gap_loss(loss: str | Elementwise) -> Loss:
     """The loss of a gap: a named one, or the user's own, which is checked whenever it is used (T07)."""
     if callable(loss):
         return Loss(OwnLoss(loss, "loss", "gaps"))
-    if loss not in GAP_LOSSES:
-        raise unknown("loss", loss, GAP_LOSSES)
+    named = [name for name, each in LOSSES.items() if each.of_gap is not None and not each.of_probability]
+    if loss not in named:
+        raise unknown("loss", loss, named)
     return LOSSES[loss]
 
 
