@@ -39,7 +39,6 @@ ROOMS: dict[str, tuple[str, str]] = {
     "search": ("Ω", "Where regions may lie: candidates, cuts, the tree; other partitioners"),
     "partitioners": ("", "The public names of the search"),
     "surrogate": ("G", "One curve a column and region"),
-    "grid_check": ("", "How far columns on a grid are from exact (C22)"),
     "fit": ("", "The way of one fit, from inputs to result"),
     "new_rows": ("", "What a fit says about other rows"),
     "fit_options": ("", "The options of an estimator as what they stand for"),

@@ -150,3 +150,14 @@ def test_T07_a_loss_that_is_no_real_number_is_refused(loss):
     X = np.random.default_rng(0).normal(size=(30, 2))
     with pytest.raises(gx.InputError, match="T07"):
         gx.Granite(lambda X: X[:, 0] * X[:, 1], gx.question("ice-pdp", loss=loss)).fit(X)
+
+
+@pytest.mark.parametrize("asked", [{"name": "ice-pdp", "loss": None}, {"name": "pfi-risk", "risk_loss": None}])
+def test_T07_a_loss_that_raises_is_named(asked):
+    def broken(*values):
+        raise KeyError("no such loss")
+
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    question = gx.question(**{key: broken if value is None else value for key, value in asked.items()})
+    with pytest.raises(gx.InputError, match="T07: the loss broken raised KeyError"):
+        gx.Granite(lambda X: X[:, 0] * X[:, 1], question).fit(X, X[:, 0])

@@ -44,8 +44,6 @@ TITLES: dict[str, tuple[str, str]] = {
 def title(name: str | None, place: str = "") -> str:
     """How an explanation is called.
 
-    Examples
-    --------
     >>> title("pdp"), title("mine"), title(None, "first")
     ('PDP', 'mine', 'the first explanation')
     >>> set(explanations()) == set(TITLES)

@@ -23,8 +23,6 @@ def plan(granite: Granite, X: Any, y: Any = None) -> dict[str, Any]:
     ResourceError
         D33 neither memory nor the disk has room for it.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> found = plan(Granite(lambda X: X[:, 0] * X[:, 1]), np.eye(4))
     >>> found["rows"], found["model_rows"], found["bytes"]

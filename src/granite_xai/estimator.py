@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from granite_xai.tables import Table
 
 
+_OF_THE_TREE = ("max_depth", "min_samples_leaf", "alpha", "max_candidates", "beam", "split_features")
+
+
 class Granite(BaseEstimator):
     """Find a few readable regions of the data inside which two explanations of a model agree.
 
@@ -239,19 +242,7 @@ class Granite(BaseEstimator):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FittedGranite:
-    """What displays, reports, files and frameworks read of a fitted Granite.
-
-    Parameters
-    ----------
-    result : FitResult
-        What the fit found.
-    resources : Resources
-        The limits.
-    diagnostics : dict
-        What the fit noticed and spent.
-    max_samples : int, optional
-        Rows that the fit used, at most.
-    """
+    """What displays, reports, files and frameworks read of a fitted Granite."""
 
     result: FitResult
     resources: Resources
@@ -287,20 +278,10 @@ class FittedGranite:
 
 
 def fitted_view(g: Any) -> FittedGranite:
-    """What a fitted Granite found.
-
-    Raises
-    ------
-    InputError
-        P01 anything but a Granite; one that is not fitted raises scikit-learn's NotFittedError.
-    """
+    """What a fitted Granite found; one that is not fitted raises scikit-learn's NotFittedError, anything else P01."""
     if not isinstance(g, Granite):
-        raise InputError(
-            f"a fitted Granite is needed, not a {type(g).__name__}.",
-            code="P01",
-            argument="g",
-            hint="Pass gx.Granite(model).fit(X).",
-        )
+        text = f"a fitted Granite is needed, not a {type(g).__name__}."
+        raise InputError(text, code="P01", argument="g", hint="Pass gx.Granite(model).fit(X).")
     check_is_fitted(g)
     resources = Resources() if g.resources is None else g.resources
     return FittedGranite(vars(g)["_fitted"], resources, g.diagnostics_, g.max_samples)
@@ -345,14 +326,7 @@ def restore(g: Granite, result: FitResult, diagnostics: dict[str, Any]) -> None:
 
 def fit_inputs(g: Granite, X: Any, y: Any, sample_weight: Any, record: Diagnostics) -> FitInputs:
     """Check everything that the data alone decide."""
-    tree = Tree(
-        max_depth=g.max_depth,
-        min_samples_leaf=g.min_samples_leaf,
-        alpha=g.alpha,
-        max_candidates=g.max_candidates,
-        beam=g.beam,
-        split_features=g.split_features,
-    )
+    tree = Tree(**{name: getattr(g, name) for name in _OF_THE_TREE})
     partitioner = chosen_partitioner(g.partitioner, tree)
     resources = chosen_limits(g.resources)
     resolve_jobs(g.n_jobs)
@@ -365,9 +339,8 @@ def fit_inputs(g: Granite, X: Any, y: Any, sample_weight: Any, record: Diagnosti
     everyone = read_table(X, kinds=g.kinds, missing="allow" if missing else "error")
     weights = read_weights(sample_weight, everyone)
     rows = rows_used(weights, g.max_samples, seed)
-    predictor = as_predictor(
-        g.model, output=g.output, response=g.response, batch_size=resources.batch_size, diagnostics=record
-    )
+    ways = {"output": g.output, "response": g.response, "batch_size": resources.batch_size}
+    predictor = as_predictor(g.model, **ways, diagnostics=record)
     target = target_for(y, everyone, predictor, *(question.first.behavior for question, _ in questions))
     table = everyone.take(rows)  # always a copy: what is written into X later must not change the fit
     require_room(table, resources)

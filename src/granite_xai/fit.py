@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -18,16 +18,8 @@ from granite_xai.engine.splits import CUT_BYTES, Splits
 from granite_xai.evaluation_plan import EvaluationPlan, evaluate, request
 from granite_xai.evaluations.agnostic import EvaluationRange, too_large
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.evaluations.noise_floor import (
-    Probe,
-    delta as noise_delta,
-    floor,
-    inconstancy,
-    probe,
-    sampling_floor,
-)
+from granite_xai.evaluations.noise_floor import Probe, delta as noise_delta, floor, inconstancy, probe, sampling_floor
 from granite_xai.explainer import regional_part
-from granite_xai.grid_check import grid_note, words
 from granite_xai.influence import Interactions, PlayersAndSets
 from granite_xai.interaction import Additive
 from granite_xai.masking.fitted import FittedMaskings, fit_reference
@@ -35,6 +27,7 @@ from granite_xai.regions.nodes import Leaf
 from granite_xai.regions.partition import Partition
 from granite_xai.search.problem import Partitioner, PartitionResult, Problem
 from granite_xai.surrogate import Surrogate, fidelity, fit_surrogate
+from granite_xai.trees.routes import Route
 
 if TYPE_CHECKING:
     from granite_xai.base.diagnostics import Diagnostics
@@ -42,7 +35,6 @@ if TYPE_CHECKING:
     from granite_xai.resolved import ResolvedExplainer
     from granite_xai.search.tree import Tree
     from granite_xai.tables import Table
-    from granite_xai.trees.routes import Route
 
 SWALLOWED = 0.05
 """Share of the noise floor from which a measured disagreement is hardly rounding alone, which makes a thousandth."""
@@ -149,18 +141,10 @@ def run(inputs: FitInputs) -> FitRun:
             diagnostics=record,
         )
     if evaluations.snapped:
-        note = grid_note(
-            inputs.comparisons,
-            inputs.table,
-            inputs.predictor,
-            evaluations,
-            reference,
-            inputs.resources,
-            asked.checked,
-            inputs.seed,
-        )
+        limits = inputs.resources, asked.checked, inputs.seed
+        note = _grid_note(inputs.comparisons, inputs.route, evaluations, reference, *limits)
         record.note("max_grid", note)
-        record.remember(words(note))
+        record.remember(_grid_words(note))
     with record.stage("search"), one_blas_thread():
         roots, floors, error = _measure(inputs, evaluations, extent, probed)
         scaled = shares(inputs.comparisons, inputs.question_weights, roots, floors, inputs.objective, evaluations)
@@ -208,8 +192,8 @@ def _described(
 def requested(inputs: FitInputs) -> EvaluationPlan:
     """What a fit asks of the model: both sides of every question, and the pure effects of the surrogate."""
     effects = [side for comparison in inputs.comparisons for side in (comparison.first, comparison.second)]
-    players, order = inputs.comparisons[0].first.layout.players, _order(inputs.comparisons)
-    additive = {term for term in Additive(order).terms(players, ()) if isinstance(term, frozenset)}
+    players = inputs.comparisons[0].first.layout.players
+    additive = {term for term in Additive(_order(inputs.comparisons)).terms(players, ()) if isinstance(term, frozenset)}
     singles = {frozenset({i}) for i in range(inputs.table.n_columns)}
     return request(inputs.table, [*effects, *inputs.extra_effects], additive | singles, inputs.resources.max_grid)
 
@@ -258,9 +242,8 @@ def _tell_swallowed(inputs: FitInputs, roots: FloatArray, floors: FloatArray, sc
     for comparison, root, least in zip(inputs.comparisons, roots.tolist(), floors.tolist(), strict=True):
         label, powers = comparison.question.label, 2 if comparison.first.behavior.key == "local" else 4
         if size > 0.0 and powers * np.log10(size) < SMALLEST:
-            text = (
-                f"predictions differ from their mean by {size:.3g} at most, whose squares are too small to be numbers"
-            )
+            small = "whose squares are too small to be numbers"
+            text = f"predictions differ from their mean by {size:.3g} at most, {small}"
             remedy = "Rescale the predictions (and y)."
         elif least * SWALLOWED < root <= least and not (comparison.first.draws or comparison.second.draws):
             text = f"the measured disagreement {root:.3g} is below its noise floor {least:.3g}, but no mere rounding"
@@ -272,15 +255,12 @@ def _tell_swallowed(inputs: FitInputs, roots: FloatArray, floors: FloatArray, sc
 
 def _floor(comparison: ResolvedQuestion, evaluations: Evaluations, error: float) -> float:
     """The disagreement that rounding (and sampling) alone can produce (C4)."""
-    behavior, weights = comparison.first.behavior, evaluations.weights
-    error = behavior.error(error, evaluations)
-    layout = comparison.first.layout
-    order = _order([comparison])
-    total = floor(len(layout.sets), comparison.loss, order, error)
+    error = comparison.first.behavior.error(error, evaluations)
+    total = floor(len(comparison.first.layout.sets), comparison.loss, _order([comparison]), error)
     for effect in (comparison.first, comparison.second):
         if effect.draws:
             errors = regional_part(0, "", effect, evaluations, np.arange(evaluations.n_rows)).errors
-            rows = weights if effect.behavior.per_row else None
+            rows = evaluations.weights if effect.behavior.per_row else None
             total += sampling_floor(comparison.loss, np.atleast_2d(errors), rows)
     return total
 
@@ -331,3 +311,56 @@ def _note_bins(inputs: FitInputs, evaluations: Evaluations, regions: Sequence[In
             "rows of a region share one bin, where conditional equals marginal by construction.",
             BinWarning,
         )
+
+
+def _grid_note(
+    comparisons: Sequence[ResolvedQuestion],
+    route: Route,
+    evaluations: Evaluations,
+    reference: FittedMaskings,
+    resources: Resources,
+    count: int,
+    seed: int,
+) -> dict[str, Any]:
+    """What ``diagnostics_`` says of a grid: its columns, and the gaps of a few rows with and without it.
+
+    The rows, drawn by the seed, are a region of their own. ``rms_difference`` is the root mean square of the difference
+    between their gaps on the grid and their exact gaps, ``rms_gap`` that of the exact gaps, in the question's units.
+    """
+    table = route.table
+    rows = np.sort(np.random.default_rng(seed).choice(table.n_rows, size=count, replace=False))
+    effects = [side for comparison in comparisons for side in (comparison.first, comparison.second)]
+    part = table.take(rows)
+    near = evaluations.restrict(rows)
+    exact, _ = evaluate(
+        Route(route.predictor, part),
+        request(part, effects),
+        reference,
+        weights=near.weights,
+        y=near.y,
+        resources=replace(resources, max_grid=None),
+        coordinates=near.coordinates,
+    )
+    splits = Splits.whole(near.weights)
+    figures = {}
+    for comparison in comparisons:
+        snapped, true = (np.stack(list(comparison.gap_values(each, splits))) for each in (near, exact))
+        if not comparison.first.behavior.per_row:
+            snapped, true = snapped[..., 0], true[..., 0]
+        figures[comparison.question.label] = {"rms_difference": _rms(snapped - true), "rms_gap": _rms(true)}
+    columns = {table.names[min(s)]: len(evaluations.matrices[s].values) for s in evaluations.snapped}
+    return {"columns": columns, "rows": len(rows), "gaps": figures}
+
+
+def _rms(values: FloatArray) -> float:
+    return float(np.sqrt(np.mean(np.square(values))))
+
+
+def _grid_words(note: dict[str, Any]) -> str:
+    """The note as a sentence, for the report."""
+    columns = ", ".join(f"{name} ({count})" for name, count in note["columns"].items())
+    errors = (gaps["rms_difference"] / gaps["rms_gap"] for gaps in note["gaps"].values() if gaps["rms_gap"] > 0)
+    return (
+        f"C22: on a grid of so many values: {columns}. On {note['rows']} rows the gaps differ from the exact ones by "
+        f"{max(errors, default=0.0):.1%} of their size (root mean square)."
+    )

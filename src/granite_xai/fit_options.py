@@ -23,14 +23,10 @@ def chosen_partitioner(partitioner: Any, tree: Tree) -> Partitioner:
         return tree
     if isinstance(partitioner, Partitioner):
         return partitioner
-    if not hasattr(partitioner, "partition"):
-        raise InputError(
-            f"partitioner={partitioner!r} has no method partition.",
-            code="P01",
-            argument="partitioner",
-            hint="Pass None or an object of gx.partitioners.",
-        )
-    return OwnPartitioner(partitioner)
+    if hasattr(partitioner, "partition"):
+        return OwnPartitioner(partitioner)
+    text, hint = f"partitioner={partitioner!r} has no method partition.", "Pass None or an object of gx.partitioners."
+    raise InputError(text, code="P01", argument="partitioner", hint=hint)
 
 
 def chosen_influence(
@@ -45,12 +41,9 @@ def chosen_influence(
     if kind not in ("individual", "joint", "interaction"):
         raise unknown("influence", kind, ("individual", "joint", "interaction"))
     if (kind == "joint") != (groups is not None):
-        raise InputError(
-            f"influence={kind!r} {'needs groups' if groups is None else 'takes no groups'}.",
-            code="P03",
-            argument="groups",
-            hint='Pass influence="joint" together with groups={name: [columns]}.',
-        )
+        text = f"influence={kind!r} {'needs groups' if groups is None else 'takes no groups'}."
+        hint = 'Pass influence="joint" together with groups={name: [columns]}.'
+        raise InputError(text, code="P03", argument="groups", hint=hint)
     if kind == "joint":
         return Joint(groups or {}, features)
     return Interactions(order, features) if kind == "interaction" else Individual(features)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -39,32 +39,22 @@ MAX_CELLS = 200_000
 PAIRS = 3
 CHEAP_TREES = 4
 """Where the evaluations come from the model's trees, a pair may take this many times the evaluations of the fit."""
-_KINDS = ("pure", "full")
 
 Pair = tuple[Coalition, Coalition]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class QuestionValues:
-    """Both sides of a question in one scope.
+class QuestionValues(NamedTuple):
+    """Both sides of a question in one scope: their values, their sizes (one number a set), and each set's part of R.
 
-    Parameters
-    ----------
-    first, second : (rows, sets) or (sets,) float
-    sizes : (2, sets) float
-        One number a set and side: its root mean square over the rows, or the value itself.
-    gaps : (sets,) float
-        The part of each set in ``R``.
+    The size of a local effect is its root mean square over the rows, that of another one the value itself.
     """
 
-    first: FloatArray
-    second: FloatArray
+    sides: tuple[FloatArray, FloatArray]
     sizes: FloatArray
     gaps: FloatArray
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ColumnCurves:
+class ColumnCurves(NamedTuple):
     """ICE around each curve's own mean: codes of the levels, (levels, rows) values, and weights of the rows."""
 
     codes: IntArray
@@ -72,8 +62,7 @@ class ColumnCurves:
     weights: FloatArray
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PairEffects:
+class PairEffects(NamedTuple):
     """What the strongest pairs add: explained variance (None: it would cost too much), pairs, and the cost."""
 
     explained: float | None
@@ -84,19 +73,7 @@ class PairEffects:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FitValues:
-    """A fit and the evaluations of its rows.
-
-    Parameters
-    ----------
-    fitted : FitResult
-    evaluations : Evaluations
-    route : Route
-        How the fit asked the model.
-    resources : Resources
-    seed : int
-    by_trees : bool
-        Whether the evaluations came from the model's trees.
-    """
+    """A fit, the evaluations of its rows, and how the model was asked (perhaps by reading its trees)."""
 
     fitted: FitResult
     evaluations: Evaluations
@@ -174,11 +151,9 @@ class FitValues:
         for question in named_questions().values():
             asked = question.with_influence(influence)
             sides = (asked.first, asked.second)
-            if any(side.interaction.key not in _KINDS for side in sides):
-                continue
-            if asked.behavior.key == "risk" and self.evaluations.y is None:
-                continue
-            if not small and any(side.masking.key == "conditional" for side in sides):
+            costly = not small and any(side.masking.key == "conditional" for side in sides)
+            unknown = asked.behavior.key == "risk" and self.evaluations.y is None
+            if costly or unknown or any(side.interaction.key not in ("pure", "full") for side in sides):
                 continue
             try:
                 resolved = asked.compare(self.route, self.resources, 0)
@@ -201,10 +176,10 @@ class FitValues:
         singles = [next(iter(player)) for player in self.fitted.layout.players if len(player) == 1]
         known = self.evaluations.stored_as
         columns = [i for i in singles if frozenset({i}) in known and len(self.table.columns[i].levels) > 1]
-        size = {i: self._reach(i) for i in columns}
-        return sorted(columns, key=lambda i: -size[i])
+        return sorted(columns, key=self._reach, reverse=True)
 
     def _reach(self, position: int) -> float:
+        """Mean square of a column's ICE curves around their own means."""
         matrix, weights = self.evaluations.matrix(frozenset({position})), self.evaluations.weights
         shares = np.bincount(matrix.codes, weights=weights, minlength=len(matrix.values))
         centred = matrix.values - shares @ matrix.values / shares.sum()
@@ -246,14 +221,9 @@ class FitValues:
         splits = Splits.whole(node.weights)
         game = Game.of(Local(), Marginal(), node, splits)
         total = game.values(Additive(1).terms(self.fitted.layout.players, ()))[0].copy()
-        further, _ = evaluate(
-            Route(self.fitted.predictor, part),
-            request(part, [], {union(pair) for pair in pairs}),
-            FittedMaskings({}, {}, {}),
-            weights=node.weights,
-            y=None,
-            resources=self.resources,
-        )
+        route, wanted = Route(self.fitted.predictor, part), request(part, [], {union(pair) for pair in pairs})
+        nothing = FittedMaskings({}, {}, {})
+        further, _ = evaluate(route, wanted, nothing, weights=node.weights, y=None, resources=self.resources)
         for one, two in pairs:
             matrix = further.matrix(one | two)
             joint = (matrix.values @ (further.weights / further.weights.sum()))[matrix.codes]
@@ -262,11 +232,9 @@ class FitValues:
         return float(node.weights @ np.square(node.predictions - total))
 
     def strongest_pairs(self, amount: int = PAIRS) -> list[Pair]:
-        """The pairs of players whose ICE curves depend on each other most.
+        """The pairs of columns whose ICE curves depend on each other most: how far they move with the other's tenths.
 
-        How far the ICE curves of each move with the tenths (or levels) of the other, inside the regions; the smaller of
-        both, because a column that merely depends on an interacting one has flat curves of its own. Only players of one
-        column have such curves and tenths.
+        Inside the regions, and the smaller of both: a column that merely depends on an interacting one has flat curves.
         """
         singles = [player for player in self.fitted.layout.players if len(player) == 1]
         if len(singles) < 2 or len(self.evaluations.everything) < 3:
@@ -288,10 +256,11 @@ def _question_values(question: ResolvedQuestion, node: Evaluations) -> QuestionV
     rows = np.arange(node.n_rows)
     first, second = (regional_part(0, "", side, node, rows).values for side in (question.first, question.second))
     gaps = question.loss(first - second)
-    if not question.first.behavior.per_row:
-        return QuestionValues(first, second, np.stack([first, second]), gaps)
-    sizes = [np.sqrt(np.average(np.square(side), axis=0, weights=node.weights)) for side in (first, second)]
-    return QuestionValues(first, second, np.stack(sizes), np.average(gaps, axis=0, weights=node.weights))
+    sizes = [first, second]
+    if question.first.behavior.per_row:
+        sizes = [np.sqrt(np.average(np.square(side), axis=0, weights=node.weights)) for side in sizes]
+        gaps = np.average(gaps, axis=0, weights=node.weights)
+    return QuestionValues((first, second), np.stack(sizes), gaps)
 
 
 def _is_known(effect: ResolvedExplainer, evaluations: Evaluations) -> bool:
@@ -315,9 +284,8 @@ def _moves(node: Evaluations, player: Coalition) -> FloatArray:
     matrix = node.matrix(player)
     shares = np.bincount(matrix.codes, weights=node.weights, minlength=len(matrix.values)) / node.weights.sum()
     occurs = shares > 0
-    values = matrix.values[occurs] - shares @ matrix.values
-    weighted: FloatArray = values * np.sqrt(shares[occurs])[:, None]
-    return weighted
+    moved: FloatArray = (matrix.values[occurs] - shares @ matrix.values) * np.sqrt(shares[occurs])[:, None]
+    return moved
 
 
 def _spread(curves: FloatArray, bins: IntArray, weights: FloatArray) -> float:

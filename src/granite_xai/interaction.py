@@ -169,8 +169,6 @@ class Partial:
 class Whole:
     """The prediction itself, ``nu(D)``.
 
-    Examples
-    --------
     >>> Whole().terms([frozenset({0})], [frozenset({0})])
     {frozenset({0}): 1.0}
     """
@@ -186,8 +184,6 @@ class Whole:
 class Additive:
     """The additive surrogate G: ``nu(nothing)`` plus all pure effects up to an order.
 
-    Examples
-    --------
     >>> Additive().terms([frozenset({0}), frozenset({1})], [])
     {frozenset(): -1.0, frozenset({0}): 1.0, frozenset({1}): 1.0}
     """

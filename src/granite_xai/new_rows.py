@@ -61,18 +61,10 @@ class Evaluation:
         counts = np.array(self.counts)
         with_rows = np.isfinite(self.by_region) & (self.by_region > 0)
         remaining = np.divide(self.regional, self.by_region, out=np.full(len(counts), np.nan), where=with_rows)
-        return frame(
-            {
-                "region": np.arange(len(counts)),
-                "rule": list(self.rules),
-                "n_samples": counts,
-                "fraction": counts / counts.sum(),
-                "global_disagreement": self.by_region,
-                "disagreement": self.regional,
-                "remaining": remaining,
-            },
-            like=self.table,
-        )
+        keys = ("region", "rule", "n_samples", "fraction", "global_disagreement", "disagreement", "remaining")
+        shares = (counts / counts.sum(), self.by_region, self.regional, remaining)
+        cells = (np.arange(len(counts)), list(self.rules), counts, *shares)
+        return frame(dict(zip(keys, cells, strict=True)), like=self.table)
 
 
 class Observation(NamedTuple):
@@ -80,6 +72,17 @@ class Observation(NamedTuple):
 
     effects: tuple[ResolvedExplainer, ...]
     evaluations: Evaluations
+
+    def parts(self, region: int, names: Sequence[str], rows: IntArray) -> list[Part]:
+        """The values of the effects, under their names."""
+        with one_blas_thread():
+            told = zip(names, self.effects, strict=True)
+            return [regional_part(region, name, effect, self.evaluations, rows) for name, effect in told]
+
+    def questions(self, asked: Sequence[ResolvedQuestion]) -> tuple[ResolvedQuestion, ...]:
+        """The questions whose sides these effects are, as they are read here."""
+        told = zip(asked, self.effects[::2], self.effects[1::2], strict=True)
+        return tuple(replace(question, first=first, second=second) for question, first, second in told)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,36 +94,20 @@ class NewRows:
     y: FloatArray | None
     resources: Resources
 
-    def take(self, rows: IntArray) -> NewRows:
-        """Some of the rows."""
-        route = Route(self.fitted.predictor, self.route.table.take(rows))
-        return replace(self, route=route, y=None if self.y is None else self.y[rows])
-
     def observe(
         self,
         effects: Sequence[ResolvedExplainer],
         region: int | None = None,
         maskings: FittedMaskings | None = None,
     ) -> Observation:
-        """Ask the model what some effects read.
+        """Ask the model what some effects read on rows that form a region, if they are not all rows.
 
-        Parameters
-        ----------
-        effects : what shall be read
-        region : int, optional
-            The region that the rows form, if they are not all rows; its baseline, if there is one, is that of the fit.
-        maskings : FittedMaskings, optional
-            What the maskings learned; None: what those of the fit did.
+        Its baseline, if there is one, is that of the fit; so is what the maskings learned, if nothing else is given.
         """
         effects, maskings = _anchored(self.fitted, effects, maskings or self.fitted.reference, region)
-        evaluations, _ = evaluate(
-            self.route,
-            request(self.route.table, effects, max_grid=self.resources.max_grid),
-            maskings,
-            weights=np.ones(self.route.table.n_rows),
-            y=self.y,
-            resources=self.resources,
-        )
+        wanted = request(self.route.table, effects, max_grid=self.resources.max_grid)
+        weights = np.ones(self.route.table.n_rows)
+        evaluations, _ = evaluate(self.route, wanted, maskings, weights=weights, y=self.y, resources=self.resources)
         return Observation(tuple(effects), evaluations)
 
     def inside(
@@ -134,7 +121,9 @@ class NewRows:
         """The rows of one region: cut out of all rows, where those are known and the masking stays the same."""
         if everywhere is not None and not self.fitted.centres:
             return Observation(everywhere.effects, everywhere.evaluations.restrict(rows))
-        return self.take(rows).observe(effects, region, maskings)
+        route = Route(self.fitted.predictor, self.route.table.take(rows))
+        alone = replace(self, route=route, y=None if self.y is None else self.y[rows])
+        return alone.observe(effects, region, maskings)
 
 
 def _anchored(
@@ -154,14 +143,6 @@ def both_sides(questions: Sequence[ResolvedQuestion]) -> list[ResolvedExplainer]
     return [side for question in questions for side in (question.first, question.second)]
 
 
-def questions_of(questions: Sequence[ResolvedQuestion], observed: Observation) -> tuple[ResolvedQuestion, ...]:
-    """Some questions as they are read on the rows on which their sides were observed."""
-    pairs = zip(observed.effects[::2], observed.effects[1::2], strict=True)
-    return tuple(
-        replace(question, first=one, second=two) for question, (one, two) in zip(questions, pairs, strict=True)
-    )
-
-
 def rows_by_region(regions: IntArray) -> Iterator[tuple[int, IntArray]]:
     """Each region that has rows, with their positions."""
     for region in np.unique(regions).tolist():
@@ -177,7 +158,7 @@ def evaluate_rows(
     observed = new.observe(sides)
     everywhere = observed.evaluations
     with one_blas_thread():
-        questions = questions_of(fitted.comparisons, observed)
+        questions = observed.questions(fitted.comparisons)
         objective = _scaled(fitted, questions, everywhere)
         whole = Splits.whole(everywhere.weights)
         total = float(objective.of(objective.disagreements(everywhere, whole), whole.mass)[0, 0])
@@ -191,7 +172,7 @@ def evaluate_rows(
         inside = new.inside(region, rows, sides, observed)
         with one_blas_thread():
             here = Splits.whole(inside.evaluations.weights)
-            scaled = replace(objective, comparisons=questions_of(fitted.comparisons, inside))
+            scaled = replace(objective, comparisons=inside.questions(fitted.comparisons))
             regional[region] = scaled.of(scaled.disagreements(inside.evaluations, here), here.mass)[0, 0]
     rules = tuple(str(rule) for rule in fitted.partition.rules)
     return Evaluation(rules, tuple(counts.tolist()), regional, by_region, float(regional.sum()), total, table)
@@ -215,9 +196,9 @@ def _losses_by_row(
     """Each row's part of the disagreement on all rows; None where a question has no value a row."""
     if not all(question.first.behavior.per_row for question in questions):
         return None
-    losses = [question.losses(evaluations, whole)[0] for question in questions]
-    scaled: FloatArray = objective.factors @ np.stack(losses)
-    return scaled * evaluations.weights / objective.total
+    losses = np.stack([question.losses(evaluations, whole)[0] for question in questions])
+    scaled: FloatArray = (objective.factors @ losses) * evaluations.weights / objective.total
+    return scaled
 
 
 def explain_rows(
@@ -232,8 +213,5 @@ def explain_rows(
     new = NewRows(fitted, Route(fitted.predictor, table), y, resources)
     everywhere = new.observe(sides) if resources.max_grid is not None and not fitted.centres else None
     for region, rows in rows_by_region(regions):
-        observed = new.inside(region, rows, sides, everywhere)
-        with one_blas_thread():
-            for name, effect in zip(names, observed.effects, strict=True):
-                parts.append(regional_part(region, name, effect, observed.evaluations, rows))
+        parts += new.inside(region, rows, sides, everywhere).parts(region, names, rows)
     return Explanation(fitted.layout.labels, tuple(parts), table)

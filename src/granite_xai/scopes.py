@@ -5,22 +5,21 @@ Displays and report know the engine only through this module and `fit_values`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from granite_xai.base.errors import InputError
 from granite_xai.base.options import choose
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.base.wording import ALL_ROWS
-from granite_xai.catalog import explanations as named_explanations
-from granite_xai.compute import one_blas_thread
+from granite_xai.base.wording import ALL_ROWS, drawable
+from granite_xai.catalog import explanations as named_explanations, title
 from granite_xai.disagreement import ScaledObjective
 from granite_xai.engine.splits import Splits
 from granite_xai.estimator import fitted_view
-from granite_xai.explainer import Explainer, regional_part
+from granite_xai.explainer import Explainer
 from granite_xai.explanation import Part
 from granite_xai.fit import FitResult
 from granite_xai.influence import PlayersAndSets
@@ -35,6 +34,8 @@ if TYPE_CHECKING:
     from granite_xai.regions.partition import Partition
     from granite_xai.tables import Table
 
+MEASURES = {"local": "mean size of the effect", "sensitivity": "variance of the prediction", "risk": "loss saved"}
+"""What an influence is measured in, by behavior."""
 EFFECTS = ("full", "partial", "pure")
 """Interactions that give every set a value of its own; others explain the whole prediction."""
 
@@ -72,18 +73,28 @@ def chosen_question(g: Any, question: str | None) -> ResolvedQuestion:
     return next(iter(labels.values())) if question is None else choose("question", question, labels)
 
 
-def chosen_explainers(names: Sequence[str | Explainer] | str | Explainer) -> tuple[Explainer, ...]:
-    """Explanations by name, or as they are."""
-    entries = [names] if isinstance(names, str | Explainer) else list(names)
+def sides_shown(
+    own: tuple[Explainer, Explainer], asked: Any, fits: Callable[[Explainer], bool]
+) -> tuple[Explainer, ...]:
+    """Those asked for by name or as they are; otherwise both of a question where they fit, or ICE and PDP."""
+    known = named_explanations()
+    if asked is None:
+        return own if all(map(fits, own)) else (known["ice"], known["pdp"])
+    entries = [asked] if isinstance(asked, str | Explainer) else list(asked)
     if not entries:
         raise InputError("explanations is empty.", code="P01", argument="explanations", hint="Name at least one.")
-    return tuple(choose("explanations", entry, named_explanations()) for entry in entries)
+    return tuple(choose("explanations", entry, known) for entry in entries)
 
 
 def side_names(sides: Sequence[Explainer]) -> tuple[str, ...]:
     """Names of some explanations."""
     places = ("first", "second", *("further",) * len(sides))
     return tuple(side.name or place for side, place in zip(sides, places, strict=False))
+
+
+def shown_names(names: Iterable[str]) -> str:
+    """Explanations by their titles."""
+    return " and ".join(drawable(title(name)) for name in names)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,17 +122,8 @@ class RegionValues:
         return np.stack(errors)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ShownValues:
-    """Values of some explanations in every scope.
-
-    Parameters
-    ----------
-    names : of the explanations
-    sets : names of the columns of each set
-    regions : the values, all rows first
-    intervals : by column, the intervals of accumulated effects
-    """
+class ShownValues(NamedTuple):
+    """Values of some explanations in every scope, all rows first; intervals of accumulated effects by column."""
 
     names: tuple[str, ...]
     sets: tuple[tuple[str, ...], ...]
@@ -139,17 +141,7 @@ class RowsToShow:
 
     @classmethod
     def of(cls, g: Any, X: Any, y: Any, sides: Sequence[Explainer], max_samples: int | None) -> RowsToShow:
-        """Read the rows of a display.
-
-        Parameters
-        ----------
-        g : Granite
-            Fitted.
-        X, y : table and target
-        sides : the explanations shown; one of them may need y
-        max_samples : int, optional
-            Rows that are used, at most. None: as many as the fit used, the same ones if X is the table of the fit.
-        """
+        """Read the rows of a display, as many as the fit used if not told; the explanations shown may need y."""
         view = fitted_view(g)
         everyone = view.read(X)
         target = view.target(y, everyone, *(side.behavior for side in sides)) if sides else None
@@ -184,13 +176,9 @@ class RowsToShow:
             observed = everywhere
             if scope.region is not None:
                 observed = self.rows.inside(scope.region, scope.rows, effects, everywhere, maskings)
-            with one_blas_thread():
-                parts = tuple(
-                    regional_part(scope.region or 0, name, effect, observed.evaluations, scope.rows)
-                    for name, effect in zip(names, observed.effects, strict=True)
-                )
-            evaluations = observed.evaluations
-            found.append(RegionValues(scope, parts, evaluations.predictions + evaluations.offset))
+            evaluations, predictions = observed.evaluations, observed.evaluations.predictions
+            parts = observed.parts(scope.region or 0, names, scope.rows)
+            found.append(RegionValues(scope, tuple(parts), predictions + evaluations.offset))
         return ShownValues(names, effects[0].layout.labels, tuple(found), maskings.steps)
 
     def _resolved(self, side: Explainer) -> ResolvedExplainer:

@@ -35,6 +35,7 @@ from granite_xai.base.files import (
 )
 from granite_xai.base.files.writing import require_writable, write_text
 from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.regions.rule import Rule
 
 
 def names(folder):
@@ -328,3 +329,12 @@ def test_F04_every_field_that_is_wrong_is_named_by_its_place(read, words):
     with pytest.raises(FormatError, match=words) as caught:
         read()
     assert caught.value.code == "F04"
+
+
+def test_F04_half_a_character_is_refused_in_files_and_rules():
+    assert "half of a character" in refused(rb'{"a": ["\ud800"]}', "F04")
+    assert parse_json(rb'{"a": "\ud83d\ude00"}') == {"a": "\U0001f600"}
+    written = Rule.parse("a in {u}").to_dict()
+    written["conditions"][0]["condition"]["levels"] = ["\ud800"]
+    with pytest.raises(FormatError, match=r"levels\[0\] holds half of a character"):
+        Rule.from_dict(written)

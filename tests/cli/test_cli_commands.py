@@ -282,6 +282,14 @@ def test_S11_a_skops_file_holds_only_named_types(folder, capsys, monkeypatch):
     assert loaded == [["own.Type"]]
 
 
+def test_S11_a_skops_file_that_is_no_zip_is_refused(folder, capsys):
+    pytest.importorskip("skops")
+    (folder / "m.skops").write_bytes(b"?")
+    code, _, err = run(capsys, "explain", "table.csv", "--model", "m.skops", "--target", "y")
+    assert code == 4
+    assert "skops cannot read m.skops (BadZipFile" in err
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [

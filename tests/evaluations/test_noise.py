@@ -419,3 +419,20 @@ def test_N10_predictions_whose_squares_are_no_numbers_are_not_called_additive(qu
     with pytest.warns(ModelWarning, match="N10: .* too small to be numbers; it is reported as 0"):
         fitted = gx.Granite(lambda Z: factor * Z[:, 0] * Z[:, 1], question).fit(rows)
     assert fitted.disagreement_ == 0.0
+
+
+@pytest.mark.parametrize("failing", [4, 5])
+def test_a_failure_on_moved_values_is_told_in_the_diagnostics(failing):
+    """It may be a lookup of exact values, or a failure at random."""
+    calls = []
+
+    def model(X):
+        calls.append(len(X))
+        if len(calls) == failing:
+            raise OSError("the line is busy")
+        return X[:, 0]
+
+    record = Diagnostics()
+    assert probe(as_predictor(model), table(), record).refused
+    assert "M07" in record.as_dict()["failed_on_moved_values"]
+    assert "the line is busy" in record.as_dict()["failed_on_moved_values"]

@@ -237,3 +237,16 @@ def test_D39_labels_of_any_index_are_named():
     index = pd.MultiIndex.from_tuples([("a", 1), ("a", 1), ("b", 2)])
     X = pd.DataFrame({"v": [1.0, np.nan, np.nan]}, index=index)
     assert refused(X, "D01", "('a', 1), ('b', 2)").rows == (("a", 1), ("b", 2))
+
+
+def test_D12_structs_in_a_dictionary_and_lists_as_cells_are_named():
+    structs = pa.DictionaryArray.from_arrays(pa.array([0, 1]), pa.array([{"k": 1}, {"k": 2}]))
+    refused(pa.table({"a": structs}), "D12", "'a' (index 0)", "no single values")
+    refused([[[1], 2.0], [[1], 3.0]], "D12", "'x0' (index 0)", "[1] (list)")
+
+
+@pytest.mark.skipif(not hasattr(pl, "Int128"), reason="this polars has no integers of 128 bits")
+def test_D20_integers_of_128_bits_are_read_where_64_suffice():
+    table = read_table(pl.DataFrame({"a": pl.Series([1, None, 3], dtype=pl.Int128)}), missing="allow")
+    np.testing.assert_array_equal(table.columns[0].values, [1.0, np.nan, 3.0])
+    refused(pl.DataFrame({"a": pl.Series([1, 2**100], dtype=pl.Int128)}), "D20", "beyond 64 bits")

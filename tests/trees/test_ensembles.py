@@ -194,7 +194,7 @@ def test_M23_M24_M25_M26_M29_trees_give_what_the_model_predicts_on_recombined_ro
     table = read_table(data, missing="allow")
     ensemble = read_ensemble(predictor)
     checked = audit(predictor, table, ensemble)
-    assert checked.passed, checked
+    assert checked.difference <= checked.tolerance, checked
     assert checked.rows >= 64
     assert predictor.usage.rows == checked.rows
     trees, large = ensemble.on(table), ensemble.on(table)

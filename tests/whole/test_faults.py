@@ -203,14 +203,14 @@ def test_R03_an_error_of_the_work_itself_is_not_a_loss(two_processes):
 
 def test_R03_blocks_that_write_into_one_array_never_go_to_processes(monkeypatch, two_processes):
     """What a process writes stays in the process: the sums of trees would come back as zeros."""
-    from granite_xai.trees.sums import in_blocks
+    from granite_xai.compute import in_threads
 
     found = np.zeros(8)
 
     def write(start):
         found[start] = start + 1
 
-    in_blocks(write, range(8), None)
+    in_threads(write, range(8), 2)
     np.testing.assert_array_equal(found, np.arange(1, 9))
 
 

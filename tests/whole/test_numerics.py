@@ -129,7 +129,10 @@ def test_N06_whatever_the_size_figures_are_numbers_or_refused(question, size):
             g.fit(X, size * Y)
         if not hasattr(g, "partition_"):
             return
-    g.fit(X, size * Y)
+    # Squares of 1e-170 are below the smallest number: reported as 0, and said so.
+    too_small = pytest.warns(gx.ModelWarning, match="N10") if size < 1e-100 else contextlib.nullcontext()
+    with too_small:
+        g.fit(X, size * Y)
     evaluation = g.evaluate(X, size * Y)
     figures = [g.disagreement_, g.remaining_, g.fidelity_, g.global_fidelity_, evaluation.remaining]
     assert np.isfinite(figures).all()

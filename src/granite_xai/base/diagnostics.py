@@ -17,15 +17,6 @@ _PACKAGE = __name__.partition(".")[0]
 def warn(message: str, category: type[Warning]) -> None:
     """Issue a warning that points at the caller's own line, not at a line of this package.
 
-    Parameters
-    ----------
-    message : str
-        What was noticed and what to do.
-    category : type of Warning
-        One of our categories, so that it can be filtered.
-
-    Examples
-    --------
     >>> import warnings
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
@@ -51,8 +42,6 @@ def _is_ours(module: str) -> bool:
 class Diagnostics:
     """A recorder that travels through a run; `as_dict` is what users read in ``diagnostics_``.
 
-    Examples
-    --------
     >>> record = Diagnostics()
     >>> record.note("noise_floor", 1e-12)
     >>> with record.stage("search"):

@@ -107,8 +107,6 @@ def column_text(name: str, position: int) -> str:
 def rows_text(labels: Sequence[Any], total: int | None = None) -> str:
     """Name the first five rows, and say by ``…`` that there are more.
 
-    Examples
-    --------
     >>> rows_text([3, 18, 42, 77, 90, 91])
     'rows 3, 18, 42, 77, 90, …'
     >>> rows_text(["a"], total=1)
@@ -127,8 +125,6 @@ def count_text(count: int, what: str, labels: Sequence[Any]) -> str:
 def listing(names: Iterable[Any], limit: int = 20) -> str:
     """List names in quotes, at most ``limit`` of them.
 
-    Examples
-    --------
     >>> listing(["a", "b", "c"], limit=2)
     "'a', 'b', … (3 in all)"
     """

@@ -18,8 +18,6 @@ _HOLDS: dict[str, Callable[[float, float], bool]] = {"≥": operator.ge, ">": op
 def choose(argument: str, value: Any, table: Mapping[str, T], *, accept: Callable[[Any], bool] | None = None) -> T:
     """Look a name up in a table, or let an object through: those of the type of an entry, or those to ``accept``.
 
-    Examples
-    --------
     >>> choose("loss", "squared", {"squared": 2, "absolute": 1})
     2
     >>> choose("loss", "sqared", {"squared": 2, "absolute": 1})
@@ -42,8 +40,6 @@ def choose(argument: str, value: Any, table: Mapping[str, T], *, accept: Callabl
 def unknown(argument: str, value: Any, names: Iterable[Any], *, code: str = "P01", what: str = "Valid") -> InputError:
     """Phrase the error about a name that is not in a list, with the closest one.
 
-    Examples
-    --------
     >>> str(unknown("features", "tmp", ["temp", "hr"], code="P04", what="Columns"))
     "P04: features='tmp' is not known. Columns: 'temp', 'hr'. Did you mean 'temp'?"
     """
@@ -66,8 +62,6 @@ def closest(value: Any, names: Iterable[Any]) -> str | None:
 def whole_number(argument: str, value: Any, *, at_least: int | None = None, at_most: int | None = None) -> int:
     """Check a whole number and its range; True and 2.0 are not whole numbers.
 
-    Examples
-    --------
     >>> whole_number("max_depth", 3, at_least=0)
     3
     >>> whole_number("max_depth", -1, at_least=0)
@@ -90,8 +84,6 @@ def real_number(
 ) -> float:
     """Check a finite real number and its range; True is not a number.
 
-    Examples
-    --------
     >>> real_number("alpha", 0.05, at_least=0, at_most=1)
     0.05
     >>> real_number("alpha", float("nan"), at_least=0, at_most=1)

@@ -22,16 +22,6 @@ _ACTING = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\
 def percent(share: float | None, digits: int = 1, rounding: float = 1e-12) -> str:
     """Write a share; one that is more than rounding is never shown as zero, one that is not whole never as 100.0 %.
 
-    Parameters
-    ----------
-    share : float or None
-    digits : 1 or 0
-        Places after the point.
-    rounding : float
-        Shares up to this are zero.
-
-    Examples
-    --------
     >>> percent(0.3071), percent(0.0001), percent(None), percent(0.99999), percent(-0.2)
     ('30.7 %', '< 0.1 %', '–', '> 99.9 %', '-20.0 %')
     """
@@ -97,8 +87,6 @@ def rows_of(amount: int) -> str:
 def quoted(text: str, mark: str) -> str:
     r"""Put text between marks; whatever could act on a terminal or hide there becomes a visible escape.
 
-    Examples
-    --------
     >>> print(quoted("a`b" + chr(27), "`"))
     `a\`b\x1b`
     """
@@ -106,12 +94,8 @@ def quoted(text: str, mark: str) -> str:
 
 
 def _escaped(char: str, mark: str) -> str:
-    if char == mark:
-        return "\\" + mark
-    if char in _SHORT:
-        return _SHORT[char]
-    if char.isprintable():
-        return char
+    if char == mark or char in _SHORT or char.isprintable():
+        return "\\" + mark if char == mark else _SHORT.get(char, char)
     code = ord(char)
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
@@ -119,8 +103,6 @@ def _escaped(char: str, mark: str) -> str:
 def plain(text: object) -> str:
     r"""Text in which nothing acts on a terminal or hides there.
 
-    Examples
-    --------
     >>> print(plain("a" + chr(27) + "[31m" + chr(10) + "b"))
     a\x1b[31m\nb
     """
@@ -131,8 +113,6 @@ def plain(text: object) -> str:
 def drawable(text: str) -> str:
     r"""Write text so that matplotlib shows it as it is: no formula, no line break, no hidden direction mark.
 
-    Examples
-    --------
     >>> print(drawable("a_$x^2$" + chr(0x202E)))
     a_\$x^2\$\u202e
     """
@@ -215,12 +195,9 @@ def aligned(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> str:
     bb  10
     """
     widths = [max(_places(cell) for cell in column) for column in zip(*rows, strict=True)]
-    lines = []
-    for row in rows:
-        blanks = [" " * (width - _places(cell)) for cell, width in zip(row, widths, strict=True)]
-        cells = [c + b if i in left else b + c for i, (c, b) in enumerate(zip(row, blanks, strict=True))]
-        lines.append("  ".join(cells).rstrip())
-    return "\n".join(lines)
+    blanks = ([" " * (width - _places(cell)) for cell, width in zip(row, widths, strict=True)] for row in rows)
+    lines = (enumerate(zip(row, blank, strict=True)) for row, blank in zip(rows, blanks, strict=True))
+    return "\n".join("  ".join(c + b if i in left else b + c for i, (c, b) in line).rstrip() for line in lines)
 
 
 def _places(text: str) -> int:

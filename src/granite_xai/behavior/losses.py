@@ -12,6 +12,7 @@ from granite_xai.base.errors import InputError
 from granite_xai.base.options import unknown
 from granite_xai.base.typing import Elementwise, FloatArray, PairLoss
 from granite_xai.compute.primitives import ABSOLUTE, SQUARE
+from granite_xai.models.faults import first_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +74,6 @@ def risk_loss(loss: str | PairLoss) -> Loss:
 class OwnLoss:
     """A user's own loss, which must return finite numbers ≥ 0 of the shape it was given (T07).
 
-    Examples
-    --------
     >>> OwnLoss(lambda gaps: abs(gaps), "loss", "gaps")(np.array([1.0, -2.0]))
     array([1., 2.])
     """
@@ -86,7 +85,13 @@ class OwnLoss:
     def __call__(self, *given: FloatArray) -> FloatArray:
         """Losses of some cells; the loss gets copies, which it may write to."""
         cells = np.broadcast_arrays(*given)
-        losses = np.asarray(self.loss(*(np.array(each) for each in cells)))
+        try:
+            losses = np.asarray(self.loss(*(np.array(each) for each in cells)))
+        except Exception as error:  # the user's function may raise anything
+            name = getattr(self.loss, "__name__", type(self.loss).__name__)
+            message = f"the loss {name} raised {type(error).__name__} ({first_line(error)}) at {self.what} of shape"
+            hint = f"Return one finite number ≥ 0 for each of the {self.what}."
+            raise InputError(f"{message} {cells[0].shape}.", code="T07", argument=self.argument, hint=hint) from error
         shape, numbers = cells[0].shape, losses.dtype.kind in "fiub"
         if losses.shape != shape or not numbers or not np.all(np.isfinite(losses)) or np.any(losses < 0):
             raise InputError(

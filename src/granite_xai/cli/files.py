@@ -158,11 +158,16 @@ def _pickle(path: str, allowed: bool) -> Any:
 
 def _skops(path: str, trusted: list[str]) -> Any:
     library = _package("skops.io", path)
-    unknown = [name for name in library.get_untrusted_types(file=path) if name not in trusted]
-    if unknown:
-        message = f"{path} holds types that are not known to be harmless: {', '.join(unknown)}."
-        raise _bad_model(message, hint=f"If you trust them: --trust {' '.join(unknown)}")
-    return library.load(path, trusted=trusted)
+    try:
+        unknown = [name for name in library.get_untrusted_types(file=path) if name not in trusted]
+        if not unknown:
+            return library.load(path, trusted=trusted)
+    except Exception as error:  # no zip, or one without a schema that skops reads
+        raise _bad_model(
+            f"skops cannot read {path} ({type(error).__name__}: {error}).", hint="Save it again with skops."
+        ) from error
+    message = f"{path} holds types that are not known to be harmless: {', '.join(unknown)}."
+    raise _bad_model(message, hint=f"If you trust them: --trust {' '.join(unknown)}")
 
 
 def _from_module(text: str) -> Any:

@@ -32,8 +32,6 @@ def remark(text: str) -> None:
 def escaped(text: str) -> str:
     r"""Text in which nothing acts on a terminal (S04); line ends stay.
 
-    Examples
-    --------
     >>> print(escaped("a" + chr(27) + "[31mb"))
     a\x1b[31mb
     """

@@ -98,8 +98,6 @@ def _plain(part: Part) -> tuple[Array, ...]:
 def primitives_for(cells: int) -> ArrayNamespace:
     """The primitives on the processor for a batch of so many cells.
 
-    Examples
-    --------
     >>> primitives_for(1) is NUMPY
     True
     """
@@ -110,8 +108,6 @@ def primitives_for(cells: int) -> ArrayNamespace:
 def device_faults(primitives: ArrayNamespace | None) -> Iterator[None]:
     """Name what fails on a device: lost, or out of memory (R08).
 
-    Examples
-    --------
     >>> with device_faults(None):
     ...     pass
     """

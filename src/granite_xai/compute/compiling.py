@@ -23,8 +23,6 @@ def compiled(function: Kernel) -> Kernel:
 
     Never ``parallel=True``: its work queue aborts the process when two threads call it.
 
-    Examples
-    --------
     >>> def fill(values, number):
     ...     for i in range(len(values)):
     ...         values[i] = number

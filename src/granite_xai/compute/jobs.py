@@ -22,7 +22,10 @@ Item = TypeVar("Item")
 
 def progress(items: Iterable[Item], resources: Resources, desc: str, total: int | None = None) -> Iterator[Item]:
     """Pass the items on and show how far the work is, once it has taken longer than a second."""
-    if not _shows(resources):
+    shown, stream = resources.progress, sys.stderr
+    if shown == "auto":  # a log file is not a screen; a notebook is one although its stream is no terminal
+        shown = "ipykernel" in sys.modules or (stream is not None and not stream.closed and stream.isatty())
+    if not shown:
         yield from items
         return
     from tqdm.auto import tqdm
@@ -31,25 +34,14 @@ def progress(items: Iterable[Item], resources: Resources, desc: str, total: int 
         yield from bar
 
 
-def _shows(resources: Resources) -> bool:
-    if resources.progress != "auto":
-        return resources.progress
-    # A log file is not a screen; a notebook is one although its stream is no terminal.
-    stream = sys.stderr
-    return "ipykernel" in sys.modules or (stream is not None and not stream.closed and stream.isatty())
-
-
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 
 def resolve_jobs(n_jobs: int | None) -> int:
-    """Threads to use, as in scikit-learn's glossary; more than there are processors count as all of them.
+    """Threads to use, as in scikit-learn's glossary: None is what `joblib.parallel_config` says, otherwise 1.
 
-    Parameters
-    ----------
-    n_jobs : int, optional
-        None: what `joblib.parallel_config` says, otherwise 1. Negative: all processors but ``-n_jobs - 1``, at least 1.
+    More than there are processors count as all of them; a negative number as all but ``-n_jobs - 1``, at least 1.
     """
     import joblib
 
@@ -70,22 +62,19 @@ def map_blocks(function: Callable[[Task], Result], tasks: Iterable[Task], n_jobs
     In threads, unless `joblib.parallel_config` names a backend of processes or a cluster: then in these.
     The linear algebra of each block uses one thread whatever ``n_jobs`` is: results are bitwise equal for any of them.
 
-    Examples
-    --------
     >>> map_blocks(abs, [-1, 2, -3], n_jobs=2)
     [1, 2, 3]
     """
     jobs, tasks = resolve_jobs(n_jobs), list(tasks)
     with one_blas_thread():
-        if jobs == 1 or len(tasks) < 2:
-            return [function(task) for task in tasks]
-        if _asks_for_processes():
-            return in_processes(function, tasks, jobs)
-        return in_threads(function, tasks, jobs)
+        apart = jobs > 1 and len(tasks) > 1 and _asks_for_processes()
+        return (in_processes if apart else in_threads)(function, tasks, jobs)
 
 
 def in_threads(function: Callable[[Task], Result], tasks: Sequence[Task], jobs: int) -> list[Result]:
-    """Apply a function to every task in a pool of threads, which share the caller's arrays."""
+    """Apply a function to every task in a pool of threads, which share the caller's arrays; few tasks need no pool."""
+    if jobs == 1 or len(tasks) < 2:
+        return [function(task) for task in tasks]
     pool = ThreadPoolExecutor(max_workers=jobs)  # joblib's own threads would poll for results
     try:
         return list(pool.map(function, tasks))
@@ -103,7 +92,10 @@ def in_processes(function: Callable[[Task], Result], tasks: Sequence[Task], jobs
         try:
             _collect(done, function, tasks, jobs)
         except losses as again:
-            raise _lost(len(done), len(tasks)) from again
+            hint = "run with n_jobs=1 or in threads, or lower Resources(memory_limit=) if the system ran out of memory"
+            first = f"the first block without a result is {len(done) + 1} of {len(tasks)}"
+            text = f"worker processes were killed twice; {first}: {hint}."
+            raise ResourceError(text, code="R03", argument="n_jobs", hint=hint) from again
     return done
 
 
@@ -146,16 +138,6 @@ def _from_cluster(client: Any, function: Callable[[Task], Result], tasks: Sequen
             yield future.result()
     finally:
         client.cancel(futures)  # after an interrupt nobody waits for the others
-
-
-def _lost(block: int, count: int) -> ResourceError:
-    hint = "run with n_jobs=1 or in threads, or lower Resources(memory_limit=) if the system ran out of memory"
-    return ResourceError(
-        f"worker processes were killed twice; the first block without a result is {block + 1} of {count}: {hint}.",
-        code="R03",
-        argument="n_jobs",
-        hint=hint,
-    )
 
 
 def _asks_for_processes() -> bool:
@@ -203,13 +185,10 @@ class _BlasPin:
             del self._holders[me]
             if not self._holders:
                 self._limit.restore_original_limits()
-            self._let_others_control()
-
-    def _let_others_control(self) -> None:
-        """Hand the control over: threadpoolctl (from 3.7 on) lets only one thread change OpenBLAS, until it says so."""
-        for library in self._blas.lib_controllers:
-            if hasattr(library, "clear_controlling_thread"):
-                library.clear_controlling_thread()
+            # threadpoolctl (from 3.7 on) lets only one thread change OpenBLAS, until it says so.
+            for library in self._blas.lib_controllers:
+                if hasattr(library, "clear_controlling_thread"):
+                    library.clear_controlling_thread()
 
 
 _BLAS_PIN = _BlasPin()

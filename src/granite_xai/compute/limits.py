@@ -90,47 +90,18 @@ def _missing_for_cuda() -> str | None:
 
 
 def require_evaluations(resources: Resources, rows: int, seconds: float | None = None) -> None:
-    """Refuse a plan that sends more rows to the model than allowed, with the numbers and the remedies (M13).
-
-    Parameters
-    ----------
-    resources : Resources
-        The limits.
-    rows : int
-        Rows that the plan would send.
-    seconds : float, optional
-        Estimate of the model's time for them (`Probe.seconds`).
-
-    Raises
-    ------
-    ResourceError
-        Before any work.
-    """
+    """Refuse a plan that sends more rows to the model than allowed, with the numbers and the remedies (M13)."""
     if rows <= resources.max_evaluations:
         return
-    hint = f"{_FEWER}, or a higher limit (Resources(max_evaluations={rows}))"
     time = "" if seconds is None else f", about {_duration(seconds)} of the model's time"
     message = f"the plan sends {rows:,} rows to the model{time}; max_evaluations allows {resources.max_evaluations:,}."
-    raise ResourceError(f"{message} Remedies: {hint}.", code="M13", argument="resources", hint=hint)
+    raise too_little(message, f"max_evaluations={rows}", "M13")
 
 
-def too_little(message: str, limit: int) -> ResourceError:
-    """The refusal of work for which there is no memory, with the remedies (D33)."""
-    hint = f"{_FEWER}, or a higher limit (Resources(memory_limit={limit}))"
-    return ResourceError(f"{message} Remedies: {hint}.", code="D33", argument="resources", hint=hint)
-
-
-def no_room(needed: int, folder: str, error: OSError) -> ResourceError:
-    """The error of a disk that is full although there seemed to be room (D33)."""
-    hint = f"{_FEWER}, more room in {folder!r} (another folder: TMPDIR), or a higher limit (Resources(memory_limit=))"
-    reason = error.strerror or str(error)
-    return ResourceError(
-        f"evaluations that memory_limit keeps out of memory need {size(needed)} more in {folder!r}: {reason}. "
-        f"Remedies: {hint}.",
-        code="D33",
-        argument="resources",
-        hint=hint,
-    )
+def too_little(message: str, limit: str, code: str = "D33", also: str = "") -> ResourceError:
+    """The refusal of work for which there is no room, with the remedies (D33)."""
+    hint = f"{_FEWER}, {also}or a higher limit (Resources({limit}))"
+    return ResourceError(f"{message} Remedies: {hint}.", code=code, argument="resources", hint=hint)
 
 
 def size(count: int) -> str:

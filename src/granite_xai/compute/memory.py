@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from granite_xai.compute.limits import Resources, no_room, size, too_little
+from granite_xai.compute.limits import Resources, size, too_little
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,15 +37,9 @@ class Workspace:
     it is mapped: a full disk is an error with a name, and never a signal in the middle of a sum. An array that nobody
     holds any more gives its bytes back, in memory and on disk.
 
-    Parameters
-    ----------
-    share : int, optional
-        Bytes of memory for the arrays that are alive at the same time; None: any number.
-    block : int
-        Bytes of what is computed at a time on the way to these arrays.
+    ``share``: bytes of memory for the arrays that are alive at the same time (None: any number); ``block``: bytes of
+    what is computed at a time on the way to these.
 
-    Examples
-    --------
     >>> space = Workspace(share=100)
     >>> first, second = space.empty((3, 4)), space.empty((3, 4))
     >>> space.held, space.spilled
@@ -87,13 +81,7 @@ class Workspace:
             yield slice(start, min(start + step, count))
 
     def empty(self, shape: tuple[int, ...]) -> NDArray[np.float64]:
-        """An array of numbers yet to be written.
-
-        Raises
-        ------
-        ResourceError
-            D33 there is no room for it, neither in memory nor on the disk.
-        """
+        """An array of numbers yet to be written; D33 where neither memory nor the disk has room."""
         size = 8 * prod(shape)
         with self._lock:
             fits = not size or self.share is None or self.held + size <= self.share
@@ -129,14 +117,17 @@ class Workspace:
         return type(self), (self.share, self.block)
 
 
-def _mapped_file(size: int) -> mmap.mmap:
+def _mapped_file(needed: int) -> mmap.mmap:
     """A file without a name, of so many reserved bytes, as memory."""
     try:
         with tempfile.TemporaryFile(prefix="granite-") as file:
-            _reserve(file, size)
-            return mmap.mmap(file.fileno(), size)
+            _reserve(file, needed)
+            return mmap.mmap(file.fileno(), needed)
     except OSError as error:
-        raise no_room(size, tempfile.gettempdir(), error) from error
+        folder, why = tempfile.gettempdir(), error.strerror or str(error)
+        text = f"evaluations that memory_limit keeps out of memory need {size(needed)} more in {folder!r}: {why}."
+        also = f"more room in {folder!r} (another folder: TMPDIR), "
+        raise too_little(text, "memory_limit=", also=also) from error
 
 
 def _reserve(file: IO[bytes], size: int) -> None:
@@ -161,15 +152,8 @@ class Budget:
     Of the last quarter one half is for the table and what else grows with its rows and columns; where that does not
     suffice, the evaluations have less, and are spilled. The other half is for blocks on the way to the evaluations.
 
-    Parameters
-    ----------
-    limit : int
-        Bytes in all.
-    fixed : int
-        Bytes of the table, of the codes of its rows, of the plan.
+    ``fixed``: bytes of the table, of the codes of its rows, of the plan.
 
-    Examples
-    --------
     >>> Budget(limit=800, fixed=60)
     Budget(limit=800, fixed=60)
     >>> Budget(800, 60).evaluations, Budget(800, 60).search, Budget(800, 60).block
@@ -201,17 +185,7 @@ class Budget:
         return Workspace(self.evaluations, self.block)
 
     def plan(self, *, rows: int, matrices: int, attributions: int, candidate: int) -> dict[str, Any]:
-        """Rows and bytes by stage, for ``diagnostics_``.
-
-        Parameters
-        ----------
-        rows : int
-            Rows that are evaluated, by the model or by its trees.
-        matrices, attributions : int
-            Bytes of both kinds of evaluations that are kept.
-        candidate : int
-            Bytes of the search for one candidate.
-        """
+        """Rows and bytes by stage, for ``diagnostics_``."""
         total = matrices + attributions
         return {
             "memory_limit": self.limit,
@@ -228,23 +202,7 @@ class Budget:
 
 
 def require_budget(resources: Resources, fixed: int, evaluations: int = 0, candidate: int = 0) -> Budget:
-    """The budget of a run; refused when neither memory nor the disk has room for it (D33).
-
-    Parameters
-    ----------
-    resources : Resources
-    fixed : int
-        Bytes of the table and of what else grows with it.
-    evaluations : int
-        Bytes of the evaluations that are kept, in memory or on the disk.
-    candidate : int
-        Bytes of the search for one candidate.
-
-    Examples
-    --------
-    >>> require_budget(Resources(memory_limit=2**26), 2**20).evaluations == 2**25
-    True
-    """
+    """The budget of a run; refused when neither memory nor the disk has room for it (D33)."""
     needs = {
         "the table, its codes and the plan": -(-8 * (OWN + fixed) // 5),
         "blocks of the search, of one candidate each,": 4 * candidate,
@@ -257,11 +215,12 @@ def require_budget(resources: Resources, fixed: int, evaluations: int = 0, candi
     whole = max(2 * evaluations + 8, -(-8 * (evaluations + budget.fixed) // 5) + 8, least)
     enough = least if evaluations <= roomy.evaluations + free else whole
     if resources.memory_limit < least:
-        raise too_little(f"{what} need {size(least)}; memory_limit allows {size(resources.memory_limit)}.", enough)
-    if enough == whole > least:
-        raise too_little(
+        text = f"{what} need {size(least)}; memory_limit allows {size(resources.memory_limit)}."
+    elif enough == whole > least:
+        text = (
             f"the model's evaluations need {size(evaluations)}; memory_limit={resources.memory_limit} leaves "
-            f"{size(budget.evaluations)} for them in memory, and the folder of temporary files has {size(free)}.",
-            enough,
+            f"{size(budget.evaluations)} for them in memory, and the folder of temporary files has {size(free)}."
         )
-    return budget
+    else:
+        return budget
+    raise too_little(text, f"memory_limit={enough}")

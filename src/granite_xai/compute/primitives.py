@@ -97,8 +97,6 @@ class ArrayNamespace:
     device : object, optional
         Where its arrays live.
 
-    Examples
-    --------
     >>> part = Part(np.array([[2.0]]), np.array([6.0]), np.array([[[0.5], [0.25]]]), np.array([0, 0]))
     >>> NUMPY.own_side(part, np.array([[True], [False]]))
     array([[1.],
@@ -273,8 +271,6 @@ NUMPY = Numpy()
 def as_part(primitives: ArrayNamespace, values: Array) -> Part:
     """A number of each row and split, whatever the row's side, as a part: on the right it is minus minus itself.
 
-    Examples
-    --------
     >>> part = as_part(NUMPY, np.array([[3.0], [4.0]]))
     >>> NUMPY.own_side(part, np.array([[True], [False]]))
     array([[3.],

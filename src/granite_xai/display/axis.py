@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.base.wording import MISSING, number, shortened, told_apart, value, wrapped
 from granite_xai.curves import Grid, carriers, grid_codes
-from granite_xai.display.style import GREY, SMALL
+from granite_xai.display.figures import GREY, SMALL
 from granite_xai.tables.columns import LABELLED
 
 if TYPE_CHECKING:
@@ -32,15 +32,7 @@ PAGE_LABELS, PAGE_LABEL = 8, 12
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Axis:
-    """Positions along the axis of one column.
-
-    Parameters
-    ----------
-    column : Column
-        On all rows of the display: every panel of the column has the same axis.
-    name : str
-        Its name as it is shown.
-    """
+    """Positions along the axis of one column, on all rows of the display: every panel of it has the same axis."""
 
     column: Column
     name: str
@@ -99,14 +91,11 @@ class Axis:
 
     def of_rows(self, column: Column) -> FloatArray:
         """The place of each row."""
-        by_code = np.append(self.numbers(column.levels), self.missing_place)
-        return by_code[column.codes]
+        return np.append(self.numbers(column.levels), self.missing_place)[column.codes]
 
     def texts(self, values: Any) -> list[str | None]:
         """Names of levels and dates for the frame; None for numbers."""
-        if self.column.kind == "numeric":
-            return [None] * len(values)
-        return [str(value) for value in list(values)]
+        return [None if self.column.kind == "numeric" else str(value) for value in list(values)]
 
     def bars(self, column: Column) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Left ends, right ends and shares of rows of the bars along the axis."""
@@ -139,42 +128,29 @@ class Axis:
             names = told_apart([str(level) for level in self.column.levels[self.drawn].tolist()], 16)
             names += [MISSING] if gone else []
             return [float(place) for place in range(len(names))], names
-        if self.column.kind != "numeric":
+        if self.column.kind != "numeric" or (not gone and len(self.column.levels) > FEW_VALUES):
             return None
-        if gone:
-            places = self._numeric_ticks()
-            return [*places, self.missing_place], [*(f"{place:g}" for place in places), MISSING]
-        if len(self.column.levels) <= FEW_VALUES:
-            return self.column.levels.tolist(), [f"{value:g}" for value in self.column.levels]
-        return None
+        places = self._numeric_ticks() if gone else self.column.levels.tolist()
+        texts = [f"{place:g}" for place in places]
+        return ([*places, self.missing_place], [*texts, MISSING]) if gone else (places, texts)
 
-    def dress(self, ax: Axes) -> None:
-        """Ticks, limits and label of the horizontal axis."""
+    def dress(self, ax: Axes, upright: bool = False) -> None:
+        """Ticks, limits and label of the horizontal axis, or of the vertical one."""
         low, high = self.limits
+        axis: Any = ax.yaxis if upright else ax.xaxis
         gone, ticks = bool(self.column.missing.any()), self.ticks
         end = self.missing_place + (0.5 if self.labelled else 0.05 * (high - low)) if gone else high
-        pad = 0.0 if self.labelled else 0.03 * (end - low)
-        ax.set_xlim(low - pad, end + pad)
-        if self.labelled and ticks is not None:
-            self._level_ticks(ax, *ticks)
-        elif self.calendar:
-            ax.xaxis_date()
+        pad = 0.0 if self.labelled or upright else 0.03 * (end - low)
+        (ax.set_ylim if upright else ax.set_xlim)(low - pad, end + pad)
+        if self.calendar:
+            axis.axis_date()
         elif ticks is not None:
-            ax.set_xticks(*ticks)
-        if gone and not self.labelled:
+            axis.set_ticks(*ticks)
+            if self.labelled and not upright:
+                self._turn(ax, ticks[1])
+        if gone and not self.labelled and not upright:
             ax.axvline((high + self.missing_place) / 2, color=GREY, linewidth=0.6, linestyle=":")
-        ax.set_xlabel(wrapped(self.label, 34, 4), fontsize=SMALL + 1)
-
-    def dress_upright(self, ax: Axes) -> None:
-        """The same on the vertical axis."""
-        low, high = self.limits
-        gone, ticks = bool(self.column.missing.any()), self.ticks
-        ax.set_ylim(low, self.missing_place + 0.5 * (1 if self.labelled else 0.1 * (high - low)) if gone else high)
-        if ticks is not None:
-            ax.set_yticks(*ticks)
-        elif self.calendar:
-            ax.yaxis_date()
-        ax.set_ylabel(wrapped(self.label, 26, 4), fontsize=SMALL + 1)
+        axis.set_label_text(wrapped(self.label, 26 if upright else 34, 4), fontsize=SMALL + 1)
 
     @property
     def label(self) -> str:
@@ -185,12 +161,12 @@ class Axis:
         note = f" ({len(self.drawn)} most frequent of {len(self.column.levels)} levels)"
         return self.name + note if hidden else self.name
 
-    def _level_ticks(self, ax: Axes, places: list[float], names: list[str]) -> None:
-        """Names of levels, turned where they would not fit."""
+    def _turn(self, ax: Axes, names: list[str]) -> None:
+        """Turn names of levels where they would not fit."""
         crowded = sum(map(len, names)) + 2 * len(names) > 34
         rotation = 90 if len(names) > 8 else 45 if crowded else 0
-        ax.set_xticks(places, names, rotation=rotation, ha="right" if rotation == 45 else "center")
         for tick in ax.get_xticklabels():
+            tick.set(rotation=rotation, ha="right" if rotation == 45 else "center")
             tick.set_fontsize(SMALL if len(names) <= 12 else SMALL - 1.5)
             tick.set_rotation_mode("anchor" if rotation == 45 else "default")
 
@@ -203,8 +179,7 @@ class Axis:
         return [tick for tick in ticks if self.missing_place - tick > 0.25 * (high - low)]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ShownLevels:
+class ShownLevels(NamedTuple):
     """The levels of a column that a panel shows, missing last: codes (-1: missing), places, names, and their rows."""
 
     codes: IntArray
@@ -217,10 +192,9 @@ def shown_levels(axis: Axis, table: Table, points: int) -> ShownLevels:
     """Levels on the rows of a panel, at most so many of an ordered column, as far as they have a place."""
     column = table.columns[axis.column.position]
     codes = grid_codes(column, points) if len(column.levels) else np.zeros(0, dtype=np.intp)
-    x = axis.numbers(column.levels[codes])
-    kept = np.isfinite(x)
-    codes, x = codes[kept], x[kept]
-    texts, rows = axis.texts(column.levels[codes]), carriers(column, codes)
+    codes = codes[np.isfinite(axis.numbers(column.levels[codes]))]
+    x, texts = axis.numbers(column.levels[codes]), axis.texts(column.levels[codes])
+    rows = carriers(column, codes)
     if column.missing.any():
         codes, x, texts = np.append(codes, -1), np.append(x, axis.missing_place), [*texts, MISSING]
         rows = np.append(rows, np.flatnonzero(column.missing)[0])
@@ -250,10 +224,8 @@ def round_ticks(low: float, high: float, most: int = 5) -> list[float]:
     size = 10.0 ** math.floor(math.log10(raw))
     step = next(size * factor for factor in (1, 2, 5, 10) if size * factor >= raw * (1 - 1e-9))
     first = math.ceil(low / step - 1e-9)
-    return [
-        round(i * step, 12 - math.floor(math.log10(step))) + 0.0
-        for i in range(first, math.floor(high / step + 1e-9) + 1)
-    ]
+    digits = 12 - math.floor(math.log10(step))
+    return [round(i * step, digits) + 0.0 for i in range(first, math.floor(high / step + 1e-9) + 1)]
 
 
 def page_ticks(effect: Mapping[str, Any], left: float, right: float, width: float) -> list[tuple[float, str, str]]:

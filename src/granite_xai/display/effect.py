@@ -12,12 +12,11 @@ from granite_xai.base.options import whole_number
 from granite_xai.base.wording import MISSING, coarse, drawable, shortened, told_apart
 from granite_xai.catalog import title
 from granite_xai.display.axis import Axis
-from granite_xai.display.figures import Drawn, Sheet, frame_of, grid_of, panel_title, sheet, tidy
-from granite_xai.display.lines import MOST_CURVES, Line, Panel, Strip, cells_of, panels_of, sides_shown, strongest
-from granite_xai.display.style import BLACK, GREY, PALE, SIDES, SMALL
+from granite_xai.display.figures import BLACK, GREY, PALE, SIDES, SMALL, Drawn, framed, grid_of, set_title, sheet, tidy
+from granite_xai.display.lines import MOST_CURVES, Line, Panel, Strip, cells_of, drawable_sides, panels_of, strongest
 from granite_xai.explainer import Explainer
 from granite_xai.influence import Individual
-from granite_xai.scopes import RowsToShow, chosen_question
+from granite_xai.scopes import RowsToShow, chosen_question, shown_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -104,7 +103,7 @@ class EffectDisplay(Drawn):
             Rows used, at most. None: as many as the fit used.
         """
         resolved = chosen_question(g, question)
-        sides = sides_shown((resolved.question.first, resolved.question.second), explanations)
+        sides = drawable_sides((resolved.question.first, resolved.question.second), explanations)
         whole_number("max_curves", max_curves, at_least=0, at_most=MOST_CURVES)
         whole_number("max_features", max_features, at_least=1)
         shown = RowsToShow.of(g, X, None, sides, max_samples)
@@ -112,16 +111,15 @@ class EffectDisplay(Drawn):
         chosen = None if features is None else [table.names[table.resolve(f, "features")] for f in features]
         sides = tuple(side.with_influence(Individual(chosen)) for side in sides)
         found = shown.values(sides)
-        count = len(found.sets)
-        order = range(count) if features is not None else strongest(found.regions[0], resolved.loss, max_features)
+        order = list(range(len(found.sets)))
+        if features is None:
+            order = strongest(found.regions[0], resolved.loss, max_features)
         tables = [table.take(values.scope.rows) for values in found.regions]
         panels = []
         for place in order:
             axis = Axis.of(table, table.names.index(found.sets[place][0]))
-            strips = [
-                Strip(shown, values, part, axis, points, max_curves)
-                for values, part in zip(found.regions, tables, strict=True)
-            ]
+            both = zip(found.regions, tables, strict=True)
+            strips = [Strip(shown, values, part, axis, points, max_curves) for values, part in both]
             panels.append(panels_of(found, sides, strips, place, resolved.loss))
         return cls(tuple(panels), found.names, shown.fitted.predictor.label, table)
 
@@ -138,36 +136,30 @@ class EffectDisplay(Drawn):
         grid = (lines * len(self.panels), columns)
         places = [k * lines * columns + i for k in range(len(self.panels)) for i in range(scopes)]
         size = (max(5.2, 2.6 * columns + 0.6), 2.9 * grid[0] + 0.9)
-        drawn = sheet(ax, len(places), grid, size, places)
+        drawn = sheet(ax, places, grid, size)
         for k, panels in enumerate(self.panels):
-            self._line(drawn, panels, drawn.axes[k * scopes : (k + 1) * scopes])
-        drawn.headline(self._headline())
-        drawn.legend(handles(self.names, self.panels[0][0].lines))
-        self._keep(drawn, ax, (len(self.panels), scopes))
+            self._line(panels, drawn.axes[k * scopes : (k + 1) * scopes], columns)
+        where = f"on all rows and in {scopes - 1} regions" if scopes > 1 else "on all rows; there is one region"
+        moral = ": where the lines agree, either explanation will do" if len(self.names) > 1 else ""
+        names = shown_names(self.names)
+        headline = f"{names[:1].upper()}{names[1:]} {where}{moral}"
+        self._keep(drawn, ax, headline, handles(self.names, self.panels[0][0].lines), (len(self.panels), scopes))
         return self
 
-    def _line(self, drawn: Sheet, panels: Sequence[Panel], axes: Sequence[Axes]) -> None:
-        values = [line.y for panel in panels for line in panel.lines if line.shape != "bars"]
-        every = np.concatenate(values) if values else np.zeros(1)
-        low, high = (float(every.min()), float(every.max())) if len(every) else (0.0, 1.0)
+    def _line(self, panels: Sequence[Panel], axes: Sequence[Axes], columns: int) -> None:
+        """The panels of one column, all on one scale."""
+        lines = [line for panel in panels for line in panel.lines if line.shape != "bars"]
+        every = [value for line in lines for value in line.y.tolist()]
+        low, high = min(every, default=0.0), max(every, default=float(len(lines) > 0))
         span = high - low if high > low else 1.0
-        short = told_apart(self.table.names, 24)
+        name = told_apart(self.table.names, 24)[panels[0].axis.column.position]
+        what = "prediction" if self.prediction == "predict" else drawable(shortened(self.prediction, 40))
         for i, (panel, ax) in enumerate(zip(panels, axes, strict=True)):
             draw_panel(ax, panel, self.names)
             ax.set_ylim(low - 0.22 * span, high + 0.16 * span)
-            first = i % drawn.columns == 0
-            ax.tick_params(labelleft=first and len(values) > 0, left=len(values) > 0)
-            if first:
-                what = "prediction" if self.prediction == "predict" else drawable(shortened(self.prediction, 40))
-                name = short[panel.axis.column.position]
-                ax.set_ylabel(f"effect of {name}\non the {what}", fontsize=8.5)
-
-    def _headline(self) -> str:
-        names = " and ".join(drawable(title(name)) for name in self.names)
-        count = len(self.panels[0]) - 1
-        where = f"on all rows and in {count} regions" if count else "on all rows; there is one region"
-        moral = ": where the lines agree, either explanation will do" if len(self.names) > 1 else ""
-        return f"{names[:1].upper()}{names[1:]} {where}{moral}"
+            ax.tick_params(labelleft=i % columns == 0 and len(lines) > 0, left=len(lines) > 0)
+            if i % columns == 0:
+                ax.set_ylabel(f"effect of {name}\non the {what}", fontsize=SMALL + 1)
 
     def frame(self) -> Any:
         """Everything drawn, one line a point: in the library of X.
@@ -176,14 +168,14 @@ class EffectDisplay(Drawn):
         "disagreement": the share in the panel's corner), shape, curve (number of a thin line), x (place on the axis),
         x_end (bars), level (name on the axis; null for numbers), value.
         """
-        keys = ("region", "rule", "feature", "explanation", "shape", "curve", "x", "x_end", "level", "value")
+        keys = "region rule feature explanation shape curve x x_end level value"
         lines = (
             (panel.scope.region, panel.scope.rule, panel.axis.column.name, *cells)
             for panels in self.panels
             for panel in panels
             for cells in cells_of(panel)
         )
-        return frame_of(keys, lines, self.table)
+        return framed(keys, lines, self.table)
 
 
 def draw_panel(ax: Axes, panel: Panel, names: Sequence[str]) -> None:
@@ -191,60 +183,44 @@ def draw_panel(ax: Axes, panel: Panel, names: Sequence[str]) -> None:
     tidy(ax)
     ax.axhline(0.0, color=PALE, linewidth=0.8, zorder=0)
     for line in panel.lines:
-        if line.shape == "bars":
-            _bars(ax, line)
-        else:
-            _line(ax, line, color_of(names, line.explanation))
+        if line.end is not None:  # shares of rows along the lower edge; the tallest takes an eighth of the height
+            heights = line.y / max(float(line.y.max(initial=0.0)), 1e-300) * 0.12
+            look: dict[str, Any] = {
+                "color": PALE,
+                "edgecolor": "white",
+                "linewidth": 0.4,
+                "zorder": 1,
+                "label": "_rows",
+            }
+            across = ax.get_xaxis_transform()
+            ax.bar(line.x, heights, width=line.end - line.x, align="edge", transform=across, **look)
+            continue
+        gone = np.array([level == MISSING for level in line.levels], dtype=bool)
+        for part, alone in ((~gone, not line.joined), (gone, True)):
+            if part.any():
+                ax.plot(line.x[part], line.y[part], **_look(line, names, alone or part.sum() == 1))
     panel.axis.dress(ax)
-    if not any(line.shape != "bars" for line in panel.lines):
-        ax.text(
-            0.5, 0.5, "nominal: no order to move along", transform=ax.transAxes, ha="center", color=GREY, fontsize=SMALL
-        )
-    ax.set_title(panel_title(panel.scope), fontsize=8.5, loc="left")
+    corner: dict[str, Any] = {"transform": ax.transAxes, "fontsize": SMALL}
+    if len(panel.lines) == 1:
+        ax.text(0.5, 0.5, "nominal: no order to move along", ha="center", color=GREY, **corner)
+    set_title(ax, panel.scope)
     if panel.disagreement == panel.disagreement:
         text = f"disagreement per row {coarse(panel.disagreement)}"
-        ax.text(0.98, 0.985, text, transform=ax.transAxes, ha="right", va="top", fontsize=SMALL, color=BLACK)
+        ax.text(0.98, 0.985, text, ha="right", va="top", color=BLACK, **corner)
 
 
-def color_of(names: Sequence[str], name: str) -> str:
-    """Color of an explanation: the first is blue, the second orange."""
-    return SIDES[list(names).index(name) % len(SIDES)]
-
-
-def _bars(ax: Axes, line: Line) -> None:
-    """Shares of rows as bars along the lower edge; the tallest of a panel takes an eighth of its height."""
-    heights = line.y / max(float(line.y.max(initial=0.0)), 1e-300) * 0.12
-    ends = line.x if line.end is None else line.end
-    ax.bar(
-        line.x,
-        heights,
-        width=ends - line.x,
-        align="edge",
-        color=PALE,
-        edgecolor="white",
-        linewidth=0.4,
-        transform=ax.get_xaxis_transform(),
-        zorder=1,
-        label="_rows",
-    )
-
-
-def _line(ax: Axes, line: Line, color: str) -> None:
-    gone = np.array([level == MISSING for level in line.levels], dtype=bool)
-    for part, alone in ((~gone, not line.joined), (gone, True)):
-        if part.any():
-            ax.plot(line.x[part], line.y[part], **_look(line, color, alone or part.sum() == 1))
-
-
-def _look(line: Line, color: str, alone: bool) -> dict[str, Any]:
-    common: dict[str, Any] = {"color": color, "label": f"_{line.shape} {line.explanation}"}
+def _look(line: Line, names: Sequence[str], alone: bool) -> dict[str, Any]:
+    """The first explanation is blue, the second orange; places that stand alone are marked instead of joined."""
+    color = SIDES[names.index(line.explanation) % len(SIDES)]
+    common: dict[str, Any] = {"color": color, "label": f"_{line.shape} {line.explanation}", "linestyle": "-"}
     if line.shape == "points":
         return {**common, "linestyle": "none", "marker": "o", "markersize": 2.6, "alpha": 0.45, "zorder": 2}
+    if alone:
+        marker = {"marker": "_", "markersize": 9} if line.shape == "curve" else {"marker": "o", "markersize": 6.5}
+        common |= {"linestyle": "none", **marker}
     if line.shape == "curve":
-        style = {"linestyle": "none", "marker": "_", "markersize": 9} if alone else {"linestyle": "-"}
-        return {**common, **style, "linewidth": 0.6, "alpha": 0.35, "zorder": 2}
-    style = {"linestyle": "none", "marker": "o", "markersize": 6.5} if alone else {"linestyle": "-"}
-    return {**common, **style, "linewidth": 2.6, "zorder": 3, "markeredgecolor": "white", "markeredgewidth": 0.8}
+        return {**common, "linewidth": 0.6, "alpha": 0.35, "zorder": 2}
+    return {**common, "linewidth": 2.6, "zorder": 3, "markeredgecolor": "white", "markeredgewidth": 0.8}
 
 
 def handles(names: Sequence[str], lines: Sequence[Line]) -> list[Any]:
@@ -253,11 +229,10 @@ def handles(names: Sequence[str], lines: Sequence[Line]) -> list[Any]:
     from matplotlib.patches import Patch
 
     found: list[Any] = []
-    look: dict[str, Any]
+    nothing = np.zeros(0)
     for name in names:
-        shapes = [line.shape for line in lines if line.explanation == name] or ["line"]
-        line = next((line for line in lines if line.explanation == name), None)
-        look = _look(line, color_of(names, name), False) if line is not None else {"color": color_of(names, name)}
-        look.update(label=AVERAGE.get(name) or MEANING[shapes[0]].format(drawable(title(name))), alpha=0.8)
-        found.append(Line2D([], [], **{**look, "linewidth": 1.2 if shapes[0] == "curve" else 2.6}))
+        line = next((line for line in lines if line.explanation == name), Line("line", name, nothing, nothing, ()))
+        label = AVERAGE.get(name) or MEANING[line.shape].format(drawable(title(name)))
+        width = 1.2 if line.shape == "curve" else 2.6
+        found.append(Line2D([], [], **{**_look(line, names, False), "label": label, "alpha": 0.8, "linewidth": width}))
     return [*found, Patch(color=PALE, label="where the rows lie")]

@@ -6,9 +6,8 @@ Delta(g, h) = F_ij(g, h) - F_i(g) - F_j(h) + mean F,   each F_T the mean over th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,14 +16,12 @@ from granite_xai.base.wording import told_apart, wrapped
 from granite_xai.compute import require_evaluations
 from granite_xai.curves import ice_curves
 from granite_xai.display.axis import Axis, shown_levels
-from granite_xai.display.style import BLACK, BLUE, GREY, ORANGE, SMALL
+from granite_xai.display.figures import BLACK, BLUE, GREY, ORANGE, SMALL
 from granite_xai.scopes import RowsToShow, Scope
 from granite_xai.tables import read_table, recombine
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from granite_xai.tables import Table
 
 HEAT_LABEL = 20
 """Characters of a name beside a heat map."""
@@ -53,47 +50,26 @@ def draw_network(ax: Axes, names: Sequence[str], matrix: FloatArray, tops: tuple
     ax.set_aspect("equal")
     places = positions(len(names))
     for i, j in combinations(range(len(names)), 2):
-        ax.plot(
-            *places[[i, j]].T,
-            color=sign_color(matrix[i, j]),
-            linewidth=WIDEST * abs(matrix[i, j]) / tops[1],
-            alpha=0.55,
-            solid_capstyle="round",
-            zorder=1,
-        )
+        width, color = WIDEST * abs(matrix[i, j]) / tops[1], sign_color(matrix[i, j])
+        ax.plot(*places[[i, j]].T, color=color, linewidth=width, alpha=0.55, solid_capstyle="round", zorder=1)
     own = np.diag(matrix)
-    ax.scatter(
-        places[:, 0],
-        places[:, 1],
-        s=LARGEST * np.abs(own) / tops[0],
-        color=[sign_color(value) for value in own],
-        edgecolor="white",
-        linewidth=0.8,
-        zorder=2,
-    )
-    ax.scatter(places[:, 0], places[:, 1], s=8, color=BLACK, zorder=3)
-    radii = np.sqrt(LARGEST * np.abs(own) / tops[0] / np.pi) + 4.0  # points
-    labels = told_apart(list(names), 32)
-    for (x, y), radius, name in zip(places, radii, labels, strict=True):
+    areas, colors = LARGEST * np.abs(own) / tops[0], [sign_color(value) for value in own]
+    across, up = places.T
+    ax.scatter(across, up, s=areas, color=colors, edgecolor="white", linewidth=0.8, zorder=2)
+    ax.scatter(across, up, s=8, color=BLACK, zorder=3)
+    labels = [wrapped(name, 14, 4) for name in told_apart(list(names), 32)]
+    for (x, y), radius, name in zip(places, np.sqrt(areas / np.pi) + 4.0, labels, strict=True):
         side = "center" if abs(x) < 0.25 else "left" if x > 0 else "right"
         level = "bottom" if y > 0.9 else "top" if y < -0.9 else "center"
-        ax.annotate(
-            wrapped(name, 14, 4),
-            (x, y),
-            xytext=(radius * x, radius * y),
-            textcoords="offset points",
-            ha=side,
-            va=level,
-            fontsize=SMALL,
-            zorder=4,
-        )
-    longest = max(len(line) for name in labels for line in wrapped(name, 14, 4).split("\n"))
+        place: dict[str, Any] = {"xytext": (radius * x, radius * y), "textcoords": "offset points"}
+        ax.annotate(name, (x, y), **place, ha=side, va=level, fontsize=SMALL, zorder=4)
+    longest = max(len(line) for name in labels for line in name.split("\n"))
     ax.set_xlim(-1.3 - 0.08 * longest, 1.3 + 0.08 * longest)
-    lines = max(wrapped(name, 14, 4).count("\n") for name in labels)
+    lines = max(name.count("\n") for name in labels)
     ax.set_ylim(-1.45 - 0.22 * lines, 1.45 + 0.22 * lines)
 
 
-def network_handles(matrices: FloatArray, tops: tuple[float, float], signed: bool) -> list[Any]:
+def network_handles(tops: tuple[float, float], negative: bool) -> list[Any]:
     """What the legend says: the largest disc, the widest edge, and the signs."""
     from matplotlib.lines import Line2D
 
@@ -102,19 +78,19 @@ def network_handles(matrices: FloatArray, tops: tuple[float, float], signed: boo
         Line2D([], [], linestyle="none", marker="o", markersize=11, color=BLUE, label=f"column alone: up to {alone}"),
         Line2D([], [], linewidth=WIDEST / 2, alpha=0.55, color=BLUE, label=f"pair together: up to {together}"),
     ]
-    if signed and (matrices < 0).any():
+    if negative:
         found.append(Line2D([], [], linewidth=WIDEST / 2, alpha=0.7, color=ORANGE, label="negative: they overlap"))
     return found
 
 
-def draw_heatmap(ax: Axes, names: Sequence[str], matrix: FloatArray, top: float, signed: bool) -> Any:
+def draw_heatmap(ax: Axes, names: Sequence[str], matrix: FloatArray, top: float, signed: bool) -> None:
     """First-order influences on the diagonal, pairs below it."""
     lower = np.where(np.tri(len(matrix), dtype=bool), matrix, np.nan)
     from matplotlib.colors import FuncNorm
 
     # Pairs are mostly much weaker than columns alone: color grows with the root, the numbers say how much it is.
     norm = FuncNorm((_root, _square), vmin=-top if signed else 0.0, vmax=top)
-    image = ax.imshow(lower, cmap="PuOr" if signed else "Blues", norm=norm, aspect="equal")
+    ax.imshow(lower, cmap="PuOr" if signed else "Blues", norm=norm, aspect="equal")
     labels = told_apart(list(names), HEAT_LABEL)
     ax.set_xticks(range(len(names)), labels, rotation=90, fontsize=SMALL)
     ax.set_yticks(range(len(names)), labels, fontsize=SMALL)
@@ -125,7 +101,6 @@ def draw_heatmap(ax: Axes, names: Sequence[str], matrix: FloatArray, top: float,
         for i, j in np.argwhere(np.tri(len(names), dtype=bool)).tolist():
             color = "white" if abs(matrix[i, j]) > 0.4 * top else BLACK
             ax.text(j, i, cell_text(matrix[i, j], top), ha="center", va="center", fontsize=5.5, color=color)
-    return image
 
 
 def _root(values: FloatArray) -> FloatArray:
@@ -150,8 +125,7 @@ def cell_text(value: float, top: float) -> str:
     return f"{value:.2g}" if abs(value) < 100 else f"{value:.0f}"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Surface:
+class Surface(NamedTuple):
     """The pure interaction of two columns in one scope, (y, x): places of the grid, and names where they have some."""
 
     x: FloatArray
@@ -169,7 +143,10 @@ def surface(shown: RowsToShow, scope: Scope, across: Axis, up: Axis, points: int
     x, y = one.x, two.x
     require_evaluations(shown.rows.resources, table.n_rows * (len(x) * len(y) + len(x) + len(y)))
     first, second = (ice_curves(predictor, table, levels.grid).mean(axis=0) for levels in (one, two))
-    both = _corners(one.grid.rows, two.grid.rows, up.column.position)
+    # Rows that carry every pair of values, the first column fastest.
+    pairs = np.tile(np.arange(len(x)), len(y)), np.repeat(np.arange(len(y)), len(x))
+    native = recombine(one.grid.rows, pairs[0], two.grid.rows, pairs[1], [up.column.position])
+    both = read_table(native, kinds=dict(zip(table.names, table.kinds, strict=True)), missing="allow")
     rows = np.repeat(np.arange(table.n_rows), both.n_rows)
     donors = np.tile(np.arange(both.n_rows), table.n_rows)
     columns = [across.column.position, up.column.position]
@@ -178,32 +155,16 @@ def surface(shown: RowsToShow, scope: Scope, across: Axis, up: Axis, points: int
     return Surface(x, y, one.texts, two.texts, joint - first[None, :] - second[:, None] + mean)
 
 
-def _corners(across: Table, up: Table, position: int) -> Table:
-    """Rows that carry every pair of values, the first column fastest."""
-    base = np.tile(np.arange(across.n_rows), up.n_rows)
-    donors = np.repeat(np.arange(up.n_rows), across.n_rows)
-    native = recombine(across, base, up, donors, [position])
-    return read_table(native, kinds=dict(zip(across.names, across.kinds, strict=True)), missing="allow")
-
-
-def draw_surface(ax: Axes, shown: Surface, across: Axis, up: Axis, top: float) -> object:
+def draw_surface(ax: Axes, shown: Surface, across: Axis, up: Axis, top: float) -> None:
     """Colored cells around each pair of values; the same colors in every panel."""
-    mesh = ax.pcolormesh(
-        cell_edges(shown.x, across.labelled),
-        cell_edges(shown.y, up.labelled),
-        shown.values,
-        cmap="PuOr",
-        vmin=-top,
-        vmax=top,
-        rasterized=True,
-    )
+    x, y = cell_edges(shown.x, across.labelled), cell_edges(shown.y, up.labelled)
+    ax.pcolormesh(x, y, shown.values, cmap="PuOr", vmin=-top, vmax=top, rasterized=True)
     across.dress(ax)
-    up.dress_upright(ax)
+    up.dress(ax, upright=True)
     ax.set_facecolor("#F4F4F4")
     ax.tick_params(labelsize=SMALL)
     for spine in ax.spines.values():
         spine.set_color(GREY)
-    return mesh
 
 
 def cell_edges(places: FloatArray, labelled: bool) -> FloatArray:

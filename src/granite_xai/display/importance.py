@@ -12,12 +12,11 @@ from granite_xai.base.errors import InputError
 from granite_xai.base.options import choose, whole_number
 from granite_xai.base.typing import FloatArray
 from granite_xai.base.wording import count, drawable, told_apart, wrapped
-from granite_xai.catalog import explanations as named_explanations, title
-from granite_xai.display.figures import MEASURES, Drawn, Sheet, frame_of, grid_of, panel_title, sheet, tidy
-from granite_xai.display.style import BLACK, GREY, PALE, SIDES, SMALL, region_style
+from granite_xai.catalog import title
+from granite_xai.display.figures import BLACK, GREY, PALE, SIDES, SMALL, Drawn, framed, grid_of, set_title, sheet, tidy
 from granite_xai.explainer import Explainer
 from granite_xai.influence import Individual
-from granite_xai.scopes import EFFECTS, RowsToShow, Scope, chosen_explainers, chosen_question
+from granite_xai.scopes import EFFECTS, MEASURES, RowsToShow, Scope, chosen_question, shown_names, sides_shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,6 +26,9 @@ if TYPE_CHECKING:
 KINDS = {"paired": "paired", "layered": "layered"}
 THICK = 0.76
 """Share of a line that its bars fill."""
+REGIONS = ("#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", GREY)
+"""One color a region, none of them a side's; from the seventh on they repeat with a pattern."""
+PATTERNS = ("", "///", "...", "xxx")
 
 
 @dataclass(eq=False)
@@ -101,7 +103,7 @@ class ImportanceDisplay(Drawn):
         """
         own = chosen_question(g, question).question
         whole_number("max_features", max_features, at_least=1)
-        sides = _sides(own.first, own.second, explanations)
+        sides = _comparable(sides_shown((own.first, own.second), explanations, _sized))
         if features is not None:
             sides = tuple(side.with_influence(Individual(list(features))) for side in sides)
         shown = RowsToShow.of(g, X, y, sides, max_samples)
@@ -110,15 +112,9 @@ class ImportanceDisplay(Drawn):
         errors = np.stack([region.errors for region in found.regions])
         order = np.argsort(-np.abs(values[0]).max(axis=0), kind="stable")[:max_features]
         key = sides[0].behavior.key
-        return cls(
-            shown.scopes,
-            tuple(found.sets[i] for i in order),
-            found.names,
-            values[:, :, order],
-            errors[:, :, order],
-            MEASURES[key] + (" by knowing the column" if key == "risk" else ""),
-            shown.table,
-        )
+        measure = MEASURES[key] + (" by knowing the column" if key == "risk" else "")
+        sets, bars = tuple(found.sets[i] for i in order), (values[:, :, order], errors[:, :, order])
+        return cls(shown.scopes, sets, found.names, *bars, measure, shown.table)
 
     def plot(self, ax: Any = None, *, kind: str = "paired") -> ImportanceDisplay:
         """Draw the bars.
@@ -137,67 +133,52 @@ class ImportanceDisplay(Drawn):
         lines = max(label.count("\n") for label in set_labels(self.sets))
         height = max(2.2, (0.36 + 0.08 * lines) * len(self.sets) + 1.3)
         size = (max(6.0, (4.2 if layered else 2.5) * grid[1] + 1.6), height * grid[0] + 0.8)
-        drawn = sheet(ax, panels, grid, size, range(panels))
-        for i, each in enumerate(drawn.axes):
-            if layered and i:
-                draw_layers(each, self.sets, self.values[1:], self._regions)
-                each.set_title(f"{count(len(self.scopes) - 1, 'region')}, one color each", fontsize=8.5, loc="left")
-            else:
-                draw_pairs(each, self.sets, self.values[i], self.errors[i])
-                each.set_title(panel_title(self.scopes[i], 34), fontsize=8.5, loc="left")
-        self._limits(drawn)
-        drawn.headline(self._headline())
-        regions = layer_handles(self._regions, [scope.rule for scope in self.scopes[1:]]) if layered else []
-        drawn.legend([*pair_handles(self.names), *regions])
-        self._keep(drawn, ax)
-        return self
-
-    @property
-    def _regions(self) -> list[int]:
-        return [scope.region for scope in self.scopes if scope.region is not None]
-
-    def _limits(self, drawn: Sheet) -> None:
-        """One scale for all panels; names only on the left."""
-        low = min(0.0, float((self.values - np.nan_to_num(self.errors)).min()))
-        high = max(0.0, float((self.values + np.nan_to_num(self.errors)).max()))
+        drawn = sheet(ax, range(panels), grid, size)
+        regions = [scope for scope in self.scopes if scope.region is not None] if layered else []
+        known = np.nan_to_num(self.errors)  # one scale for all panels; names only on the left
+        low, high = min(0.0, float((self.values - known).min())), max(0.0, float((self.values + known).max()))
         span = high - low or 1.0
-        for i, ax in enumerate(drawn.axes):
-            ax.set_xlim(low - (0.05 * span if low < 0 else 0.0), high + 0.05 * span)
-            ax.tick_params(labelleft=drawn.first_of_line(i))
-            if i >= len(drawn.axes) - drawn.columns:
-                ax.set_xlabel(self.measure, fontsize=8.5)
-
-    def _headline(self) -> str:
-        names = " and ".join(drawable(title(name)) for name in self.names)
-        where = f"on all rows and in {count(len(self.scopes) - 1, 'region')}" if len(self.scopes) > 1 else "on all rows"
+        for i, each in enumerate(drawn.axes):
+            _dress(each, self.sets)
+            each.set_xlim(low - (0.05 * span if low < 0 else 0.0), high + 0.05 * span)
+            each.tick_params(labelleft=drawn.first_of_line(i))
+            if i >= panels - drawn.columns:
+                each.set_xlabel(self.measure, fontsize=SMALL + 1)
+            if layered and i:
+                draw_layers(each, self.values[1:], regions)
+                each.set_title(f"{count(len(regions), 'region')}, one color each", fontsize=SMALL + 1, loc="left")
+            else:
+                draw_pairs(each, self.values[i], self.errors[i])
+                set_title(each, self.scopes[i], 34)
+        several = len(self.scopes) > 1
+        where = f"on all rows and in {count(len(self.scopes) - 1, 'region')}" if several else "on all rows"
         moral = ": bars of equal length mean agreement" if len(self.names) > 1 else ""
-        return f"Importance by {names}, {where}{moral}"
+        headline = f"Importance by {shown_names(self.names)}, {where}{moral}"
+        self._keep(drawn, ax, headline, handles(self.names, regions))
+        return self
 
     def frame(self) -> Any:
         """Everything drawn, one line a bar: in the library of X.
 
         Columns: region (null: all rows), rule, set, explanation, value, standard_error (null where it is not known).
         """
-        keys = ("region", "rule", "set", "explanation", "value", "standard_error")
         scopes = [(scope.region, scope.rule) for scope in self.scopes]
+        errors = np.where(np.isnan(self.errors), None, self.errors)  # type: ignore[call-overload]
         lines = (
-            (*scopes[k], ":".join(self.sets[i]), self.names[s], float(value), _known(float(self.errors[k, s, i])))
+            (*scopes[k], ":".join(self.sets[i]), self.names[s], float(value), errors[k, s, i])
             for (k, s, i), value in np.ndenumerate(self.values)
         )
-        return frame_of(keys, lines, self.table)
+        return framed("region rule set explanation value standard_error", lines, self.table)
 
 
-def _sides(first: Explainer, second: Explainer, asked: Any) -> tuple[Explainer, ...]:
-    if asked is not None:
-        return _comparable(chosen_explainers(asked))
-    if first.interaction.key in EFFECTS:
-        return first, second
-    return named_explanations()["ice"], named_explanations()["pdp"]
+def _sized(side: Explainer) -> bool:
+    """Whether every set has a value of its own."""
+    return side.interaction.key in EFFECTS
 
 
 def _comparable(sides: tuple[Explainer, ...]) -> tuple[Explainer, ...]:
     behaviors = sorted({side.behavior.key for side in sides})
-    if len(behaviors) == 1 and all(side.interaction.key in EFFECTS for side in sides):
+    if len(behaviors) == 1 and all(map(_sized, sides)):
         return sides
     raise InputError(
         f"these explanations have no common scale: they measure {' and '.join(behaviors)}, or whole predictions.",
@@ -205,10 +186,6 @@ def _comparable(sides: tuple[Explainer, ...]) -> tuple[Explainer, ...]:
         argument="explanations",
         hint="Choose explanations of the same behavior, such as 'pfi' and 'cfi'.",
     )
-
-
-def _known(error: float) -> float | None:
-    return error if error == error else None
 
 
 def _positions(sides: int, count: int) -> tuple[FloatArray, float]:
@@ -225,8 +202,7 @@ def set_labels(sets: Sequence[tuple[str, ...]], width: int = 26) -> list[str]:
     >>> set_labels([("hr",), ("hr", "temp")])
     ['hr', 'hr × temp']
     """
-    names = told_apart([" × ".join(names) for names in sets])
-    return [wrapped(name, width, 3) for name in names]
+    return [wrapped(name, width, 3) for name in told_apart([" × ".join(names) for names in sets])]
 
 
 def _dress(ax: Axes, sets: Sequence[tuple[str, ...]]) -> None:
@@ -241,58 +217,44 @@ def _dress(ax: Axes, sets: Sequence[tuple[str, ...]]) -> None:
         ax.axhline(line - 0.5, color=PALE, linewidth=0.5, zorder=0)
 
 
-def draw_pairs(ax: Axes, sets: Sequence[tuple[str, ...]], values: FloatArray, errors: FloatArray) -> None:
+def draw_pairs(ax: Axes, values: FloatArray, errors: FloatArray) -> None:
     """One bar for each explanation and set; ``values`` has shape (explanations, sets)."""
-    _dress(ax, sets)
     middles, height = _positions(*values.shape)
-    for side, (places, lengths, error) in enumerate(zip(middles, values, errors, strict=True)):
-        known = np.nan_to_num(error)
-        ax.barh(
-            places,
-            lengths,
-            height=height,
-            color=SIDES[side % len(SIDES)],
-            xerr=known if known.any() else None,
-            error_kw={"elinewidth": 0.8, "capsize": 2},
-            zorder=3,
-        )
+    caps = {"elinewidth": 0.8, "capsize": 2}
+    for side, (places, lengths, error) in enumerate(zip(middles, values, np.nan_to_num(errors), strict=True)):
+        color, known = SIDES[side % len(SIDES)], error if error.any() else None
+        ax.barh(places, lengths, height=height, color=color, xerr=known, error_kw=caps, zorder=3)
 
 
-def draw_layers(ax: Axes, sets: Sequence[tuple[str, ...]], values: FloatArray, regions: Sequence[int]) -> None:
+def draw_layers(ax: Axes, values: FloatArray, regions: Sequence[Scope]) -> None:
     """Bars of all regions from zero, shorter ones before longer ones; ``values``: (regions, explanations, sets)."""
-    _dress(ax, sets)
     middles, height = _positions(*values.shape[1:])
     for side, i in np.ndindex(*values.shape[1:]):
         lengths = values[:, side, i]
         for rank, k in enumerate(np.argsort(-np.abs(lengths), kind="stable").tolist()):
-            ax.barh(
-                middles[side, i],
-                lengths[k],
-                height=height * 0.92,
-                edgecolor="white",
-                linewidth=0.6,
-                zorder=3 + rank / (len(regions) + 1),
-                **region_style(regions[k]),
-            )
+            look = {"edgecolor": "white", "linewidth": 0.6, **region_style(regions[k].region or 0)}
+            order = 3 + rank / (len(regions) + 1)
+            ax.barh(middles[side, i], lengths[k], height=height * 0.92, zorder=order, **look)
 
 
-def pair_handles(names: Sequence[str]) -> list[Any]:
-    """What the legend says about the explanations."""
+def region_style(number: int) -> dict[str, Any]:
+    """Color and pattern of a region.
+
+    >>> region_style(0)["facecolor"] == region_style(6)["facecolor"], region_style(6)["hatch"]
+    (True, '///')
+    """
+    turn = number // len(REGIONS) % len(PATTERNS)
+    return {"facecolor": REGIONS[number % len(REGIONS)], "hatch": PATTERNS[turn]}
+
+
+def handles(names: Sequence[str], regions: Sequence[Scope]) -> list[Any]:
+    """What the legend says about the explanations, and about regions that have colors."""
     from matplotlib.patches import Patch
 
-    where = {0: " (upper bar)", len(names) - 1: " (lower bar)"} if len(names) == 2 else {}
-    return [
-        Patch(facecolor=SIDES[i % len(SIDES)], label=drawable(title(name)) + where.get(i, ""))
-        for i, name in enumerate(names)
-    ]
-
-
-def layer_handles(regions: Sequence[int], rules: Sequence[str]) -> list[Any]:
-    """What the legend says about the regions."""
-    from matplotlib.patches import Patch
-
-    texts = [wrapped(drawable(rule), 40, 2) for rule in rules]
-    return [
-        Patch(edgecolor=GREY, linewidth=0.4, label=f"region {k}: {text}", **region_style(k))
-        for k, text in zip(regions, texts, strict=True)
-    ]
+    where = (" (upper bar)", " (lower bar)") if len(names) == 2 else ("",) * len(names)
+    labels = [drawable(title(name)) + place for name, place in zip(names, where, strict=True)]
+    found = [Patch(facecolor=SIDES[i % len(SIDES)], label=label) for i, label in enumerate(labels)]
+    for scope in regions:
+        label, style = f"region {scope.region}: {wrapped(drawable(scope.rule), 40, 2)}", region_style(scope.region or 0)
+        found.append(Patch(edgecolor=GREY, linewidth=0.4, label=label, **style))
+    return found

@@ -11,12 +11,11 @@ import numpy as np
 from granite_xai.base.errors import InputError
 from granite_xai.base.typing import Elementwise, FloatArray, IntArray
 from granite_xai.base.wording import MISSING
-from granite_xai.catalog import explanations as named_explanations
 from granite_xai.curves import dependence_bins, ice_curves
 from granite_xai.display.axis import Axis, shown_levels
 from granite_xai.explainer import Explainer
 from granite_xai.explanation import Part
-from granite_xai.scopes import EFFECTS, RegionValues, RowsToShow, Scope, ShownValues, chosen_explainers
+from granite_xai.scopes import EFFECTS, RegionValues, RowsToShow, Scope, ShownValues, sides_shown
 
 if TYPE_CHECKING:
     from granite_xai.masking.accumulated import AleIntervals
@@ -25,30 +24,31 @@ if TYPE_CHECKING:
 MOST_CURVES = 50
 """Curves of single rows in a panel (S15)."""
 
-Shape = Literal["curve", "line", "points", "bars"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Line:
-    """One thing drawn in a panel.
+    """One thing drawn in a panel: a thin curve of one row, a thick line, points, or bars with their right ends.
 
-    Parameters
-    ----------
-    shape : "curve" (thin, of one row), "line" (thick), "points" or "bars"
-    explanation : name of the explanation; "rows" for the bars that show the data
-    x, y : places and values
-    levels : name of each place on an axis of levels or dates; None for numbers
-    end : (bars) right ends
-    joined : whether neighbouring places are joined
+    Bars show the data, under the name "rows". Places on an axis of levels or dates have names, numbers None.
     """
 
-    shape: Shape
+    shape: Literal["curve", "line", "points", "bars"]
     explanation: str
     x: FloatArray
     y: FloatArray
     levels: Sequence[str | None]
     end: FloatArray | None = None
     joined: bool = True
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Panel:
+    """One column in one scope, and the share of its disagreement on all rows that is left there (NaN: none to tell)."""
+
+    scope: Scope
+    axis: Axis
+    lines: tuple[Line, ...]
+    disagreement: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,12 +73,6 @@ class Strip:
         if count <= most:
             return np.arange(count)
         return np.sort(np.random.default_rng(self.shown.seed).choice(count, size=most, replace=False))
-
-
-def rows_bars(strip: Strip) -> Line:
-    """Where the rows lie."""
-    left, right, shares = strip.axis.bars(strip.column)
-    return Line("bars", "rows", left, shares, [None] * len(left), end=right)
 
 
 def pure_line(strip: Strip, part: Part, place: int) -> list[Line]:
@@ -116,14 +110,12 @@ def partial_points(strip: Strip, part: Part, place: int) -> list[Line]:
     middles, means = (np.bincount(bins, weights=values) / counts for values in (x, effects))
     kept = np.flatnonzero(np.isfinite(middles))
     kept = kept[np.argsort(middles[kept], kind="stable")]
-    gone = set(bins[column.missing].tolist())
-    names = [MISSING if k in gone else None for k in kept.tolist()]
-    if strip.axis.labelled:
-        by_bin = {int(b): str(value) for b, value in zip(bins, column.values, strict=True)}
-        names = [name or by_bin[k] for name, k in zip(names, kept.tolist(), strict=True)]
+    names = dict(zip(bins.tolist(), map(str, column.values), strict=True)) if strip.axis.labelled else {}
+    names |= dict.fromkeys(bins[column.missing].tolist(), MISSING)
+    at = [names.get(k) for k in kept.tolist()]
     return [
         Line("points", part.name, x[placed], effects[placed], levels, joined=False),
-        Line("line", part.name, middles[kept], means[kept], names, joined=strip.axis.ordered),
+        Line("line", part.name, middles[kept], means[kept], at, joined=strip.axis.ordered),
     ]
 
 
@@ -131,72 +123,42 @@ def accumulated_lines(strip: Strip, part: Part, place: int, steps: AleIntervals 
     """ALE: the running sum of mean changes; a single row's change starts where the sum is."""
     if steps is None:
         return []
-    intervals = steps.intervals(strip.column)
-    changes = part.values[:, place]
-    ends = strip.axis.numbers(steps.fitted.levels[steps.edges])
+    intervals, changes = steps.intervals(strip.column), part.values[:, place]
+    edges = steps.fitted.levels[steps.edges]
+    ends, texts = strip.axis.numbers(edges), strip.axis.texts(edges)
     counts = np.bincount(intervals, minlength=len(ends))[1:]
     means = np.bincount(intervals, weights=changes, minlength=len(ends))[1:] / np.maximum(counts, 1)
     curve = np.append(0.0, np.cumsum(means))
     curve -= float((curve[:-1] + curve[1:]) / 2 @ counts) / max(counts.sum(), 1)
-    texts = strip.axis.texts(steps.fitted.levels[steps.edges])
     if averaged:
         walked = np.flatnonzero(counts)
         span = slice(walked[0], walked[-1] + 2) if len(walked) else slice(0, 0)
         return [Line("line", part.name, ends[span], curve[span], texts[span])]
-    rows = [row for row in strip.drawn(strip.max_curves).tolist() if intervals[row] > 0]
-    return [
-        Line(
-            "curve",
-            part.name,
-            ends[intervals[row] - 1 : intervals[row] + 1],
-            curve[intervals[row] - 1] + np.array([0.0, changes[row]]),
-            texts[intervals[row] - 1 : intervals[row] + 1],
-        )
-        for row in rows
-    ]
+    found = []
+    for row in strip.drawn(strip.max_curves).tolist():
+        if intervals[row] > 0:
+            span = slice(intervals[row] - 1, intervals[row] + 1)
+            moved = curve[span.start] + np.array([0.0, changes[row]])
+            found.append(Line("curve", part.name, ends[span], moved, texts[span]))
+    return found
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Panel:
-    """One column in one scope, ready to be drawn.
-
-    Parameters
-    ----------
-    scope : all rows, or a region
-    axis : the horizontal axis
-    lines : what is drawn
-    disagreement : mean loss between both explanations here, as a share of that on all rows; NaN if there is none
-    """
-
-    scope: Scope
-    axis: Axis
-    lines: tuple[Line, ...]
-    disagreement: float
-
-
-def sides_shown(
-    own: tuple[Explainer, Explainer], asked: Sequence[str | Explainer] | str | None
-) -> tuple[Explainer, ...]:
+def drawable_sides(own: tuple[Explainer, Explainer], asked: Any) -> tuple[Explainer, ...]:
     """The explanations shown: those asked for, the question's where it is about effects of columns, or ICE and PDP."""
-    if asked is not None:
-        return tuple(_drawable(side) for side in chosen_explainers(asked))
-    columns = all(side.influence.key == "individual" and _is_drawable(side) for side in own)
-    return own if columns else (named_explanations()["ice"], named_explanations()["pdp"])
 
+    def fits(side: Explainer) -> bool:
+        return side.behavior.key == "local" and side.interaction.key in EFFECTS
 
-def _is_drawable(side: Explainer) -> bool:
-    return side.behavior.key == "local" and side.interaction.key in EFFECTS
-
-
-def _drawable(side: Explainer) -> Explainer:
-    if _is_drawable(side):
-        return side
-    raise InputError(
-        f"{side.name or 'an explanation'!r} is no effect of single columns on single predictions.",
-        code="P03",
-        argument="explanations",
-        hint="Choose local ones such as 'ice', 'pdp', 'mplot', 'ale' or 'shap'.",
-    )
+    sides = sides_shown(own, asked, lambda side: side.influence.key == "individual" and fits(side))
+    for side in sides:
+        if not fits(side):
+            raise InputError(
+                f"{side.name or 'an explanation'!r} is no effect of single columns on single predictions.",
+                code="P03",
+                argument="explanations",
+                hint="Choose local ones such as 'ice', 'pdp', 'mplot', 'ale' or 'shap'.",
+            )
+    return sides
 
 
 def strongest(values: RegionValues, loss: Elementwise, most: int) -> list[int]:
@@ -210,23 +172,20 @@ def panels_of(
     found: ShownValues, sides: Sequence[Explainer], strips: Sequence[Strip], place: int, loss: Elementwise
 ) -> tuple[Panel, ...]:
     """All panels of one column."""
-    gaps = [_gap(strip.values, place, loss) for strip in strips]
+    gaps = [np.nan] * len(strips)
+    if len(sides) == 2:
+        both = ([part.values[:, place] for part in strip.values.parts] for strip in strips)
+        gaps = [float(loss(one - two).mean()) for one, two in both]
     panels = []
     for strip, gap in zip(strips, gaps, strict=True):
-        lines = [rows_bars(strip)]
+        lines: list[Line] = []
         for side, part in zip(sides, strip.values.parts, strict=True):
             lines += _lines(found, side, strip, part, place)
-        drawn = any(line.shape != "bars" for line in lines)
-        share = gap / gaps[0] if gaps[0] > 0 else (0.0 if len(sides) == 2 and drawn else np.nan)
-        panels.append(Panel(strip.values.scope, strip.axis, tuple(lines), float(share)))
+        share = gap / gaps[0] if gaps[0] > 0 else (0.0 if len(sides) == 2 and lines else np.nan)
+        left, right, shares = strip.axis.bars(strip.column)
+        bars = Line("bars", "rows", left, shares, [None] * len(left), end=right)
+        panels.append(Panel(strip.values.scope, strip.axis, (bars, *lines), float(share)))
     return tuple(panels)
-
-
-def _gap(values: RegionValues, place: int, loss: Elementwise) -> float:
-    if len(values.parts) != 2:
-        return float("nan")
-    one, two = (part.values[:, place] for part in values.parts)
-    return float(loss(one - two).mean())
 
 
 def _lines(found: ShownValues, side: Explainer, strip: Strip, part: Part, place: int) -> list[Line]:

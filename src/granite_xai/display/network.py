@@ -14,23 +14,14 @@ from granite_xai.base.options import choose, whole_number
 from granite_xai.base.typing import FloatArray
 from granite_xai.base.wording import drawable, shortened
 from granite_xai.behavior import Behavior, Local, Sensitivity
+from granite_xai.display import graphs
 from granite_xai.display.axis import Axis
-from granite_xai.display.figures import MEASURES, Drawn, Sheet, frame_of, grid_of, panel_title, sheet
-from granite_xai.display.graphs import (
-    HEAT_LABEL,
-    Surface,
-    draw_heatmap,
-    draw_network,
-    draw_surface,
-    network_handles,
-    surface,
-)
-from granite_xai.display.style import SMALL
+from granite_xai.display.figures import SMALL, Drawn, Sheet, framed, grid_of, set_title, sheet
 from granite_xai.explainer import Explainer
 from granite_xai.influence import Individual, Interactions
 from granite_xai.interaction import INTERACTIONS, Interaction
 from granite_xai.masking import Marginal, Masking
-from granite_xai.scopes import RegionValues, RowsToShow, Scope, chosen_question
+from granite_xai.scopes import MEASURES, RowsToShow, Scope, chosen_question
 
 if TYPE_CHECKING:
     from granite_xai.tables import Table
@@ -67,7 +58,7 @@ class InteractionDisplay(Drawn):
     names: tuple[str, ...]
     scopes: tuple[Scope, ...] = field(repr=False)
     matrices: FloatArray = field(repr=False)
-    surfaces: tuple[Surface, ...] = field(repr=False)
+    surfaces: tuple[graphs.Surface, ...] = field(repr=False)
     axes_of_pair: tuple[Axis, ...] = field(repr=False)
     behavior: str
     table: Table = field(repr=False)
@@ -110,15 +101,16 @@ class InteractionDisplay(Drawn):
         max_samples : int, optional
             Rows used, at most. None: as many as the fit used.
         """
-        side = chosen_question(g, question).question.second
-        masking, behavior = _game_of(side)
+        side = chosen_question(g, question).question.second  # as far as pairs are defined for it
+        masking = side.masking if side.masking.hides else Marginal()
+        behavior = Sensitivity("difference") if isinstance(side.behavior, Sensitivity) else side.behavior
         whole_number("max_features", max_features, at_least=1)
         operator = choose("interaction", interaction, INTERACTIONS)
         shown = RowsToShow.of(g, X, y, [] if pair is not None else [Explainer(masking, behavior)], max_samples)
         table = shown.table
         if pair is not None:
             axes = tuple(Axis.of(table, i) for i in _positions(table, pair))
-            surfaces = tuple(surface(shown, scope, axes[0], axes[1], points) for scope in shown.scopes)
+            surfaces = tuple(graphs.surface(shown, scope, axes[0], axes[1], points) for scope in shown.scopes)
             names = [axis.column.name for axis in axes]
             return cls(tuple(names), shown.scopes, np.zeros((0, 2, 2)), surfaces, axes, Local.key, table)
         if features is None:
@@ -141,25 +133,24 @@ class InteractionDisplay(Drawn):
         kind = "surface" if self.surfaces else choose("kind", kind, KINDS)
         grid = grid_of(len(self.scopes), 5 if kind == "surface" else 4)
         size = {"network": (3.3, 3.2), "heatmap": (3.0, 3.3), "surface": (2.7, 2.9)}[kind]
-        label = 0.08 * min(HEAT_LABEL, max(map(len, self.names))) if kind == "heatmap" else 0.0
+        label = 0.08 * min(graphs.HEAT_LABEL, max(map(len, self.names))) if kind == "heatmap" else 0.0
         inches = (max(5.2, size[0] * grid[1]) + 0.8 + label, size[1] * grid[0] + 0.9 + label)
-        drawn = sheet(ax, len(self.scopes), grid, inches, range(len(self.scopes)))
+        drawn = sheet(ax, range(len(self.scopes)), grid, inches)
         for each, scope in zip(drawn.axes, self.scopes, strict=True):
-            each.set_title(panel_title(scope), fontsize=8.5, loc="left")
-        getattr(self, f"_{kind}")(drawn)
-        self._keep(drawn, ax)
+            set_title(each, scope)
+        painters = {"network": self._network, "heatmap": self._heatmap, "surface": self._surface}
+        self._keep(drawn, ax, *painters[kind](drawn))
         return self
 
     @property
     def _signed(self) -> bool:
         return self.behavior != Local.key
 
-    def _network(self, drawn: Sheet) -> None:
-        tops = self._tops
+    def _network(self, drawn: Sheet) -> tuple[str, list[Any]]:
         for ax, matrix in zip(drawn.axes, self.matrices, strict=True):
-            draw_network(ax, self.names, matrix, tops)
-        drawn.headline(f"What columns do alone (discs) and only together (lines): {MEASURES[self.behavior]}")
-        drawn.legend(network_handles(self.matrices, tops, self._signed))
+            graphs.draw_network(ax, self.names, matrix, self._tops)
+        headline = f"What columns do alone (discs) and only together (lines): {MEASURES[self.behavior]}"
+        return headline, graphs.network_handles(self._tops, self._signed and bool((self.matrices < 0).any()))
 
     @property
     def _tops(self) -> tuple[float, float]:
@@ -168,34 +159,27 @@ class InteractionDisplay(Drawn):
         alone = np.eye(len(self.names), dtype=bool)
         return float(sizes[:, alone].max()) or 1.0, float(sizes[:, ~alone].max(initial=0.0)) or 1.0
 
-    def _heatmap(self, drawn: Sheet) -> None:
-        top = max(self._tops)
-        images = [
-            draw_heatmap(ax, self.names, matrix, top, self._signed)
-            for ax, matrix in zip(drawn.axes, self.matrices, strict=True)
-        ]
-        for i, ax in enumerate(drawn.axes):
-            ax.tick_params(labelleft=drawn.first_of_line(i), labelbottom=drawn.last_of_column(i))
-        drawn.headline("What columns do alone (diagonal) and only together (below it)")
-        self._colors(drawn, images[0], MEASURES[self.behavior])
+    def _heatmap(self, drawn: Sheet) -> tuple[str, list[Any]]:
+        for i, (ax, matrix) in enumerate(zip(drawn.axes, self.matrices, strict=True)):
+            graphs.draw_heatmap(ax, self.names, matrix, max(self._tops), self._signed)
+            ax.tick_params(labelleft=drawn.first_of_line(i), labelbottom=i + drawn.columns >= len(drawn.axes))
+        self._colors(drawn, drawn.axes[0].images[0], MEASURES[self.behavior])
+        return "What columns do alone (diagonal) and only together (below it)", []
 
-    def _surface(self, drawn: Sheet) -> None:
+    def _surface(self, drawn: Sheet) -> tuple[str, list[Any]]:
         top = max(float(np.abs(each.values).max(initial=0.0)) for each in self.surfaces) or 1.0
-        meshes = [
-            draw_surface(ax, each, self.axes_of_pair[0], self.axes_of_pair[1], top)
-            for ax, each in zip(drawn.axes, self.surfaces, strict=True)
-        ]
-        for i, ax in enumerate(drawn.axes):
+        for i, (ax, each) in enumerate(zip(drawn.axes, self.surfaces, strict=True)):
+            graphs.draw_surface(ax, each, self.axes_of_pair[0], self.axes_of_pair[1], top)
             ax.tick_params(labelleft=drawn.first_of_line(i))
             if not drawn.first_of_line(i):
                 ax.set_ylabel("")
         names = " and ".join(drawable(shortened(name, 40)) for name in self.names)
-        drawn.headline(f"What {names} do to the prediction only together")
-        self._colors(drawn, meshes[0], "interaction effect")
+        self._colors(drawn, drawn.axes[0].collections[0], "interaction effect")
+        return f"What {names} do to the prediction only together", []
 
     def _colors(self, drawn: Sheet, image: Any, label: str) -> None:
         bar = drawn.figure.colorbar(image, ax=list(drawn.axes), shrink=0.8, pad=0.02)
-        bar.set_label(label, fontsize=8.5)
+        bar.set_label(label, fontsize=SMALL + 1)
         bar.ax.tick_params(labelsize=SMALL)
 
     def frame(self) -> Any:
@@ -204,22 +188,19 @@ class InteractionDisplay(Drawn):
         For influences one line a column (first equals second) and pair: region (null: all rows), rule, first, second,
         value. For a surface one line a cell: region, rule, x, x_level, y, y_level, value.
         """
-        if self.surfaces:
-            keys = ("region", "rule", "x", "x_level", "y", "y_level", "value")
-            return frame_of(keys, self._cells(), self.table)
-        return frame_of(("region", "rule", "first", "second", "value"), self._lines(), self.table)
+        keys = "region rule x x_level y y_level value" if self.surfaces else "region rule first second value"
+        cells = [self._cells(each) for each in self.surfaces] or [self._pairs(matrix) for matrix in self.matrices]
+        told = zip(self.scopes, cells, strict=True)
+        return framed(keys, ((scope.region, scope.rule, *line) for scope, lines in told for line in lines), self.table)
 
-    def _lines(self) -> Iterator[tuple[Any, ...]]:
+    def _pairs(self, matrix: FloatArray) -> Iterator[tuple[Any, ...]]:
         count = range(len(self.names))
-        for scope, matrix in zip(self.scopes, self.matrices, strict=True):
-            for i, j in [*((i, i) for i in count), *combinations(count, 2)]:
-                yield scope.region, scope.rule, self.names[i], self.names[j], float(matrix[i, j])
+        for i, j in [*((i, i) for i in count), *combinations(count, 2)]:
+            yield self.names[i], self.names[j], float(matrix[i, j])
 
-    def _cells(self) -> Iterator[tuple[Any, ...]]:
-        for scope, each in zip(self.scopes, self.surfaces, strict=True):
-            for (j, i), value in np.ndenumerate(each.values):
-                place = (float(each.x[i]), each.x_levels[i], float(each.y[j]), each.y_levels[j])
-                yield scope.region, scope.rule, *place, float(value)
+    def _cells(self, each: graphs.Surface) -> Iterator[tuple[Any, ...]]:
+        for (j, i), value in np.ndenumerate(each.values):
+            yield float(each.x[i]), each.x_levels[i], float(each.y[j]), each.y_levels[j], float(value)
 
 
 def _positions(table: Table, pair: Any) -> tuple[int, int]:
@@ -229,13 +210,6 @@ def _positions(table: Table, pair: Any) -> tuple[int, int]:
             f"pair={pair!r} is not two columns.", code="P02", argument="pair", hint='Pass pair=("hr", "temp").'
         )
     return found[0], found[1]
-
-
-def _game_of(side: Explainer) -> tuple[Masking, Behavior]:
-    """The masking and behavior whose interactions are shown: the question's, as far as pairs are defined for them."""
-    masking = side.masking if side.masking.hides else Marginal()
-    behavior = Sensitivity("difference") if isinstance(side.behavior, Sensitivity) else side.behavior
-    return masking, behavior
 
 
 def _strongest(shown: RowsToShow, masking: Masking, behavior: Behavior, most: int) -> list[str]:
@@ -257,12 +231,9 @@ def _influences(
     if pairs:
         sets = Interactions(2, [(columns[i], columns[j]) for i, j in pairs])
         sides.append(Explainer(masking, behavior, interaction, sets))
-    return np.stack([_matrix(values, pairs) for values in shown.values(sides).regions])
-
-
-def _matrix(values: RegionValues, pairs: Sequence[tuple[int, int]]) -> FloatArray:
-    matrix: FloatArray = np.diag(values.size_of(0))
-    if pairs:
-        for (i, j), value in zip(pairs, values.size_of(1), strict=True):
+    regions = shown.values(sides).regions
+    matrices = np.stack([np.diag(values.size_of(0)) for values in regions])
+    for matrix, values in zip(matrices, regions, strict=True):
+        for (i, j), value in zip(pairs, values.size_of(1) if pairs else (), strict=True):
             matrix[i, j] = matrix[j, i] = value
-    return matrix
+    return matrices

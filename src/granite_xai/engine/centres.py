@@ -21,8 +21,6 @@ def central_rows(coordinates: Coordinates, weights: FloatArray) -> IntArray:
     plus 1 for each nominal column that differs; a missing value differs by 1 from any other. Ties: the first row.
     ``weights`` are those of each row in each region, (K, n), and 0 outside.
 
-    Examples
-    --------
     >>> line = Coordinates(np.array([[0.1, 0.2, 0.9]]), np.empty((0, 3), dtype=np.intp))
     >>> central_rows(line, np.array([[1.0, 1.0, 1.0], [0.0, 0.0, 1.0]]))
     array([1, 2])

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -28,12 +28,8 @@ LARGEST = 1e150
 
 def too_large(scale: float) -> InputError:
     """The refusal of predictions whose squares, or the squares of their variances, are no numbers (N06)."""
-    return InputError(
-        f"predictions reach {scale:.3g} and the disagreement overflows: their squares are no numbers.",
-        code="N06",
-        argument="model",
-        hint="Rescale the predictions.",
-    )
+    text = f"predictions reach {scale:.3g} and the disagreement overflows: their squares are no numbers."
+    return InputError(text, code="N06", argument="model", hint="Rescale the predictions.")
 
 
 @dataclass(slots=True)
@@ -56,16 +52,14 @@ class EvaluationRange:
         """Take note of some evaluations and pass them on, unless they are too large (N06)."""
         every = values.reshape(-1)
         for start in range(0, len(every), SEEN):
-            self._look(every[start : start + SEEN])
+            part = every[start : start + SEEN]
+            self.scale = max(self.scale, float(np.max(np.abs(part))))
+            if self.scale > LARGEST:
+                raise too_large(self.scale)
+            with np.errstate(over="ignore"):  # what is beyond float32 becomes infinite, and differs
+                self.float32 = self.float32 and bool(np.all(part.astype(np.float32) == part))
+            self.integers = self.integers and bool(np.all(np.rint(part) == part))
         return values
-
-    def _look(self, values: FloatArray) -> None:
-        self.scale = max(self.scale, float(np.max(np.abs(values))))
-        if self.scale > LARGEST:
-            raise too_large(self.scale)
-        with np.errstate(over="ignore"):  # what is beyond float32 becomes infinite, and differs
-            self.float32 = self.float32 and bool(np.all(values.astype(np.float32) == values))
-        self.integers = self.integers and bool(np.all(np.rint(values) == values))
 
     @property
     def single_precision(self) -> bool:
@@ -104,18 +98,15 @@ def _parts(lines: int, rows: int, size: int) -> Iterator[tuple[slice, slice]]:
             yield slice(line, min(line + step, lines)), slice(row, min(row + width, rows))
 
 
-class Source(Protocol):
-    """Where matrices come from: the model, or its trees."""
-
-    def __call__(self, columns: Coalition, distinct: Distinct) -> FloatArray:
-        """``E_S``, which may be written to."""
-        ...
-
-
 def evaluate_plan(
-    matrix: Source, plan: Plan, resources: Resources, extent: EvaluationRange, predictions: FloatArray, offset: float
+    matrix: Callable[[Coalition, Distinct], FloatArray],
+    plan: Plan,
+    resources: Resources,
+    extent: EvaluationRange,
+    predictions: FloatArray,
+    offset: float,
 ) -> Iterator[tuple[Coalition, Matrix]]:
-    """Each planned matrix in turn, centred by the offset.
+    """Each planned matrix (of the model or its trees, which may be written to) in turn, centred by the offset.
 
     A row with its own values is the row itself: the diagonal is compared with the predictions, which are centred.
     """

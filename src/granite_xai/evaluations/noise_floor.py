@@ -31,21 +31,9 @@ _JUMP = 0.01  # share of the standard deviation from which a jump would hide wha
 class Probe:
     """How far a model's answers move when nothing, or next to nothing, changes.
 
-    Attributes
-    ----------
-    repeat : float
-        Largest change when the same rows are sent again.
-    reorder : float
-        Largest change when the first 7 rows are sent alone and reversed.
-    moved : float
-        Larger of the two median changes when every float moves one representable value up or down; 0.0 where the model
-        refuses such values (``refused``).
-    mutates : bool
-        Whether the model wrote into its input.
-    seconds_per_row, seconds_per_call : float
-        What a further row and a further call cost.
-    refused : bool
-        Whether the model failed on moved values, as lookups of exact values do.
+    ``repeat``, ``reorder`` and ``moved`` are the largest changes when the same rows are sent again, when the first 7
+    are sent alone and reversed, and (the larger of two medians) when every float moves one representable value up or
+    down. ``mutates``: the model wrote into its input. ``refused``: it failed on moved values, as lookups do.
     """
 
     repeat: float
@@ -59,8 +47,6 @@ class Probe:
     def seconds(self, rows: int, batch_size: int = 2**16) -> float:
         """Estimate the model's time for a plan (M13).
 
-        Examples
-        --------
         >>> Probe(0.0, 0.0, 0.0, False, seconds_per_row=1e-3, seconds_per_call=0.5).seconds(2000, batch_size=1000)
         3.0
         """
@@ -70,28 +56,9 @@ class Probe:
 def probe(predictor: Predictor, table: Table, diagnostics: Diagnostics | None = None) -> Probe:
     """Ask the model five times about the first rows: as is, again, 7 reversed, every float moved up, and down.
 
-    Parameters
-    ----------
-    predictor : Predictor
-        The model.
-    table : Table
-        At most its first 64 rows are sent (fewer where a batch is smaller).
-    diagnostics : Diagnostics, optional
-        Remembers the warnings.
+    At most the first 64 rows are sent, fewer where a batch is smaller. Warns M09 (not deterministic, or dependent on
+    the batch), M11 (writes into its input) and N01 (jumps between neighbouring floats).
 
-    Returns
-    -------
-    Probe
-        The deviations, which enter the noise floor.
-
-    Warns
-    -----
-    ModelWarning
-        M09 not deterministic or dependent on the batch, M11 writes into its input, N01 jumps between neighbouring
-        floats.
-
-    Examples
-    --------
     >>> from granite_xai.tables import read_table
     >>> from granite_xai.models import as_predictor
     >>> F = as_predictor(lambda X: X[:, 0])
@@ -100,7 +67,6 @@ def probe(predictor: Predictor, table: Table, diagnostics: Diagnostics | None = 
     >>> F.usage.calls
     5
     """
-    warn = recorder.warn if diagnostics is None else diagnostics.warn
     rows = np.arange(min(_PROBED, table.n_rows, predictor.batch_size), dtype=np.intp)
     watch = _Watch(predictor, table)
     first, again = watch.ask(rows), watch.ask(rows)
@@ -109,9 +75,11 @@ def probe(predictor: Predictor, table: Table, diagnostics: Diagnostics | None = 
     repeat = float(np.max(np.abs(again - first)))
     reorder = float(np.max(np.abs(back[::-1] - first[:_REVERSED])))
     per_row, per_call = watch.costs()
-    found = Probe(repeat, reorder, moved, watch.mutated, per_row, per_call, refused)
+    found = Probe(repeat, reorder, moved, watch.mutated, per_row, per_call, refused is not None)
+    if refused is not None and diagnostics is not None:  # it may as well fail at random
+        diagnostics.note("failed_on_moved_values", refused)
     for message in _warnings(found, first, predictor.native_float32 or is_float32(first)):
-        warn(message, ModelWarning)
+        (recorder.warn if diagnostics is None else diagnostics.warn)(message, ModelWarning)
     return found
 
 
@@ -159,16 +127,16 @@ def _equal(sent: Any, fresh: Any) -> bool:
     return bool(sent.equals(fresh))
 
 
-def _moved(predictor: Predictor, table: Table, rows: IntArray, first: FloatArray) -> tuple[float, bool]:
-    """Larger of the two median changes under moved floats, and whether the model refused them."""
-    medians, refused = [0.0], False
+def _moved(predictor: Predictor, table: Table, rows: IntArray, first: FloatArray) -> tuple[float, str | None]:
+    """Larger of the two median changes under moved floats, and what the model said if it refused them."""
+    medians, refused = [0.0], None
     columns = [column.position for column in table.columns if _has_fractions(column)]
     for direction in (1, -1):
         try:
             medians.append(float(np.median(np.abs(predictor(nudged(table, rows, direction, columns)) - first))))
-        except ModelError:
+        except ModelError as error:
             # A lookup of exact values has no neighbours: no rounding of the input can reach it either.
-            refused = True
+            refused = str(error)
     return max(medians), refused
 
 
@@ -211,13 +179,7 @@ def round_off(scale: float, float32: bool) -> float:
 
 
 def is_float32(values: FloatArray) -> bool:
-    """Whether every value is exactly a single-precision number and not all are whole.
-
-    Examples
-    --------
-    >>> is_float32(np.array([0.5, 1.0])), is_float32(np.array([0.1, 1.0])), is_float32(np.array([1.0, 2.0]))
-    (True, False, False)
-    """
+    """Whether every value is exactly a single-precision number and not all are whole."""
     with np.errstate(over="ignore", under="ignore"):
         exact = bool(np.all(values.astype(np.float32).astype(np.float64) == values))
     return exact and values.size > 0 and not bool(np.all(values == np.round(values)))
@@ -226,16 +188,7 @@ def is_float32(values: FloatArray) -> bool:
 def inconstancy(error: float, changed: float, spread: float, float32: bool) -> str | None:
     """The warning of a model whose answers changed within the fit by more than any probe of it showed (M09).
 
-    Parameters
-    ----------
-    error : float
-        Of one value, as far as the probe tells.
-    changed : float
-        Largest difference between two answers for the same row, in batches of other lengths and at other times.
-    spread : float
-        Standard deviation of the predictions.
-    float32 : bool
-        Whether the answers are in single precision.
+    ``changed`` is the largest difference between two answers for the same row, ``spread`` the standard deviation.
     """
     if changed <= max(_RELATIVE[float32] * spread, 10 * error):
         return None
@@ -246,14 +199,7 @@ def inconstancy(error: float, changed: float, spread: float, float32: bool) -> s
 
 
 def delta(found: Probe, scale: float, float32: bool) -> float:
-    """Error of one value of the model: ``max(8 eps s, repeat, reorder, moved)``, ``s`` the largest value in size.
-
-    Examples
-    --------
-    >>> from granite_xai.evaluations.noise_floor import Probe
-    >>> delta(Probe(0.0, 0.0, 0.0, False, 0.0), scale=1.0, float32=False) == 8 * 2.0**-52
-    True
-    """
+    """Error of one value of the model: ``max(8 eps s, repeat, reorder, moved)``, ``s`` the largest value in size."""
     return max(round_off(scale, float32), found.repeat, found.reorder, found.moved)
 
 
@@ -263,48 +209,22 @@ def sensitivity_error(delta: float, sd: float) -> float:
 
 
 def risk_error(
-    delta: float,
-    loss: PairLoss,
-    predictions: FloatArray,
-    mean: float,
-    y: FloatArray,
-    weights: FloatArray | None = None,
+    delta: float, loss: PairLoss, predictions: FloatArray, mean: float, y: FloatArray, weights: FloatArray | None = None
 ) -> float:
-    """Error of a risk: ``max over T in {empty, D} of mean_n max_± |L(F_T ± delta, y) - L(F_T, y)|``.
-
-    Examples
-    --------
-    >>> squared = lambda prediction, y: (prediction - y) ** 2
-    >>> risk_error(0.5, squared, np.array([1.0, 3.0]), 2.0, np.array([1.0, 3.0]))
-    1.25
-    """
-    errors = [_loss_error(delta, loss, shown, y, weights) for shown in (predictions, np.full_like(predictions, mean))]
+    """Error of a risk: ``max over T in {empty, D} of mean_n max_± |L(F_T ± delta, y) - L(F_T, y)|``."""
+    errors = []
+    for shown in (predictions, np.full_like(predictions, mean)):
+        at = loss(shown, y)
+        change = np.maximum(np.abs(loss(shown + delta, y) - at), np.abs(loss(shown - delta, y) - at))
+        errors.append(float(np.average(change, weights=weights)))
     return max(errors)
 
 
-def _loss_error(delta: float, loss: PairLoss, shown: FloatArray, y: FloatArray, weights: FloatArray | None) -> float:
-    at = loss(shown, y)
-    change = np.maximum(np.abs(loss(shown + delta, y) - at), np.abs(loss(shown - delta, y) - at))
-    return float(np.average(change, weights=weights))
-
-
 def floor(n_sets: int, loss: Elementwise, order: int, error: float) -> float:
-    """Disagreement that errors alone can produce: ``|S| * loss(2**(k + 1) * e)``, k the order (1: individual, joint).
-
-    Examples
-    --------
-    >>> floor(3, np.square, order=1, error=0.5)
-    12.0
-    """
+    """Disagreement that errors alone can produce: ``|S| * loss(2**(k + 1) * e)``, k the order (1: no interactions)."""
     return n_sets * float(loss(np.array([2.0 ** (order + 1) * error]))[0])
 
 
 def sampling_floor(loss: Elementwise, standard_error: FloatArray, weights: FloatArray | None = None) -> float:
-    """What sampled partial effects add to the floor: ``sum_S mean_n loss(2 * standard error)``; rows by sets.
-
-    Examples
-    --------
-    >>> sampling_floor(np.square, np.array([[0.5, 1.0], [0.5, 0.0]]))
-    3.0
-    """
+    """What sampled partial effects add to the floor: ``sum_S mean_n loss(2 * standard error)``; rows by sets."""
     return float(np.sum(np.average(loss(2.0 * standard_error), axis=0, weights=weights)))

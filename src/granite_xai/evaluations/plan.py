@@ -20,12 +20,7 @@ if TYPE_CHECKING:
 class Distinct:
     """The values of the columns S that are evaluated: the code of each row, and a row that carries each value.
 
-    Parameters
-    ----------
-    codes : (n,) int
-    representatives : (U,) int
-    levels : (U,) int, optional
-        Where the values are a grid of one column, the level of each (-1: missing); None: every value is there.
+    Where the values are a grid of one column, ``levels`` holds the level of each (-1: missing); None: every value.
     """
 
     codes: IntArray
@@ -38,12 +33,7 @@ class Distinct:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Grid:
-    """The columns of a table that are snapped to a few of their values.
-
-    Parameters
-    ----------
-    columns : mapping from a column's position to the level that stands for each of its levels
-    """
+    """By position, the columns that are snapped to a few of their values: the level that stands for each of theirs."""
 
     columns: Mapping[int, IntArray] = field(default_factory=dict)
 
@@ -79,9 +69,6 @@ def nearest(counts: IntArray, size: int) -> IntArray:
     """The grid level nearest to each level, from the rows at each: by rank among the levels, ties to the lower.
 
     The grid holds the values at the places ``ceil(N (g - 1/2) / size)`` of the sorted rows, g = 1 … size.
-
-    >>> nearest(np.ones(6, dtype=int), 2)
-    array([1, 1, 1, 4, 4, 4])
     """
     n = int(counts.sum())
     places = -(-n * (2 * np.arange(1, size + 1) - 1) // (2 * size))
@@ -104,16 +91,7 @@ CHEAP = 2**24
 
 
 def footprint(table: Table, members: int = 0, vectors: int = 0) -> int:
-    """Bytes that grow with the rows or the columns of a table.
-
-    Parameters
-    ----------
-    table : Table
-    members : int
-        Columns of all sets of columns that the plan names.
-    vectors : int
-        Numbers of each row that are kept: codes, bins, predictions.
-    """
+    """Bytes of a table, of the columns of all sets that the plan names, and of further numbers kept of each row."""
     return CELL * table.n_rows * table.n_columns + 8 * vectors * table.n_rows + MEMBER * members
 
 
@@ -122,11 +100,6 @@ def require_room(table: Table, resources: Resources) -> None:
 
     Every fit evaluates every column at each of its values, or the others at theirs, of which there are at least as many
     as the richest of them has; and every plan names what is left without each column.
-
-    Parameters
-    ----------
-    table : Table
-    resources : Resources
     """
     members = table.n_columns * (table.n_columns - 1)
     if MEMBER * members < CHEAP:
@@ -145,11 +118,7 @@ def require_room(table: Table, resources: Resources) -> None:
 class Plan:
     """Which matrices ``E_S`` are evaluated, and where each coalition is read.
 
-    Parameters
-    ----------
-    stores : mapping from S to its distinct values
-    stored_as : mapping from a coalition T to ``(S, shown)``: T is S (shown) or everything but S (hidden)
-    n_rows : rows of the table
+    A coalition is stored as ``(S, shown)``: it is S (shown) or everything but S (hidden).
     """
 
     stores: dict[Coalition, Distinct]
@@ -163,10 +132,7 @@ class Plan:
 
 
 def plan(
-    table: Table,
-    coalitions: Iterable[Coalition],
-    grid: Grid = EVERY_VALUE,
-    apart: AbstractSet[Coalition] = frozenset(),
+    table: Table, coalitions: Iterable[Coalition], grid: Grid = EVERY_VALUE, apart: AbstractSet[Coalition] = frozenset()
 ) -> Plan:
     """Choose for each coalition the cheaper of ``E_T`` and ``E_{D without T}``, each evaluated once.
 

@@ -8,7 +8,7 @@ region is known:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
@@ -18,17 +18,7 @@ from granite_xai.evaluations.evaluations import Matrix
 
 
 class PairwiseShapleySums:
-    """Sums matrices ``E_S`` up as they are evaluated, so that none has to be kept.
-
-    Parameters
-    ----------
-    wanted : mapping from an attribution to its coalitions
-    predictions : (n,) float
-        Centred predictions of the rows.
-    everything : all column positions
-    space : Workspace
-        Where the sums are held.
-    """
+    """Sums centred matrices ``E_S`` up as they are evaluated, so that none has to be kept."""
 
     def __init__(
         self, wanted: Mapping[PairwiseShapley, Terms], predictions: FloatArray, everything: Coalition, space: Workspace
@@ -36,35 +26,31 @@ class PairwiseShapleySums:
         self._wanted = wanted
         self._everything = everything
         self._space = space
-        self.values = {term: self._ends(terms, predictions) for term, terms in wanted.items()}
-
-    def _ends(self, terms: Terms, predictions: FloatArray) -> FloatArray:
-        """The full coalition reads the row's own prediction, the empty one the reference's."""
-        own, reference = terms.get(self._everything, 0.0), terms.get(frozenset(), 0.0)
-        result = self._space.empty((len(predictions), len(predictions)))
-        for part in self._space.slices(len(predictions), 16 * len(predictions)):
-            result[part] = own * predictions[part, None] + reference * predictions[None, :]
-        return result
+        self.values: dict[PairwiseShapley, FloatArray] = {}
+        n = len(predictions)
+        for (
+            term,
+            terms,
+        ) in wanted.items():  # the full coalition reads the row's own prediction, the empty the reference's
+            own, reference = terms.get(everything, 0.0), terms.get(frozenset(), 0.0)
+            self.values[term] = space.empty((n, n))
+            for part in space.slices(n, 16 * n):
+                self.values[term][part] = own * predictions[part, None] + reference * predictions[None, :]
 
     def add(self, store: Coalition, matrix: Matrix) -> None:
         """Add ``R^S`` and its transpose ``R^{-S}`` to every attribution that reads them."""
-        self._add(store, matrix.values.shape, lambda part: matrix.values[matrix.codes[part]])
-        self._add(
-            self._everything - store,
-            matrix.values.shape,
-            lambda part: matrix.values[:, part].T.take(matrix.codes, axis=1),
-        )
-
-    def _add(self, coalition: Coalition, shape: tuple[int, ...], lines_of: Callable[[slice], FloatArray]) -> None:
-        """Add ``R^T`` to every attribution that reads it, some lines at a time."""
-        readers = [
-            (self.values[term], terms[coalition]) for term, terms in self._wanted.items() if terms.get(coalition)
-        ]
-        count, n = shape
-        for part in self._space.slices(n if readers else 0, 8 * (2 * n + count)):
-            lines = lines_of(part)
-            for values, coefficient in readers:
-                values[part] += coefficient * lines
+        count, n = matrix.values.shape
+        for coalition in (store, self._everything - store):
+            readers = [
+                (self.values[term], terms[coalition]) for term, terms in self._wanted.items() if terms.get(coalition)
+            ]
+            for part in self._space.slices(n if readers else 0, 8 * (2 * n + count)):
+                if coalition == store:
+                    lines = matrix.values[matrix.codes[part]]
+                else:
+                    lines = matrix.values[:, part].T.take(matrix.codes, axis=1)
+                for values, coefficient in readers:
+                    values[part] += coefficient * lines
 
 
 class SamplingErrors:
@@ -84,10 +70,9 @@ class SamplingErrors:
 
     def errors(self, draws: Iterable[Terms]) -> FloatArray:
         """Standard error of the mean over the draws, one for each row."""
-        effects = np.stack([self._effect(terms) for terms in draws])
+        parts = (
+            [value * self._masked[term] for term, value in terms.items() if isinstance(term, frozenset)]
+            for terms in draws
+        )
+        effects = np.stack([np.sum(each, axis=0) for each in parts])
         return np.asarray(effects.std(axis=0, ddof=1) / np.sqrt(len(effects)))
-
-    def _effect(self, terms: Terms) -> FloatArray:
-        parts = [value * self._masked[term] for term, value in terms.items() if isinstance(term, frozenset)]
-        total: FloatArray = np.sum(parts, axis=0)
-        return total

@@ -11,20 +11,11 @@ from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Vectors:
-    """One vector a row.
+    """One vector a row: a curve on a grid, indicators of a cluster, a value to predict.
 
-    Parameters
-    ----------
-    values : (n, G) float
-        The entries: a curve on a grid, indicators of a cluster, a value to predict.
-    column : int, optional
-        Position of the column whose grid is cut with the region (GADGET): a region that is a part of this column's
-        range reads only the grid points inside it, and curves are centred again on these. None: all entries count
-        everywhere.
-    grid : (G,) float
-        The column's value at each entry; for cut grids only.
-    own : (n,) float
-        The column's value of each row; for cut grids only.
+    With a column, its grid is cut with the region (GADGET): a region that is a part of this column's range reads only
+    the grid points inside it, and curves are centred again on these; ``grid`` is the column's value at each entry,
+    ``own`` that of each row. None: all entries count everywhere.
     """
 
     values: FloatArray

@@ -126,8 +126,6 @@ class BinTree:
 
     Rows at or below the threshold go left.
 
-    Examples
-    --------
     >>> tree = BinTree(np.array([0, 0, 0]), np.array([0.5, 0, 0]), np.array([1, -1, -1]), np.array([2, -1, -1]))
     >>> tree.apply(np.array([[0.0], [1.0]]))
     array([1, 2])

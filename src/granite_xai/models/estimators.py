@@ -1,8 +1,9 @@
-"""Models in scikit-learn's manner: predict, predict_proba, decision_function."""
+"""Models in scikit-learn's manner (predict, predict_proba, decision_function), and the boosters of other libraries."""
 
 from __future__ import annotations
 
 import inspect
+import json
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -31,8 +32,6 @@ def is_estimator(model: Any) -> bool:
 def read_estimator(model: Any, output: Any, response: str) -> ModelOutput:
     """Ask for a probability where there is one, otherwise for the prediction, or for what ``response`` says.
 
-    Examples
-    --------
     >>> from sklearn.dummy import DummyClassifier
     >>> read_estimator(DummyClassifier().fit([[0], [1]], ["no", "yes"]), None, "auto").label
     "probability of class 'yes'"
@@ -51,8 +50,6 @@ def read_estimator(model: Any, output: Any, response: str) -> ModelOutput:
 def takes_missing(model: Any) -> bool:
     """Whether the estimator's tags say that it takes missing values; of a pipeline, all steps up to an imputer.
 
-    Examples
-    --------
     >>> from sklearn.linear_model import LinearRegression
     >>> takes_missing(LinearRegression())
     False
@@ -85,26 +82,98 @@ def _read_score(model: Any, classes: tuple[Any, ...] | None, output: Any) -> Mod
         # With three classes there are as many scores of pairs as classes: nothing later would notice.
         message = f"{type(model).__name__} scores pairs of classes (decision_function_shape='ovo'), not classes."
         raise ModelError(message, code="M02", argument="model", hint="Use decision_function_shape='ovr'.")
-    send = model.decision_function if has(model, "decision_function") else _raw_predict(model)
-    return output_of_classes(send, "raw", classes, output)
-
-
-def _raw_predict(model: Any) -> Callable[[Any], Any]:
-    known = inspect.signature(_method(model, "predict")).parameters
-    for argument, value in _RAW_ARGUMENTS.items():
-        if argument in known:
-            return partial(model.predict, **{argument: value})
-    raise _not_offered(model, "raw")
+    if not has(model, "decision_function"):
+        known = inspect.signature(_method(model, "predict")).parameters
+        for argument, value in _RAW_ARGUMENTS.items():
+            if argument in known:
+                return output_of_classes(partial(model.predict, **{argument: value}), "raw", classes, output)
+    return output_of_classes(_method(model, "raw"), "raw", classes, output)
 
 
 def _method(model: Any, response: str) -> Callable[[Any], Any]:
-    if not has(model, _METHODS[response]):
-        raise _not_offered(model, response)
-    method: Callable[[Any], Any] = getattr(model, _METHODS[response])
-    return method
-
-
-def _not_offered(model: Any, response: str) -> InputError:
+    if has(model, _METHODS[response]):
+        method: Callable[[Any], Any] = getattr(model, _METHODS[response])
+        return method
     usable = [repr(name) for name, method in _METHODS.items() if has(model, method)]
     message = f"response={response!r} is not something {type(model).__name__} can give."
-    return InputError(message, code="P03", argument="response", hint=f"It offers response={' or '.join(usable)}.")
+    raise InputError(message, code="P03", argument="response", hint=f"It offers response={' or '.join(usable)}.")
+
+
+_XGBOOST_PROBABILITIES = {"binary:logistic", "multi:softprob", "reg:logistic"}
+_XGBOOST_LABELS = {"multi:softmax", "binary:hinge"}
+_LIGHTGBM_PROBABILITIES = {"binary", "multiclass", "multiclassova", "cross_entropy"}
+
+
+def is_xgboost(model: Any) -> bool:
+    """Whether this is xgboost's own booster, which wants its own matrix."""
+    return has(model, "inplace_predict") and has(model, "save_config")
+
+
+def is_lightgbm(model: Any) -> bool:
+    """Whether this is lightgbm's own booster."""
+    return has(model, "dump_model") and has(model, "num_model_per_iteration")
+
+
+def read_xgboost(model: Any, output: Any, response: str) -> ModelOutput:
+    """Ask an xgboost booster; its objective tells whether it gives probabilities."""
+    learner = json.loads(model.save_config())["learner"]
+    objective = learner["objective"]["name"]
+    count = int(learner["learner_model_param"].get("num_class", "0"))
+    binary = objective.startswith("binary:")
+    classes = (0, 1) if binary else tuple(range(count)) if count > 1 else None
+    probability: dict[str, Any] | None = {} if objective in _XGBOOST_PROBABILITIES else None
+    found = _read(partial(_ask_xgboost, model), {"output_margin": True}, probability, classes, output, response)
+    if objective in _XGBOOST_LABELS and response == "auto":
+        return found._replace(warning=labels_as_numbers(f"a booster with objective {objective!r}"))
+    return found
+
+
+def read_lightgbm(model: Any, output: Any, response: str) -> ModelOutput:
+    """Ask a lightgbm booster; its objective tells whether it gives probabilities."""
+    objective = str(model.dump_model(num_iteration=1).get("objective", "")).partition(" ")[0]
+    count = int(model.num_model_per_iteration())
+    classes = (0, 1) if objective == "binary" else tuple(range(count)) if count > 1 else None
+    probability: dict[str, Any] | None = {} if objective in _LIGHTGBM_PROBABILITIES else None
+    return _read(model.predict, {"raw_score": True}, probability, classes, output, response)
+
+
+def _ask_xgboost(model: Any, frame: Any, *, output_margin: bool = False) -> Any:
+    from xgboost import DMatrix
+
+    return model.predict(DMatrix(frame, enable_categorical=True), output_margin=output_margin)
+
+
+def _read(
+    send: Callable[..., Any],
+    raw: dict[str, Any],
+    probability: dict[str, Any] | None,
+    classes: tuple[Any, ...] | None,
+    output: Any,
+    response: str,
+    owner: str = "booster's objective",
+) -> ModelOutput:
+    """Ask by the arguments for raw scores, or by those for probabilities (None: it has none)."""
+    if response == "raw":
+        return output_of_classes(partial(send, **raw), "raw", classes, output)
+    if probability is not None and response != "predict":
+        return output_of_classes(partial(send, **probability) if probability else send, "probability", classes, output)
+    if response == "probability":
+        message = f"response='probability': the {owner} gives no probabilities."
+        raise InputError(message, code="P03", argument="response", hint="Pass response='predict' or 'raw'.")
+    return output_of_numbers(send, output, "predict")
+
+
+def is_catboost(model: Any) -> bool:
+    """Whether this is a model of catboost."""
+    return all(has(model, name) for name in ("predict", "is_fitted", "get_cat_feature_indices"))
+
+
+def read_catboost(model: Any, output: Any, response: str) -> ModelOutput:
+    """Ask for probabilities where the loss has classes; catboost's own models give them on request only."""
+    if not model.is_fitted():
+        message = f"the model is not fitted (this {type(model).__name__} has no trees)."
+        raise ModelError(message, code="M20", argument="model", hint="Fit it first.")
+    classes = class_names(model)
+    probability = {"prediction_type": "Probability"} if classes is not None or has(model, "predict_proba") else None
+    owner = f"loss of this {type(model).__name__}"
+    return _read(model.predict, {"prediction_type": "RawFormulaVal"}, probability, classes, output, response, owner)

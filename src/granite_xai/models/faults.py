@@ -79,8 +79,6 @@ def _labels(table: Table | None, positions: IntArray) -> list[Any]:
 def refused(code: str, what: str, values: FloatArray, wrong: BoolArray, rows: Rows, start: int) -> ModelError:
     """Phrase what is wrong with the values of a batch: the count, the first of them, the rows that produced them.
 
-    Examples
-    --------
     >>> values = np.array([0.5, 2.0])
     >>> refused("T08", "probabilities outside [0, 1]", values, values > 1, Rows(2), 0).rows
     (1,)
@@ -96,8 +94,6 @@ def refused(code: str, what: str, values: FloatArray, wrong: BoolArray, rows: Ro
 def failure(raised: Raised, rows: Rows, once: bool = False) -> ModelError:
     """Phrase what the model raised, with the rows that it raised at; ``once``: asked again, it did not.
 
-    Examples
-    --------
     >>> str(failure(Raised(ValueError("unknown level")), Rows(2)))
     'M07: the model raised ValueError (unknown level) at 2 rows (rows 0, 1). Check the model on these rows.'
     """
@@ -131,8 +127,6 @@ def smallest_failing(ask: Callable[[slice], Any], batch: slice, raised: Raised) 
 
     At most two calls a halving, and one more where no half has failed: smaller parts have failed by themselves.
 
-    Examples
-    --------
     >>> def ask(part):
     ...     if part.start <= 5 < part.stop:
     ...         raise Raised(KeyError("level"))

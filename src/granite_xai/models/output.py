@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 Scale = Literal["predict", "probability", "raw"]
 
 _ONE_NUMBER = "The model must return one number a row."
+_PASS_A_FUNCTION = "Pass a function that returns the output to explain."
 
 
 class Choice(NamedTuple):
@@ -47,22 +48,9 @@ class Answer(NamedTuple):
 def read_answer(returned: Any, count: int, choice: Choice) -> Answer:
     """Turn what the model returned for ``count`` rows into a copy of ``count`` float64 numbers.
 
-    Parameters
-    ----------
-    returned : array-like
-        Array, list, frame, series or tensor; a single column counts as one number a row (M01).
-    count : int
-        Rows that were sent.
-    choice : Choice
-        The output to take from an answer with several columns.
+    Array, list, frame, series or tensor; a single column counts as one number a row (M01). Refusals: M02 several
+    outputs and none chosen, M03 wrong shape, M05 no real numbers.
 
-    Raises
-    ------
-    ModelError
-        M02 several outputs and none chosen, M03 wrong shape, M05 no real numbers.
-
-    Examples
-    --------
     >>> read_answer([[1], [2]], 2, Choice("predict")).values
     array([1., 2.])
     """
@@ -93,28 +81,17 @@ def _as_array(returned: Any) -> NDArray[Any]:
 def _as_numbers(array: NDArray[Any]) -> NDArray[Any]:
     if array.dtype.kind in "fiub" or array.ndim == 0:
         return array
-    if array.dtype.kind == "O" and all(_is_number(value) for value in array.flat):
+    if array.dtype.kind == "O" and all(value is None or isinstance(value, Real | np.bool_) for value in array.flat):
         return array.astype(np.float64)
-    raise _wrong_dtype(array)
-
-
-def _is_number(value: Any) -> bool:
-    return value is None or isinstance(value, Real | np.bool_)
-
-
-def _wrong_dtype(array: NDArray[Any]) -> ModelError:
-    example = _shown(array.flat[0]) if array.size else "nothing"
+    value = array.flat[0] if array.size else None
+    if isinstance(value, np.str_ | np.bytes_ | np.complexfloating):
+        value = value.item()  # as its author wrote it: 'a', not np.str_('a')
+    example = repr(value) if array.size else "nothing"
+    hint = "Use predict_proba or decision_function (response='probability' or 'raw'), or a function of numbers."
     if array.dtype.kind == "c":
         hint = "Pass a function that returns real numbers."
-    else:
-        hint = "Use predict_proba or decision_function (response='probability' or 'raw'), or a function of numbers."
     message = f"the model returned values of type {array.dtype} (first: {example:.60}), not real numbers."
-    return ModelError(message, code="M05", argument="model", hint=hint)
-
-
-def _shown(value: Any) -> str:
-    """A value as its author wrote it: 'a', not np.str_('a')."""
-    return repr(value.item()) if isinstance(value, np.str_ | np.bytes_ | np.complexfloating) else repr(value)
+    raise ModelError(message, code="M05", argument="model", hint=hint)
 
 
 def _one_column(array: NDArray[Any], count: int, choice: Choice, returned: Any) -> NDArray[Any]:
@@ -142,8 +119,7 @@ def _only_output(values: NDArray[Any], choice: Choice) -> NDArray[Any]:
 def _column(outputs: int, choice: Choice) -> int:
     if choice.classes is not None and len(choice.classes) != outputs:
         message = f"the model returned {outputs} columns for {len(choice.classes)} classes."
-        hint = "Pass a function that returns the output to explain."
-        raise ModelError(message, code="M03", argument="model", hint=hint)
+        raise ModelError(message, code="M03", argument="model", hint=_PASS_A_FUNCTION)
     column = choice.default if choice.column is None and outputs == 2 else choice.column
     if column is None:
         refuse_outputs(choice.classes or tuple(range(outputs)), outputs)
@@ -156,8 +132,6 @@ def _column(outputs: int, choice: Choice) -> int:
 def refuse_outputs(names: tuple[Any, ...], outputs: int) -> NoReturn:
     """Ask which output is meant, with the names to choose from (M02).
 
-    Examples
-    --------
     >>> refuse_outputs(("low", "high", "none"), 3)
     Traceback (most recent call last):
     ...
@@ -171,8 +145,6 @@ def refuse_outputs(names: tuple[Any, ...], outputs: int) -> NoReturn:
 def outside_unit_interval(values: FloatArray, float32: bool = False) -> BoolArray:
     """Mark the values that are no probabilities; round-off at the two ends is not held against a model (T08).
 
-    Examples
-    --------
     >>> outside_unit_interval(np.array([0.0, 0.5, 1.0 + 2**-52, 1.2])).tolist()
     [False, False, False, True]
     """
@@ -230,8 +202,6 @@ def output_of_classes(
 def output_of_numbers(send: Callable[[Any], Any], output: Any, label: str, scale: Scale = "predict") -> ModelOutput:
     """Read predicted numbers; of several outputs the one at position ``output``.
 
-    Examples
-    --------
     >>> output_of_numbers(abs, 2, "predict").label
     'output 2 of predict'
     """
@@ -257,22 +227,18 @@ def class_names(model: Any) -> tuple[Any, ...] | None:
     if classes is None:
         return None
     if isinstance(classes, list) and classes and isinstance(classes[0], np.ndarray):
-        message = f"{type(model).__name__} predicts {len(classes)} targets at once, each with its own classes."
-        hint = "Pass a function that returns the output to explain."
-        raise ModelError(message, code="M02", argument="model", hint=hint)
-    names = tuple(np.asarray(classes).tolist())
-    if len(set(names)) < len(names):
-        message = f"{type(model).__name__} names a class twice: its classes_ are {listing(names)}."
-        hint = "Pass a function that returns the output to explain."
-        raise ModelError(message, code="M02", argument="model", hint=hint)
-    return names or None  # regressors of catboost have classes: none
+        message = f"predicts {len(classes)} targets at once, each with its own classes."
+    else:
+        names = tuple(np.asarray(classes).tolist())
+        if len(set(names)) == len(names):
+            return names or None  # regressors of catboost have classes: none
+        message = f"names a class twice: its classes_ are {listing(names)}."
+    raise ModelError(f"{type(model).__name__} {message}", code="M02", argument="model", hint=_PASS_A_FUNCTION)
 
 
 def position_of_class(classes: tuple[Any, ...] | None, output: Any) -> int | None:
     """Find the class named by ``output``; without one, the second of two (M02 where there are more).
 
-    Examples
-    --------
     >>> position_of_class(("no", "yes"), None), position_of_class(("low", "middle", "high"), "middle")
     (1, 1)
     """

@@ -39,21 +39,6 @@ class Predictor:
 
     Build it with `as_predictor`. The model gets a fresh container, never the user's own, and its answer is copied.
 
-    Attributes
-    ----------
-    model_output : ModelOutput
-        How the model is asked: what is sent to whom, and which output is taken.
-    label : str
-        What is explained, e.g. ``"probability of class 'yes'"``.
-    classes : tuple or None
-        The model's classes.
-    is_probability : bool
-        Whether the values are probabilities; they are checked to be.
-    batch_size : int
-        Largest number of rows of one call.
-
-    Examples
-    --------
     >>> from granite_xai.models import as_predictor
     >>> F = as_predictor(lambda X: X[:, 0] * X[:, 1])
     >>> F(np.array([[2.0, 3.0], [4.0, 5.0]]))
@@ -106,10 +91,7 @@ class Predictor:
     ) -> FloatArray:
         """F of the rows ``base_rows`` of ``base`` with ``columns`` taken from the rows ``donor_rows`` of ``donor``.
 
-        Raises
-        ------
-        ModelError
-            M04 values that are not finite, M07 a model that raises: the recombination at fault is named.
+        Values that are not finite (M04) and failures (M07) are refused with the recombination at fault.
         """
 
         def build(at: slice | IntArray) -> Any:

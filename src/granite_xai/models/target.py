@@ -25,28 +25,17 @@ def read_target(
 
     For a classifier y is 1 where it equals the explained class and 0 elsewhere. ``probability_loss`` names a loss that
     is asked for and needs probabilities.
-
-    Raises
-    ------
-    InputError
-        T01 risk without y, T02 wrong length, T03 missing or infinite values, T04 several columns, T05 labels that the
-        model does not know, T06 labels of rows that differ from those of X, P03 a loss that needs probabilities.
     """
     if not needed:
         if hasattr(y, "__len__"):  # not used, but a y of other rows is a slip worth telling
             _check_length(y, table)
         return None
     if y is None:
-        raise InputError(
-            "behavior='risk' needs y.", code="T01", argument="y", hint="Pass the target as the second argument."
-        )
+        raise _wrong("behavior='risk' needs y.", "T01", "Pass the target as the second argument.")
     if probability_loss is not None and not predictor.is_probability:
-        raise InputError(
-            f"the loss {probability_loss!r} needs probabilities; {predictor.label} is explained.",
-            code="P03",
-            argument="risk_loss",
-            hint="Explain a probability (response='probability'), or use 'squared' or 'absolute'.",
-        )
+        text = f"the loss {probability_loss!r} needs probabilities; {predictor.label} is explained."
+        hint = "Explain a probability (response='probability'), or use 'squared' or 'absolute'."
+        raise _wrong(text, "P03", hint, "risk_loss")
     _check_labels(y, table, "y", "T06")
     values = _one_column(y)
     _check_length(values, table)
@@ -64,38 +53,36 @@ def _check_labels(values: Any, table: Table, argument: str, code: str) -> None:
     if index is None or own is None or callable(index) or callable(own) or len(index) != len(own):
         return
     if not index.equals(own):
-        raise InputError(
-            f"the row labels of {argument} differ from those of X.",
-            code=code,
-            argument=argument,
-            hint=f"Pass {argument}.to_numpy() if the rows are in the same order, otherwise {argument}.loc[X.index].",
-        )
+        hint = f"Pass {argument}.to_numpy() if the rows are in the same order, otherwise {argument}.loc[X.index]."
+        raise _wrong(f"the row labels of {argument} differ from those of X.", code, hint, argument)
 
 
 def _one_column(y: Any) -> Any:
     if isinstance(y, np.ma.MaskedArray):
-        raise _shape_error("is a masked array", "Pass y.filled(numpy.nan) and drop the rows without a value.")
+        raise _wrong("y is a masked array.", "T04", "Pass y.filled(numpy.nan) and drop the rows without a value.")
     try:
         values = np.asarray(y)
     except ValueError as error:  # lists of different lengths
-        raise _shape_error("has rows of different lengths", "Pass one value a row.") from error
+        raise _wrong("y has rows of different lengths.", "T04", "Pass one value a row.") from error
     if values.ndim == 2 and values.shape[1] == 1:
         return values[:, 0]
     if values.ndim == 0:
-        raise _shape_error(f"is a {type(y).__name__}, not one value a row", "Pass a list, an array or a column.")
+        text = f"y is a {type(y).__name__}, not one value a row."
+        raise _wrong(text, "T04", "Pass a list, an array or a column.")
     if values.ndim != 1:
-        raise _shape_error(f"has shape {values.shape}; one target is explained at a time", "Pass one column of y.")
+        text = f"y has shape {values.shape}; one target is explained at a time."
+        raise _wrong(text, "T04", "Pass one column of y.")
     return values
 
 
-def _shape_error(what: str, hint: str) -> InputError:
-    return InputError(f"y {what}.", code="T04", argument="y", hint=hint)
+def _wrong(text: str, code: str, hint: str, argument: str = "y", rows: Any = ()) -> InputError:
+    return InputError(text, code=code, argument=argument, rows=rows, hint=hint)
 
 
 def _check_length(values: Any, table: Table) -> None:
     if len(values) != table.n_rows:
         text = f"y has {len(values)} values, X has {table.n_rows} rows."
-        raise InputError(text, code="T02", argument="y", hint="Pass one value a row.")
+        raise _wrong(text, "T02", "Pass one value a row.")
 
 
 def _check_missing(values: Any, table: Table) -> None:
@@ -107,13 +94,8 @@ def _check_missing(values: Any, table: Table) -> None:
         positions = np.flatnonzero(bad)
         labels = table.row_labels(positions[:5])
         what = "missing or infinite value" + "s" * (len(positions) > 1)
-        raise InputError(
-            f"y has {count_text(len(positions), what, labels)}.",
-            code="T03",
-            argument="y",
-            rows=labels,
-            hint="Drop or fill these rows.",
-        )
+        text = f"y has {count_text(len(positions), what, labels)}."
+        raise _wrong(text, "T03", "Drop or fill these rows.", rows=labels)
 
 
 def _is_missing(value: Any) -> bool:
@@ -129,12 +111,8 @@ def _as_labels(values: Any, predictor: Predictor) -> FloatArray:
     classes = predictor.classes or ()
     unknown = [label for label in dict.fromkeys(values.tolist()) if label not in set(classes)]
     if unknown:
-        raise InputError(
-            f"y has labels that the model does not know: {listing(unknown)}; its classes are {listing(classes)}.",
-            code="T05",
-            argument="y",
-            hint="Pass y with the labels the model was trained on.",
-        )
+        text = f"y has labels that the model does not know: {listing(unknown)}; its classes are {listing(classes)}."
+        raise _wrong(text, "T05", "Pass y with the labels the model was trained on.")
     return np.array([label == predictor.explained_class for label in values.tolist()], dtype=np.float64)
 
 
@@ -144,8 +122,7 @@ def _as_indicator(values: Any) -> FloatArray:
     numbers = _as_numbers(values, hint)
     outside = numbers[(numbers < 0) | (numbers > 1)]
     if len(outside):
-        message = f"y holds {outside[0]:g}, which is neither 0 nor 1 nor between."
-        raise InputError(message, code="T05", argument="y", hint=hint)
+        raise _wrong(f"y holds {outside[0]:g}, which is neither 0 nor 1 nor between.", "T05", hint)
     return numbers
 
 
@@ -157,22 +134,12 @@ def _as_numbers(values: Any, hint: str) -> FloatArray:
     if cells and all(isinstance(cell, Real | np.bool_) for cell in cells):
         return np.array([float(cell) for cell in cells])
     wrong = next((cell for cell in cells if not isinstance(cell, Real)), values[0])
-    raise InputError(
-        f"y holds values such as {str(wrong)!r} ({type(wrong).__name__}); the loss needs real numbers.",
-        code="T05",
-        argument="y",
-        hint=hint,
-    )
+    text = f"y holds values such as {str(wrong)!r} ({type(wrong).__name__}); the loss needs real numbers."
+    raise _wrong(text, "T05", hint)
 
 
 def read_weights(sample_weight: Any, table: Table) -> FloatArray:
-    """Weights of the rows, all 1 where none are given.
-
-    Raises
-    ------
-    InputError
-        D43: wrong length, negative, missing or infinite values, or nothing but zeros.
-    """
+    """Weights of the rows, all 1 where none are given; refused (D43) unless finite, none below and some above 0."""
     if sample_weight is None:
         return np.ones(table.n_rows)
     _check_labels(sample_weight, table, "sample_weight", "D43")
@@ -182,15 +149,13 @@ def read_weights(sample_weight: Any, table: Table) -> FloatArray:
     wrong = ~np.isfinite(weights) | (weights < 0)
     if wrong.any():
         labels = table.row_labels(np.flatnonzero(wrong)[:5])
-        raise _weight_error(
-            f"has {count_text(int(wrong.sum()), 'negative, missing or infinite values', labels)}", labels
-        )
+        text = count_text(int(wrong.sum()), "negative, missing or infinite values", labels)
+        raise _weight_error(f"has {text}", labels)
     if not weights.any():
         raise _weight_error("is zero for every row")
     if not _SMALLEST <= weights.max() <= _LARGEST:
-        raise _weight_error(
-            f"has its largest value at {weights.max():g}, where sums lose their digits", hint="Rescale it."
-        )
+        text = f"has its largest value at {weights.max():g}, where sums lose their digits"
+        raise _weight_error(text, hint="Rescale it.")
     return weights
 
 
@@ -209,15 +174,11 @@ def _plain_numbers(sample_weight: Any) -> FloatArray:
 
 
 def _weight_error(what: str, rows: Any = (), hint: str = _WEIGHT_HINT) -> InputError:
-    return InputError(f"sample_weight {what}.", code="D43", argument="sample_weight", rows=rows, hint=hint)
+    return _wrong(f"sample_weight {what}.", "D43", hint, "sample_weight", rows)
 
 
 def read_rows(rows: Any, n_rows: int) -> IntArray:
-    """Positions of chosen rows; all rows where none are given.
-
-    >>> read_rows([0, 2], 3)
-    array([0, 2])
-    """
+    """Positions of chosen rows; all rows where none are given."""
     if rows is None:
         return np.arange(n_rows, dtype=np.intp)
     chosen = np.asarray(rows)
@@ -225,10 +186,6 @@ def read_rows(rows: Any, n_rows: int) -> IntArray:
         chosen = np.flatnonzero(chosen)
     inside = chosen.ndim == 1 and chosen.size and np.issubdtype(chosen.dtype, np.integer)
     if not inside or chosen.min() < -n_rows or chosen.max() >= n_rows or len(np.unique(chosen % n_rows)) < len(chosen):
-        raise InputError(
-            f"rows must be different positions between 0 and {n_rows - 1}.",
-            code="P04",
-            argument="rows",
-            hint="Pass positions, not labels.",
-        )
+        text = f"rows must be different positions between 0 and {n_rows - 1}."
+        raise _wrong(text, "P04", "Pass positions, not labels.", "rows")
     return (chosen % n_rows).astype(np.intp)

@@ -28,8 +28,6 @@ _NO_VALUES = ("PartitionResult", "Problem")
 def structure(table: Table | None = None, *, by_row: bool = True) -> Structure:
     """How values are written beside a table, and read again; ``by_row``: also those with one entry a row of it.
 
-    Examples
-    --------
     >>> structure().write(Explainer(masking="conditional").masking, Any, "masking")
     {'type': 'Conditional', 'bins': 'tree'}
     """

@@ -103,8 +103,6 @@ def _another_model(why: str) -> ModelError:
 def synthetic_rows(table: Table) -> Table:
     """Combine levels that are spread over each column, every column in another order.
 
-    Examples
-    --------
     >>> from granite_xai.tables import read_table
     >>> rows = synthetic_rows(read_table([[1.0, 5.0], [2.0, 6.0]], missing="error"))
     >>> rows.n_rows, sorted(set(rows.columns[0].values.tolist()))

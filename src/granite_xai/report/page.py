@@ -13,42 +13,44 @@ from typing import Any
 
 from granite_xai.base.wording import LONGEST, number, percent, plain, shortened, value, visible
 from granite_xai.display.axis import page_ticks, round_ticks
-from granite_xai.display.style import page_colors
 
 _TEMPLATES = Path(__file__).with_name("templates")
 WIDTH, HEIGHT = 340, 210
 LEFT, RIGHT, TOP, BOTTOM = 46, 10, 8, 34
+COLORS = {
+    "ink": ("#1b2430", "#e7ebf1"),
+    "soft": ("#566172", "#a4afbe"),
+    "line": ("#d5dae2", "#3a4452"),
+    "paper": ("#fff", "#12171e"),
+    "card": ("#f6f7fa", "#1b222c"),
+    "accent": ("#0b5cad", "#6db3f8"),
+    "first": ("#c4560a", "#f59a56"),
+    "second": ("#0b5cad", "#6db3f8"),
+    "good": ("#1d7a4a", "#5fcf95"),
+    "band": ("#0b5cad2e", "#6db3f833"),
+    "ice": ("#0b5cad55", "#6db3f855"),
+    "heat": ("196,86,10", "245,154,86"),
+}
+"""Colors by their use, on light and on dark paper."""
 
 Scale = Callable[[float], float]
 
 
 def render(story: dict[str, Any]) -> str:
-    """Fill the templates.
-
-    Parameters
-    ----------
-    story : dict
-        What `story` built.
-
-    Returns
-    -------
-    str
-        The page.
-    """
-    largest = reach(story["effects"])
-    style, script = page_colors() + _asset("style.css"), _asset("script.js")
-    page: str = (
-        _environment()
-        .get_template("page.html")
-        .render(
-            story=story,
-            style=style,
-            script=script,
-            policy=f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'; "
-            "form-action 'none'",
-            drawn=[{"effect": effect, "charts": effect_charts(effect, largest)} for effect in story["effects"]],
-            bars=[importance_rows(importance, 30) for importance in story["importances"]],
-        )
+    """Fill the templates with a story."""
+    light, dark = (";".join(f"--{use}:{pair[k]}" for use, pair in COLORS.items()) for k in (0, 1))
+    variables = f":root{{{light}}}\n@media (prefers-color-scheme:dark){{:root{{{dark}}}}}\n"
+    style, script = variables + _asset("style.css"), _asset("script.js")
+    sources = f"style-src {_hash(style)}; script-src {_hash(script)}"
+    template, largest = _environment().get_template("page.html"), reach(story["effects"])
+    drawn = [{"effect": effect, "charts": effect_charts(effect, largest)} for effect in story["effects"]]
+    page: str = template.render(
+        story=story,
+        style=style,
+        script=script,
+        policy=f"default-src 'none'; {sources}; base-uri 'none'; form-action 'none'",
+        drawn=drawn,
+        bars=[importance_rows(importance, 30) for importance in story["importances"]],
     )
     return page
 

@@ -1,4 +1,7 @@
-"""Regions and their tree, curves of every column and importances of every set, on all rows and in each region."""
+"""What a story measures: regions and their tree, curves, importances, and two tables.
+
+The tables: how much of the model simpler descriptions explain, and whose effects disagree, by question.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.base.wording import ALL_ROWS, FEW_ROWS, plain, shortened
 from granite_xai.catalog import title
 from granite_xai.curves import dependence_bins
@@ -16,9 +19,10 @@ from granite_xai.display.axis import places_on_page
 from granite_xai.display.lines import MOST_CURVES
 from granite_xai.display.tree import Box, boxes_of
 from granite_xai.fit_values import ColumnCurves, FitValues
+from granite_xai.influence import Interactions
 from granite_xai.regions.partition import Partition
 from granite_xai.regions.rule import Rule
-from granite_xai.report.source import ReportSource, listed, set_labels
+from granite_xai.report.sentences import ReportSource, cause, listed, set_labels
 from granite_xai.tables import Column
 
 MOST_DRAWN = 30
@@ -99,36 +103,30 @@ def importances(values: FitValues) -> list[dict[str, Any]]:
 
 
 def _importance(values: FitValues, resolved: ResolvedQuestion) -> dict[str, Any]:
-    question = resolved.question
-    scopes: list[dict[str, Any]] = []
-    for scope in values.scopes:
-        found = values.question(resolved, scope)
-        first, second = (listed(side) for side in found.sizes)
-        scopes.append({"region": scope.region, "first": first, "second": second, "gap": listed(found.gaps)})
-    _without_rounding(scopes)
-    whole = scopes[0]
-    size = [max(abs(a or 0.0), abs(b or 0.0)) for a, b in zip(whole["first"], whole["second"], strict=True)]
+    found = [values.question(resolved, scope) for scope in values.scopes]
+    sizes, gaps = np.stack([each.sizes for each in found]), np.stack([each.gaps for each in found])
+    for cells, share in ((sizes, 1e-12), (gaps, 1e-20)):  # what is nothing beside the largest is rounding
+        cells[np.abs(cells) < share * np.nan_to_num(np.abs(cells), posinf=0.0).max(initial=0.0)] = 0.0
+    scopes: list[dict[str, Any]] = [
+        {"region": scope.region, "first": listed(first), "second": listed(second), "gap": listed(gap)}
+        for scope, (first, second), gap in zip(values.scopes, sizes, gaps, strict=True)
+    ]
+    both = zip(scopes[0]["first"], scopes[0]["second"], strict=True)
+    size = np.array([max(abs(one or 0.0), abs(two or 0.0)) for one, two in both])
     local = resolved.first.behavior.per_row
     return {
-        "question": question.label,
-        "first": title(question.first.name, "first"),
-        "second": title(question.second.name, "second"),
+        **_named(resolved),
         "measure": "typical size of the effect (root mean square)" if local else "importance",
         "sets": set_labels(resolved),
-        "order": [int(i) for i in np.argsort(-np.array(size), kind="stable")],
+        "order": np.argsort(-size, kind="stable").tolist(),
         "scopes": scopes,
     }
 
 
-def _without_rounding(scopes: list[dict[str, Any]]) -> None:
-    """Turn numbers that are nothing beside the largest of their kind into 0."""
-    for kinds, share in ((("first", "second"), 1e-12), (("gap",), 1e-20)):
-        cells = [abs(v) for scope in scopes for kind in kinds for v in scope[kind] if v is not None]
-        least = share * max(cells, default=0.0)
-        for scope in scopes:
-            scope.update(
-                {kind: [0.0 if v is not None and abs(v) < least else v for v in scope[kind]] for kind in kinds}
-            )
+def _named(resolved: ResolvedQuestion) -> dict[str, str]:
+    question = resolved.question
+    sides = {"first": title(question.first.name, "first"), "second": title(question.second.name, "second")}
+    return {"question": question.label, **sides}
 
 
 def effects(values: FitValues) -> list[dict[str, Any]]:
@@ -149,7 +147,7 @@ def _effect(values: FitValues, position: int, points: int, most: int, others: An
         panel = _panel(column, values.curves(position, scope, points), most, generator)
         lines = [{"name": name, **_line(column, scope.rows, by[k])} for name, by in others.get(column.name, ())]
         found.append({"region": scope.region, **panel, "lines": lines})
-    return {"set": column.name, "kind": column.kind, **_axis(column), "panels": found}
+    return _told(column, found)
 
 
 def _panel(column: Column, ice: ColumnCurves, most: int, generator: np.random.Generator) -> dict[str, Any]:
@@ -173,12 +171,11 @@ def _quantile(values: FloatArray, weights: FloatArray, share: float) -> FloatArr
     return np.asarray(np.take_along_axis(values, order, axis=1)[np.arange(len(values)), place])
 
 
-def _axis(column: Column) -> dict[str, Any]:
-    if column.kind == "numeric":
-        return {"labels": None}
-    if column.kind == "date":
-        return {"labels": None, "origin": str(column.levels[0])}
-    return {"labels": [plain(level) for level in column.levels]}
+def _told(column: Column, panels: list[dict[str, Any]]) -> dict[str, Any]:
+    """A column with its axis and panels."""
+    labels = None if column.kind in ("numeric", "date") else [plain(level) for level in column.levels]
+    axis = {"labels": labels} | ({"origin": str(column.levels[0])} if column.kind == "date" else {})
+    return {"set": column.name, "kind": column.kind, **axis, "panels": panels}
 
 
 def _other_sides(values: FitValues) -> dict[str, list[tuple[str, list[FloatArray]]]]:
@@ -193,7 +190,7 @@ def _other_sides(values: FitValues) -> dict[str, list[tuple[str, list[FloatArray
         for place in told:
             name = title(sides[place].name, ("first", "second")[place])
             for i, label in enumerate(set_labels(resolved)):
-                by_scope = [(each.first, each.second)[place][:, i] for each in known]
+                by_scope = [each.sides[place][:, i] for each in known]
                 found.setdefault(label, []).append((name, by_scope))
     return found
 
@@ -203,11 +200,8 @@ def _line(column: Column, rows: IntArray, values: FloatArray) -> dict[str, Any]:
     part = column.take(rows)
     bins = np.where(part.codes < 0, 0, dependence_bins(part))
     places = np.array(places_on_page(column, np.maximum(column.codes[rows], 0)))
-    used = [b for b in np.unique(bins).tolist() if b > 0]
-    return {
-        "x": listed([places[bins == b].mean() for b in used]),
-        "y": listed([values[bins == b].mean() for b in used]),
-    }
+    used = [bins == b for b in np.unique(bins).tolist() if b > 0]
+    return {name: listed([cells[b].mean() for b in used]) for name, cells in (("x", places), ("y", values))}
 
 
 def stored_effects(source: ReportSource) -> list[dict[str, Any]]:
@@ -223,5 +217,62 @@ def stored_effects(source: ReportSource) -> list[dict[str, Any]]:
             mean = {"x": places_on_page(column, chosen), "mean": listed(curve.effects[1:][chosen])}
             nothing: dict[str, Any] = {"low": None, "high": None, "curves": [], "lines": []}
             panels.append({"region": region if several else None, **mean, **nothing})
-        found.append({"set": column.name, "kind": column.kind, **_axis(column), "panels": panels})
+        found.append(_told(column, panels))
     return found
+
+
+def ledger(source: ReportSource) -> dict[str, Any]:
+    """Explained variance: one curve per column, the same in each region, and the strongest pairs on top."""
+    fitted = source.fitted
+    steps = [{"step": source.unit, "explained": float(fitted.global_fidelity)}]
+    if len(fitted.partition) > 1:
+        text = f"{source.unit} in each of {len(fitted.partition)} regions"
+        steps.append({"step": text, "explained": float(fitted.fidelity)})
+    told: dict[str, Any] = {"steps": steps, "note": "", "pairs": []}
+    order_two = isinstance(fitted.comparisons[0].question.first.influence, Interactions)
+    # Pairs could add something where there are three of them, and the surrogate has none yet.
+    if source.values is None or len(fitted.layout.players) <= 2 or order_two or not fitted.fidelity < 1 - 1e-9:
+        return told
+    found = source.values.pairs()
+    if found.needed:
+        more = f"they would take {found.needed:,} more evaluations; the fit took {found.spent:,}"
+        told["note"] = f"Pairs of columns are left out: {more}."
+    if found.explained is not None:
+        told["pairs"] = [[_player(source, player) for player in pair] for pair in found.pairs]
+        names = ", ".join(" with ".join(shortened(plain(name), 40) for name in pair) for pair in told["pairs"])
+        text = f"the joint effects of the strongest pairs: {names}"
+        steps.append({"step": text, "explained": float(found.explained)})
+    return told
+
+
+def _player(source: ReportSource, player: Coalition) -> str:
+    layout = source.fitted.layout
+    named = (names[0] for sets, names in zip(layout.sets, layout.labels, strict=True) if tuple(sets) == (player,))
+    return next(named, None) or ", ".join(source.table.names[i] for i in sorted(player))
+
+
+def disagreement_map(values: FitValues) -> dict[str, Any]:
+    """Share of each column in the disagreement of each question, before any split, and what the regions leave of it."""
+    found = {}
+    for question in (*values.fitted.comparisons, *values.further_questions()):
+        label = question.question.label
+        if label in found or len(question.first.layout.sets) < 2:
+            continue
+        gaps = values.gaps(question)
+        found[label] = None if gaps is None else _map_line(question, *gaps)
+    sets = set_labels(values.fitted.comparisons[0])
+    return {"sets": sets, "questions": [line for line in found.values() if line and line["sets"] == sets]}
+
+
+def _map_line(resolved: ResolvedQuestion, before: FloatArray, after: FloatArray) -> dict[str, Any]:
+    total = float(before.sum())
+    shares = before / total if total > 0 else np.zeros_like(before)
+    return {
+        **_named(resolved),
+        "cause": cause(resolved.question),
+        "behavior": resolved.question.behavior.key,
+        "disagreement": total,
+        "remaining": float(after.sum() / total) if total > 0 else 0.0,
+        "sets": set_labels(resolved),
+        "shares": listed(shares),
+    }

@@ -18,14 +18,13 @@ from granite_xai.base.typing import FloatArray
 from granite_xai.base.wording import ALL_ROWS, plain
 from granite_xai.behavior import Risk
 from granite_xai.compute import one_blas_thread
-from granite_xai.display.figures import frame_of
+from granite_xai.display.figures import framed
 from granite_xai.estimator import Granite, fit_with_evaluations, fitted_view
 from granite_xai.fit_values import FitValues
 from granite_xai.frameworks.compare import held_out_fidelity
-from granite_xai.report.ledger import disagreement_map, ledger
-from granite_xai.report.panels import effects, importances, regions, stored_effects, tree
-from granite_xai.report.sentences import GLOSSARY, further, opening, question_facts, sides_of, verdict
-from granite_xai.report.source import ReportSource, provenance
+from granite_xai.report import sentences
+from granite_xai.report.panels import disagreement_map, effects, importances, ledger, regions, stored_effects, tree
+from granite_xai.report.sentences import ReportSource
 from granite_xai.report.text import story_text
 from granite_xai.tables import read_table
 
@@ -84,20 +83,16 @@ class Report:
         Region -1 stands for all rows. first and second are importances: root mean squares of local effects, the
         number itself for sensitivity and risk.
         """
-        lines = (line for importance in self.story["importances"] for line in self._lines(importance))
-        keys = ("region", "rule", "n_samples", "set", "question", "first", "second", "disagreement")
-        return frame_of(keys, lines, fitted_view(self.granite).result.table)
-
-    def _lines(self, importance: dict[str, Any]) -> list[tuple[Any, ...]]:
         regions = {None: (-1, ALL_ROWS, self.story["provenance"]["rows"])}
         regions |= {r["region"]: (r["region"], r["rule"], r["n_samples"]) for r in self.story["regions"]}
-        return [
-            (*regions[scope["region"]], name, importance["question"], first, second, gap)
+        lines = [
+            (*regions[scope["region"]], name, importance["question"], *cells)
+            for importance in self.story["importances"]
             for scope in importance["scopes"]
-            for name, first, second, gap in zip(
-                importance["sets"], scope["first"], scope["second"], scope["gap"], strict=True
-            )
+            for name, *cells in zip(importance["sets"], *(scope[k] for k in ("first", "second", "gap")), strict=True)
         ]
+        keys = "region rule n_samples set question first second disagreement"
+        return framed(keys, lines, fitted_view(self.granite).result.table)
 
     def _repr_html_(self) -> str:
         """The page in a frame of its own: neither its style nor its script reaches the notebook (S16)."""
@@ -192,21 +187,21 @@ def story(
     source: ReportSource, *, test: Any = None, title: str | None = None, began: float | None = None
 ) -> dict[str, Any]:
     """Build the dict; without evaluations (a loaded object) it holds what the stored curves tell."""
-    begin = time.perf_counter() if began is None else began
+    begin = began or time.perf_counter()
     fitted, granite = source.fitted, source.granite
     with one_blas_thread():
         told = _measured(source)
     evaluation = None if test is None else _evaluation(granite, test)
     parts = regions(source, told["importances"][0] if told["importances"] else None)
     for part in parts:
-        part["verdict"] = verdict(part)
+        part["verdict"] = sentences.verdict(part)
     return {
         "version": VERSION,
-        "title": title or f"Where {sides_of(fitted.comparisons[0].question)} agree",
-        "opening": opening(source),
-        "further": further(source, parts, evaluation),
+        "title": title or f"Where {sentences.sides_of(fitted.comparisons[0].question)} agree",
+        "opening": sentences.opening(source),
+        "further": sentences.further(source, parts, evaluation),
         "unit": source.unit,
-        "questions": [question_facts(resolved.question) for resolved in fitted.comparisons],
+        "questions": [sentences.question_facts(resolved.question) for resolved in fitted.comparisons],
         "figures": {
             "disagreement": granite.disagreement_,
             "remaining": granite.remaining_,
@@ -218,24 +213,19 @@ def story(
         "regions": parts,
         "tree": tree(fitted.partition),
         "evaluation": evaluation,
-        "glossary": [{"word": word, "meaning": meaning} for word, meaning in GLOSSARY.items()],
+        "glossary": [{"word": word, "meaning": meaning} for word, meaning in sentences.GLOSSARY.items()],
         "warnings": list(granite.diagnostics_.get("warnings", [])),
-        "provenance": provenance(source, time.perf_counter() - begin),
+        "provenance": sentences.provenance(source, time.perf_counter() - begin),
     }
 
 
 def _measured(source: ReportSource) -> dict[str, Any]:
     """What is read off the evaluations of the fit."""
-    values, steps = source.values, ledger(source)
+    values, told = source.values, {"ledger": ledger(source)}
     if values is None:
-        empty: dict[str, Any] = {"sets": [], "questions": []}
-        return {"ledger": steps, "map": empty, "importances": [], "effects": stored_effects(source)}
-    return {
-        "ledger": steps,
-        "map": disagreement_map(values),
-        "importances": importances(values),
-        "effects": effects(values),
-    }
+        return {**told, "map": {"sets": [], "questions": []}, "importances": [], "effects": stored_effects(source)}
+    found = {"map": disagreement_map(values), "importances": importances(values), "effects": effects(values)}
+    return told | found
 
 
 def _evaluation(granite: Granite, test: Any) -> dict[str, Any]:

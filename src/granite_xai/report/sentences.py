@@ -1,16 +1,31 @@
-"""The sentences a reader needs first, and a glossary."""
+"""What a story is told from, the sentences a reader needs first, a glossary, and where everything comes from."""
 
 from __future__ import annotations
 
-from typing import Any
+import platform
+import sys
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
 
-from granite_xai.base.wording import FEW_ROWS, count, number, percent
+import numpy as np
+
+from granite_xai.base.wording import FEW_ROWS, count, number, percent, plain, shortened
 from granite_xai.catalog import meaning, title
 from granite_xai.disagreement import Disagreement, ResolvedQuestion
+from granite_xai.estimator import Granite, fitted_view
+from granite_xai.fit_values import FitValues
+from granite_xai.influence import Interactions
 from granite_xai.regions.nodes import Split
 from granite_xai.regions.words import name_text
-from granite_xai.report.source import ReportSource
 
+if TYPE_CHECKING:
+    from granite_xai.fit import FitResult
+    from granite_xai.tables import Table
+
+_PACKAGES = ("granite-xai", "numpy", "scikit-learn", "pandas")
 GLOSSARY: dict[str, str] = {
     "Explanation": "A number or curve that says how a column matters, such as PDP, SHAP or permutation importance.",
     "Disagreement": "The squared gap between two explanations of the same model on the same rows, averaged over rows "
@@ -33,6 +48,47 @@ GLOSSARY: dict[str, str] = {
     "(conditional).",
     "Held-out rows": "Rows that were not used to find the regions; they tell whether the regions hold in general.",
 }
+
+
+@dataclass(frozen=True, eq=False)
+class ReportSource:
+    """A fitted Granite and what its evaluations tell; of an object that was loaded only its stored curves are told."""
+
+    granite: Granite
+    values: FitValues | None = None
+
+    @property
+    def fitted(self) -> FitResult:
+        """What the fit found."""
+        return fitted_view(self.granite).result
+
+    @property
+    def table(self) -> Table:
+        """The fitting rows."""
+        return self.fitted.table
+
+    @property
+    def n_rows(self) -> int:
+        """Fitting rows, also of an object that was loaded without them."""
+        return sum(region.n_samples for region in self.fitted.partition)
+
+    @property
+    def unit(self) -> str:
+        """What the additive surrogate consists of."""
+        influence = self.fitted.comparisons[0].question.first.influence
+        if isinstance(influence, Interactions):
+            return f"the sum of the effects of up to {influence.order} columns"
+        return "one curve per column" if influence.key == "individual" else "one effect per column or group"
+
+
+def set_labels(question: ResolvedQuestion) -> list[str]:
+    """A text for each compared set."""
+    return [":".join(names) for names in question.first.layout.labels]
+
+
+def listed(values: Any, digits: int = 5) -> list[float | None]:
+    """Numbers as plain floats with a few significant digits; None where there is none."""
+    return [float(f"{value:.{digits}g}") if np.isfinite(value) else None for value in np.asarray(values).tolist()]
 
 
 def cause(question: Disagreement) -> str:
@@ -143,3 +199,50 @@ def verdict(region: dict[str, Any]) -> str:
     if explained >= 0.8:
         return "Its curves tell most; some interaction is left."
     return "Columns still interact here: do not read single rows off the curves."
+
+
+def provenance(source: ReportSource, seconds: float) -> dict[str, Any]:
+    """Everything that is needed to make the same report again."""
+    granite, findings = source.granite, source.granite.diagnostics_
+    usage = getattr(source.fitted.predictor, "usage", None)  # with what the report itself asked; a loaded one has none
+    library = type(granite.model).__module__.partition(".")[0]
+    return {
+        "made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "model": _told(granite.model) if granite.model is not None else "not given",
+        "explained": plain(source.fitted.predictor.label),
+        "rows": source.n_rows,
+        "columns": source.table.n_columns,
+        "settings": _settings(granite),
+        "seed": findings.get("seed"),
+        "evaluations": (findings.get("evaluations") or {}).get("path"),
+        "model_calls": usage.calls if usage is not None else findings["model"]["calls"],
+        "model_rows": usage.rows if usage is not None else findings["model"]["rows"],
+        "fit_rows": findings["model"]["rows"],
+        "seconds": {
+            "fit": round(findings["seconds"].get("total", 0.0), 3),
+            "model": round(findings["model"]["seconds"], 3),
+            "report": round(seconds, 3),
+        },
+        "versions": {"python": platform.python_version(), **_versions(library)},
+    }
+
+
+def _settings(granite: Any) -> dict[str, str]:
+    """The options that differ from what one gets without asking, and the question."""
+    parameters = granite.get_params(deep=False)
+    defaults = type(granite)(None).get_params(deep=False)
+    told = {k: v for k, v in parameters.items() if k != "model" and (k == "question" or repr(v) != repr(defaults[k]))}
+    return {name: _told(value) for name, value in told.items()}
+
+
+def _told(value: Any) -> str:
+    return shortened(plain(repr(value)), 200)
+
+
+def _versions(library: str) -> dict[str, str]:
+    found = {}
+    own = library in sys.modules and library not in ("builtins", "sklearn", "__main__")
+    for package in (*_PACKAGES, library) if own else _PACKAGES:
+        with suppress(PackageNotFoundError, ValueError):
+            found[package] = version(package)
+    return found

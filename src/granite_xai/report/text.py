@@ -14,23 +14,24 @@ _NAME = 30
 
 def story_text(story: dict[str, Any], tree: str) -> str:
     """Put the story into plain text: sentences, ledger, map, tree, regions, held-out figures, warnings."""
+    title = shortened(plain(story["title"]), WIDTH)
+    facts = story["provenance"]
     parts = [
-        _heading(story["title"]),
+        f"{title}\n{'=' * len(title)}",
         _wrapped(" ".join([story["opening"], *story["further"]])),
         _ledger(story["ledger"]),
         _map(story["map"]),
         f"Regions\n\n{tree}" if len(story["regions"]) > 1 else "",
         _regions(story["regions"]),
         _evaluation(story["evaluation"]),
-        _warnings(story["warnings"]),
-        _provenance(story["provenance"]),
+        "\n".join(_wrapped(f"Warning {text}", "  ") for text in story["warnings"]),
+        _wrapped(
+            f"Explained: {facts['explained']}. {facts['rows']:,} rows, {facts['columns']:,} columns, "
+            f"{facts['model_rows']:,} rows sent to the model, seed {facts['seed']}, "
+            f"granite-xai {facts['versions'].get('granite-xai', '')}."
+        ),
     ]
     return "\n\n".join(part for part in parts if part)
-
-
-def _heading(title: str) -> str:
-    text = shortened(plain(title), WIDTH)
-    return f"{text}\n{'=' * len(text)}"
 
 
 def _wrapped(text: str, indent: str = "") -> str:
@@ -69,10 +70,8 @@ def _regions(regions: Sequence[dict[str, Any]]) -> str:
     rows = [["region", "rows", "explained", "strongest columns", "rule"]]
     for region in regions:
         names = ", ".join(_name(name) for name in region["strongest"])
-        flag = " (few rows)" if region["small"] else ""
-        rule = shortened(plain(region["rule"]), 60)
-        figures = [str(region["region"]), str(region["n_samples"]), percent(region["explained"])]
-        rows.append([*figures, names, rule + flag])
+        rule = shortened(plain(region["rule"]), 60) + (" (few rows)" if region["small"] else "")
+        rows.append([str(region["region"]), str(region["n_samples"]), percent(region["explained"]), names, rule])
     return "What to read in each region (explained: by its own curves)\n\n" + aligned(rows, left=(3, 4))
 
 
@@ -83,16 +82,4 @@ def _evaluation(found: dict[str, Any] | None) -> str:
         f"Held-out rows: {found['n_rows']:,}. Disagreement {number(found['global_disagreement'])} without regions, "
         f"{number(found['disagreement'])} with them ({percent(found['remaining'])} left); the curves explain "
         f"{percent(found['explained'])} of the variance of the predictions there."
-    )
-
-
-def _warnings(texts: Sequence[str]) -> str:
-    return "\n".join(_wrapped(f"Warning {text}", "  ") for text in texts)
-
-
-def _provenance(facts: dict[str, Any]) -> str:
-    return _wrapped(
-        f"Explained: {facts['explained']}. {facts['rows']:,} rows, {facts['columns']:,} columns, "
-        f"{facts['model_rows']:,} rows sent to the model, seed {facts['seed']}, "
-        f"granite-xai {facts['versions'].get('granite-xai', '')}."
     )

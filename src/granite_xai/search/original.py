@@ -132,8 +132,6 @@ class RepidTree(Partitioner):
 class NumericTree(Partitioner):
     """The tree that the options of the estimator describe, refusing columns that an original cannot split.
 
-    Examples
-    --------
     >>> NumericTree()
     NumericTree()
     """

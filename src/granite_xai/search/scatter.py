@@ -25,8 +25,6 @@ from granite_xai.search.problem import Problem
 class Scatter:
     """Mean squared distance of the rows' vectors to their mean, summed over all vectors of the evaluations.
 
-    Examples
-    --------
     >>> vectors = np.array([[0.0], [0.0], [2.0]])
     >>> _side(vectors, np.ones((1, 3)))
     array([0.8888...])

@@ -26,8 +26,6 @@ class Column:
     dates and durations, None among labels. An ordinal column knows all declared labels in their order, also those that
     no row carries, a nominal one those that its dtype declares; ``integer``: whether cells are whole numbers by dtype.
 
-    Examples
-    --------
     >>> column = Column("x", 0, "numeric", np.array([2.0, np.nan, -0.0, 0.0]))
     >>> column.levels
     array([0., 2.])
@@ -88,8 +86,6 @@ class Column:
 def sorted_labels(labels: Iterable[Any]) -> list[Any]:
     """Sort labels; those that cannot be compared by value are compared by type and text.
 
-    Examples
-    --------
     >>> sorted_labels(["b", "a"]), sorted_labels([2, 1.5])
     (['a', 'b'], [1.5, 2])
     """

@@ -164,9 +164,9 @@ def _read(series: Any) -> Cells:
             return _read(nw.from_native(native.array.__arrow_array__(), series_only=True))
     dtype, missing = series.dtype, series.is_null().to_numpy()
     if dtype.is_integer():
-        numbers = series.fill_null(0).to_numpy()  # 128 bits come as Python numbers
-        whole = numbers.dtype.kind in "iu"
-        return from_integers(numbers, missing) if whole else from_objects(object_array(series.to_list()))
+        if dtype in (nw.Int128, nw.UInt128):
+            return from_objects(object_array(series.to_list()))
+        return from_integers(series.fill_null(0).to_numpy(), missing)
     if dtype.is_float():
         return from_array(series.to_numpy())
     if dtype in (nw.Date, nw.Datetime, nw.Duration):
@@ -187,7 +187,10 @@ def _categories(series: Any, missing: BoolArray) -> Cells:
     # before 1.32 polars calls its Categorical ordered, by the order in which the process first met the labels
     polars = series.implementation.is_polars()
     kind = "ordinal" if (series.dtype == nw.Enum if polars else nw.is_ordered_categorical(series)) else "nominal"
-    declared = {label: plain(label) for label in _declared(series.to_native())}
+    labels = _declared(series.to_native())
+    if any(isinstance(label, dict | list) for label in labels):
+        raise UnreadableError("D12", "has categories that are no single values", "Convert the column.")
+    declared = {label: plain(label) for label in labels}
     if len(set(declared.values())) < len(declared):
         raise UnreadableError("D12", "has categories that read the same as text", "Rename the categories.")
     # to_list, not to_numpy: for a pyarrow dictionary the latter puts a label in the place of a null

@@ -115,8 +115,6 @@ def _column(facts: ColumnFacts, position: int, place: str) -> Column:
 def rows_to_dict(table: Table) -> Any:
     """Write the rows of a table, column by column with dtypes; what would not come back equal is refused (F08).
 
-    Examples
-    --------
     >>> from granite_xai.tables import read_table
     >>> [column["cells"] for column in rows_to_dict(read_table([[2, 1], [3, 4]], missing="error"))]
     [[2, 3], [1, 4]]

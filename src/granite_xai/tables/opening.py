@@ -66,7 +66,10 @@ def _from_lists(X: Sequence[Any], argument: str) -> NDArray[Any]:
         message = f"row 0 has {len(rows[0])} cells, row {odd[0]} has {len(rows[odd[0]])}."
         raise _refused(argument, message, "Give every row the same number of cells.", rows=odd[:5])
     objects = object_array([cell for row in rows for cell in row]).reshape(len(rows), len(rows[0]))
-    plain = np.asarray(objects.tolist()) if objects.size else np.empty(objects.shape)
+    try:
+        plain = np.asarray(objects.tolist()) if objects.size else np.empty(objects.shape)
+    except ValueError:  # cells that are lists: the reader of the column names them
+        return objects
     return plain if plain.dtype.kind in "biufc" else objects
 
 

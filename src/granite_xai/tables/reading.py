@@ -38,8 +38,6 @@ def read_table(
     ``kinds`` are those of columns whose dtype does not tell; ``missing``: whether missing values are an error (D01);
     with ``like``, the table of the fit, names and kinds must agree; ``argument`` is what the caller calls X.
 
-    Examples
-    --------
     >>> table = read_table([[1, 0.5], [2, float("nan")]], missing="allow")
     >>> table.columns[1].kind, table.columns[1].missing
     ('numeric', array([False,  True]))

@@ -32,8 +32,6 @@ def recombine(
     sets and the type of the index are those of ``base``; only a donor's column that its dtype cannot hold exactly
     keeps the donor's.
 
-    Examples
-    --------
     >>> from granite_xai.tables import read_table
     >>> table = read_table([[1, 10], [2, 20]], missing="error")
     >>> recombine(table, [0, 0], table, [0, 1], [1])
@@ -75,8 +73,6 @@ def row_like(table: Table, row: Mapping[Any, Any] | Sequence[Any], argument: str
     A mapping may leave columns out if ``table`` has a single row, whose cells then stay. A column whose dtype cannot
     hold the cell exactly gets a dtype that can.
 
-    Examples
-    --------
     >>> table = read_table([[1, 10], [2, 20]], missing="error")
     >>> row_like(table, {"x0": 1.5, "x1": 15}, "row").native
     array([[ 1.5, 15. ]])
@@ -128,8 +124,6 @@ def number_matrix(native: Any, reader: str) -> NDArray[Any]:
 
     A column of text or dates is refused (M14), with the name of the ``reader`` who wants numbers.
 
-    Examples
-    --------
     >>> number_matrix([[1, True], [2, None]], "the model")
     array([[ 1.,  1.],
            [ 2., nan]])

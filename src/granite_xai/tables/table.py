@@ -22,8 +22,6 @@ class Table:
 
     The container holds the user's own table; ``notices`` are the texts of the warnings that reading gave.
 
-    Examples
-    --------
     >>> from granite_xai.tables import read_table
     >>> table = read_table([[1, 0.5], [1, 0.5], [0, 2.0]], missing="error")
     >>> table.names, table.n_rows, table.n_columns

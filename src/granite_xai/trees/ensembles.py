@@ -27,14 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Ensemble:
-    """A model as sums of trees and a link.
-
-    Parameters
-    ----------
-    forests : the sums that the link reads
-    link : from the sums to what is explained
-    source : where they come from
-    """
+    """A model as sums of trees, and the link from the sums to what is explained."""
 
     forests: tuple[Forest, ...]
     link: Link
@@ -61,15 +54,7 @@ class Ensemble:
 
 @dataclass(frozen=True, eq=False)
 class TreesOnTable:
-    """An ensemble and the cells of a table's rows; ``fast`` chooses the compiled walks.
-
-    Parameters
-    ----------
-    ensemble : Ensemble
-    cells : for each forest, the cells of the rows
-    matrix : (n, d) float
-        The rows in the model's own numbers.
-    """
+    """An ensemble, and for each forest the cells of a table's rows, which ``matrix`` has in the model's numbers."""
 
     ensemble: Ensemble
     cells: tuple[Cells, ...]
@@ -129,13 +114,7 @@ class TreesOnTable:
 
 
 def read_ensemble(predictor: Predictor) -> Ensemble:
-    """Read what a predictor explains as sums of trees.
-
-    Raises
-    ------
-    RefusalError
-        With the reason.
-    """
+    """Read what a predictor explains as sums of trees; a RefusalError says why not."""
     if find_spec("treelite") is None:
         raise RefusalError("treelite is not installed (pip install granite-xai[fast])")
     asked = asked_of(predictor)

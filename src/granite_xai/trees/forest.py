@@ -19,15 +19,7 @@ from granite_xai.trees.kernels import MOST_LEAVES, build_masks
 
 
 class RefusalError(Exception):
-    """A model that is evaluated by its own ``predict``.
-
-    Parameters
-    ----------
-    reason : str
-        What stands in the way, for ``diagnostics_``.
-    code : str, optional
-        The case of a tree ensemble that we ought to read but do not recognise: worth a warning.
-    """
+    """Why a model is evaluated by its own ``predict``; a code says that we ought to read it: worth a warning."""
 
     def __init__(self, reason: str, code: str | None = None) -> None:
         super().__init__(reason)
@@ -45,26 +37,11 @@ Bits = TypeVar("Bits", np.uint8, np.bool_)
 
 @dataclass(frozen=True, eq=False)
 class Forest:
-    """Trees whose leaves are added up; the nodes of a tree follow each other, parents first.
+    """Trees whose leaves are added up; the nodes of a tree follow each other, parents first, from ``starts`` on.
 
-    Parameters
-    ----------
-    feature : (nodes,) int
-        Column that is compared; -1 for a leaf.
-    threshold, strict : (nodes,)
-        Left if ``x <= threshold``, or ``x < threshold`` where strict.
-    default_left : (nodes,) bool
-        Way of missing values.
-    left, right : (nodes,) int
-    value : (nodes,) float
-        Of leaves; the averaging factor is part of it.
-    categories : list of arrays, by node of a categorical split; the others are absent
-    list_right : (nodes,) bool
-        Whether the listed categories go right.
-    starts : (trees + 1,) int
-        First node of each tree.
-    base : float
-        What is added to the sum of the leaves.
+    A feature of -1 is a leaf. A row goes left if ``x <= threshold``, ``x < threshold`` where strict; missing values go
+    by ``default_left``. Nodes with ``categories`` send these left, or right where ``list_right``. The averaging factor
+    is part of the values; ``base`` is added to the sum of the leaves.
     """
 
     feature: IntArray
@@ -109,14 +86,8 @@ class Forest:
 class Cells:
     """A forest on a table: the cell of every row and column, and what each split does with cells.
 
-    Parameters
-    ----------
-    rows : (n, d) int
-        0 is missing; otherwise 1 + the number of thresholds passed, or 1 + the place of the category.
-    first, cut : (nodes,) int
-        A cell goes left if ``first <= cell < cut`` ...
-    offset : (nodes,) int
-        ... or, where this is not negative, if ``bits[offset + cell]``.
+    Cell 0 is missing; otherwise 1 + the number of thresholds passed, or 1 + the place of the category. A cell goes left
+    if ``first <= cell < cut``, or by ``bits[offset + cell]`` where the offset is not negative.
     """
 
     forest: Forest
@@ -211,14 +182,7 @@ class Cells:
 
 
 def cells_of(forest: Forest, matrix: FloatArray) -> Cells:
-    """Divide the columns of a matrix, given in the model's own numbers, into the cells of a forest.
-
-    Parameters
-    ----------
-    forest : Forest
-    matrix : (n, d) float
-        NaN is missing.
-    """
+    """Divide the columns of a matrix, given in the model's own numbers (NaN: missing), into the cells of a forest."""
     nodes = len(forest.feature)
     rows = np.ones(matrix.shape, dtype=np.int32)
     first, cut, offset = np.zeros(nodes, np.int32), np.zeros(nodes, np.int32), np.full(nodes, -1, np.intp)

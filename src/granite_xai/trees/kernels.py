@@ -22,17 +22,9 @@ def add_trees(nodes: Any, cells: Any, donors: Any, replaced: Any, result: Any) -
     The splits of a tree on S put the U values into few classes. A row's walk finds the leaf of each class; the sums
     change only between neighbouring values of different class, so differences are added there and summed up at the end.
 
-    Parameters
-    ----------
-    nodes : tuple of arrays
-        feature, first, cut, offset, bits, left, right, value, starts. Feature -1 is a leaf. A cell goes left if
-        ``first <= cell < cut``, or by ``bits`` where there is an offset. A tree starts with its root.
-    cells : (n, d) int
-        The rows.
-    donors : (U, d) int
-        Rows that carry the values.
-    replaced : (d,) bool
-        The columns S.
+    ``nodes``: feature (-1: a leaf), first, cut, offset, bits, left, right, value, starts. A cell goes left if
+    ``first <= cell < cut``, or by ``bits`` where there is an offset. A tree starts with its root. ``cells`` (n, d) are
+    the rows, ``donors`` (U, d) those that carry the values, ``replaced`` (d,) the columns S.
     """
     feature, first, cut, offset, bits, left, right, value, starts = nodes
     n_rows, n_values = cells.shape[0], donors.shape[0]
@@ -138,16 +130,8 @@ def add_trees(nodes: Any, cells: Any, donors: Any, replaced: Any, result: Any) -
 def build_masks(nodes: Any, begins: Any, masks: Any, values: Any, asks: Any) -> None:
     """Write for every tree and cell the leaves whose conditions the cell meets, and the leaves' values by number.
 
-    Parameters
-    ----------
-    nodes
-        As in `add_trees`.
-    begins : (d + 1,) int
-        Where the cells of each column begin.
-    masks : (trees, cells) unsigned
-    values : (trees, 64) float
-    asks : (trees, d) bool
-        Whether the tree splits on the column.
+    ``begins`` (d + 1,): where the cells of each column begin; ``masks`` (trees, cells); ``values`` (trees, 64);
+    ``asks`` (trees, d): whether the tree splits on the column.
     """
     feature, first, cut, offset, bits, left, right, value, starts = nodes
     for tree in range(len(starts) - 1):
@@ -181,17 +165,7 @@ def add_masked(
     """Add ``E_S`` of every tree to ``result``, shape (U, n).
 
     The leaves left by a value's columns S and those left by a row's other columns have one leaf in common.
-
-    Parameters
-    ----------
-    masks, values, asks, begins
-        From `build_masks`.
-    cells : (d, n) int
-        The rows.
-    donors : (d, U) int
-        Rows that carry the values.
-    replaced : (d,) bool
-        The columns S.
+    ``cells`` are (d, n) here and ``donors`` (d, U).
     """
     n_columns, n_rows = cells.shape
     n_values = donors.shape[1]
@@ -239,17 +213,8 @@ def add_pairs(
     A leaf that the hybrid with the players A from n and B from m reaches, and no smaller change of it, gives
     ``(a - 1)! b! / (a + b)!`` of its value to each of A and takes ``a! (b - 1)! / (a + b)!`` from each of B.
 
-    Parameters
-    ----------
-    nodes, cells
-        As in `add_trees`.
-    player : (d,) int
-        The player of each column.
-    place : (players,) int
-        Line of the result; -1 where the player is not asked for.
-    shares : (p + 1, p + 1) float
-        ``shares[a, b] = a! b! / (a + b + 1)!``.
-    result : (sets, n, n) float
+    ``player`` (d,) of each column; ``place`` (players,): line of the result (sets, n, n), -1 where the player is not
+    asked for; ``shares[a, b] = a! b! / (a + b + 1)!``.
     """
     feature, first, cut, offset, bits, left, right, value, starts = nodes
     n_rows, n_players = cells.shape[0], len(place)

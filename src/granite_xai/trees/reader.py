@@ -30,22 +30,11 @@ def opposite(sums: Sequence[FloatArray]) -> FloatArray:
     return -sums[0]
 
 
-def _logistic(sums: Sequence[FloatArray], alpha: float) -> FloatArray:
+def _logistic(sums: Sequence[FloatArray], alpha: float, complement: bool = False) -> FloatArray:
     from scipy.special import expit
 
-    return np.asarray(expit(alpha * sums[0]))
-
-
-def _exponential(sums: Sequence[FloatArray]) -> FloatArray:
-    return np.exp(sums[0])
-
-
-def _signed_square(sums: Sequence[FloatArray]) -> FloatArray:
-    return np.asarray(np.copysign(np.square(sums[0]), sums[0]))
-
-
-def _log_one_plus_exp(sums: Sequence[FloatArray]) -> FloatArray:
-    return np.asarray(np.logaddexp(0.0, sums[0]))
+    shares = np.asarray(expit(alpha * sums[0]))
+    return 1.0 - shares if complement else shares
 
 
 def _softmax(sums: Sequence[FloatArray], output: int) -> FloatArray:
@@ -54,35 +43,20 @@ def _softmax(sums: Sequence[FloatArray], output: int) -> FloatArray:
     return np.asarray(parts[output] / np.sum(parts, axis=0))
 
 
-def _complement(sums: Sequence[FloatArray], link: Link) -> FloatArray:
-    return 1.0 - link(sums)
-
-
 _SINGLE: dict[str, Link] = {
     "identity": identity,
     "identity_multiclass": identity,
-    "exponential": _exponential,
-    "signed_square": _signed_square,
-    "logarithm_one_plus_exp": _log_one_plus_exp,
+    "exponential": lambda sums: np.exp(sums[0]),
+    "signed_square": lambda sums: np.copysign(np.square(sums[0]), sums[0]),
+    "logarithm_one_plus_exp": lambda sums: np.logaddexp(0.0, sums[0]),
 }
 
 
 def link_of(name: str, alpha: float, outputs: int, output: int | None) -> tuple[Link, tuple[int, ...]]:
-    """The link of one output, and the outputs whose sums it reads.
+    """The link (by treelite's name) of one output, and the outputs whose sums it reads.
 
-    Parameters
-    ----------
-    name : str
-        Treelite's name of the function.
-    alpha : float
-        Slope of the logistic function.
-    outputs : int
-        Sums a row.
-    output : int, optional
-        The output (class) asked for; None where there is one. Of one sum for two classes, 0 is the complement.
+    Without an output there is one; of one sum for two classes, 0 is the complement.
 
-    Examples
-    --------
     >>> link, read = link_of("sigmoid", 1.0, 1, 0)
     >>> link([np.array([0.0])]), read
     (array([0.5]), (0,))
@@ -90,11 +64,10 @@ def link_of(name: str, alpha: float, outputs: int, output: int | None) -> tuple[
     if name == "softmax" and output is not None and outputs > 1:
         return partial(_softmax, output=output), tuple(range(outputs))
     if name in ("sigmoid", "multiclass_ova"):
-        logistic = partial(_logistic, alpha=alpha)
         if outputs > 1 and name == "multiclass_ova" and output is not None:
-            return logistic, (output,)
+            return partial(_logistic, alpha=alpha), (output,)
         if outputs == 1:
-            return (partial(_complement, link=logistic) if output == 0 else logistic), (0,)
+            return partial(_logistic, alpha=alpha, complement=output == 0), (0,)
     if name in _SINGLE and (outputs == 1 or output is not None):
         return _SINGLE[name], (output or 0,)
     raise RefusalError(f"the link {name!r} of {outputs} outputs is not applied by us", "M23")
@@ -102,23 +75,16 @@ def link_of(name: str, alpha: float, outputs: int, output: int | None) -> tuple[
 
 _LESS, _AT_MOST = 2, 3
 _LEAF, _NUMERICAL, _CATEGORICAL = 0, 1, 2
+_ARRAYS: dict[str, type] = {
+    **dict.fromkeys(("feature", "left", "right"), np.intp),
+    **dict.fromkeys(("threshold", "value"), np.float64),
+    **dict.fromkeys(("strict", "default_left", "list_right"), np.bool_),
+}
 
 
 @dataclass(frozen=True, eq=False)
 class Loaded:
-    """What treelite made of a model.
-
-    Parameters
-    ----------
-    model : treelite's model
-    link : str
-        Name of the function that treelite applies to the sums.
-    alpha : float
-        Slope of the logistic link.
-    n_features : int
-    outputs : int
-        Sums a row: classes, or targets.
-    """
+    """What treelite made of a model: its link by name, the slope of a logistic one, and the sums a row (outputs)."""
 
     model: Any
     link: str
@@ -134,9 +100,22 @@ class Loaded:
             raise RefusalError(f"{count} trees are in use, {self.model.num_tree} were read", "M24")
         owners = header.get_field("class_id") if _n_targets(header) == 1 else header.get_field("target_id")
         chosen = [t for t in range(count) if owners[t] in (-1, output)]
-        trees = [_Tree(self.model.get_tree_accessor(t), output if owners[t] == -1 else None) for t in chosen]
-        factor = float(len(trees)) if int(header.get_field("average_tree_output")[0]) else 1.0
-        return _joined(trees, float(header.get_field("base_scores")[output]), factor)
+        trees = [_tree(self.model.get_tree_accessor(t), output if owners[t] == -1 else None) for t in chosen]
+        starts = np.cumsum([0, *(len(tree["feature"]) for tree in trees)]).astype(np.intp)
+        categories: dict[int, IntArray] = {}
+        for t, tree, start in zip(chosen, trees, starts[:-1], strict=True):
+            tree["left"], tree["right"] = tree["left"] + start, tree["right"] + start
+            listed = _categories(self.model.get_tree_accessor(t))
+            categories.update({int(start) + node: kinds for node, kinds in listed.items()})
+        joined: dict[str, NDArray[Any]] = {
+            name: np.concatenate([np.zeros(0, dtype), *(tree[name] for tree in trees)])
+            for name, dtype in _ARRAYS.items()
+        }
+        if int(header.get_field("average_tree_output")[0]):
+            joined["value"] = joined["value"] / float(len(trees))
+        return Forest(
+            **joined, categories=categories, starts=starts, base=float(header.get_field("base_scores")[output])
+        )
 
 
 def load(model: Any) -> Loaded:
@@ -158,76 +137,43 @@ def _n_targets(header: Any) -> int:
     return int(header.get_field("num_target")[0])
 
 
-class _Tree:
-    """The arrays of one tree, copied out of treelite's memory."""
+def _tree(accessor: Any, output: int | None) -> dict[str, NDArray[Any]]:
+    """The arrays of one tree, copied out of treelite's memory and checked; ``output``: the entry of vector leaves."""
 
-    def __init__(self, accessor: Any, output: int | None) -> None:
-        def field(name: str) -> NDArray[Any]:
-            return np.array(accessor.get_field(name))
+    def field(name: str, dtype: Any = None) -> NDArray[Any]:
+        return np.array(accessor.get_field(name), dtype=dtype)
 
-        self.size = int(field("num_nodes")[0])
-        self.kind = field("node_type")
-        self.inner = self.kind != _LEAF
-        self.left, self.right = field("cleft").astype(np.intp), field("cright").astype(np.intp)
-        self.feature = np.where(self.inner, field("split_index"), -1).astype(np.intp)
-        self.default_left = field("default_left").astype(bool)
-        self.threshold = field("threshold").astype(np.float64)
-        self.list_right = field("category_list_right_child").astype(bool)
-        self.value = self._values(field, output)
-        self.strict = self._strict(field("cmp"))
-        self.categories = self._categories(field)
-        self._check()
-
-    def _values(self, field: Any, output: int | None) -> FloatArray:
-        values = np.asarray(field("leaf_value"), dtype=np.float64)
-        if output is not None:
-            vector, begin = field("leaf_vector"), field("leaf_vector_begin").astype(np.intp)
-            values = np.zeros(self.size)
-            values[~self.inner] = vector[begin[~self.inner] + output]
-        return np.where(self.inner, 0.0, values)
-
-    def _strict(self, comparisons: NDArray[Any]) -> NDArray[np.bool_]:
-        numerical = self.kind == _NUMERICAL
-        if not np.isin(comparisons[numerical], (_LESS, _AT_MOST)).all():
-            raise RefusalError("a tree compares by neither < nor <=", "M27")
-        return np.asarray(comparisons == _LESS)
-
-    def _categories(self, field: Any) -> dict[int, IntArray]:
-        begin, end = field("category_list_begin").astype(np.intp), field("category_list_end").astype(np.intp)
-        pool = field("category_list").astype(np.intp)
-        return {int(node): pool[begin[node] : end[node]] for node in np.flatnonzero(self.kind == _CATEGORICAL)}
-
-    def _check(self) -> None:
-        nodes = np.flatnonzero(self.inner)
-        children = np.stack([self.left[nodes], self.right[nodes]])
-        if not np.isin(self.kind, (_LEAF, _NUMERICAL, _CATEGORICAL)).all() or not np.all(children > nodes):
-            raise RefusalError("a tree has nodes of an unknown kind or order", "M30")
-        if not np.isfinite(self.value).all() or np.isnan(self.threshold).any():
-            raise RefusalError("a tree has values that are not finite", "M30")
-
-
-def _joined(trees: list[_Tree], base: float, factor: float) -> Forest:
-    starts = np.cumsum([0, *(tree.size for tree in trees)]).astype(np.intp)
-
-    def joined(name: str, dtype: type, shift: bool = False) -> NDArray[Any]:
-        parts = [getattr(tree, name) + start if shift else getattr(tree, name) for tree, start in zip(trees, starts)]  # noqa: B905
-        return np.concatenate([np.zeros(0, dtype=dtype), *parts]).astype(dtype, copy=False)
-
-    categories = {
-        int(node + start): listed
-        for tree, start in zip(trees, starts)  # noqa: B905
-        for node, listed in tree.categories.items()
+    kind, comparisons = field("node_type"), field("cmp")
+    inner = kind != _LEAF
+    left, right, threshold = field("cleft", np.intp), field("cright", np.intp), field("threshold", np.float64)
+    values = np.zeros(len(kind))
+    if output is None:
+        values[~inner] = field("leaf_value")[~inner]
+    else:
+        values[~inner] = field("leaf_vector")[field("leaf_vector_begin", np.intp)[~inner] + output]
+    if not np.isin(comparisons[kind == _NUMERICAL], (_LESS, _AT_MOST)).all():
+        raise RefusalError("a tree compares by neither < nor <=", "M27")
+    nodes = np.flatnonzero(inner)
+    children = np.stack([left[nodes], right[nodes]])
+    if not np.isin(kind, (_LEAF, _NUMERICAL, _CATEGORICAL)).all() or not np.all(children > nodes):
+        raise RefusalError("a tree has nodes of an unknown kind or order", "M30")
+    if not np.isfinite(values).all() or np.isnan(threshold).any():
+        raise RefusalError("a tree has values that are not finite", "M30")
+    return {
+        "feature": np.where(inner, field("split_index"), -1).astype(np.intp),
+        "threshold": threshold,
+        "strict": comparisons == _LESS,
+        "default_left": field("default_left", bool),
+        "left": left,
+        "right": right,
+        "value": values,
+        "list_right": field("category_list_right_child", bool),
     }
-    return Forest(
-        feature=joined("feature", np.intp),
-        threshold=joined("threshold", np.float64),
-        strict=joined("strict", np.bool_),
-        default_left=joined("default_left", np.bool_),
-        left=joined("left", np.intp, shift=True),
-        right=joined("right", np.intp, shift=True),
-        value=joined("value", np.float64) / factor,
-        categories=categories,
-        list_right=joined("list_right", np.bool_),
-        starts=starts,
-        base=base,
+
+
+def _categories(accessor: Any) -> dict[int, IntArray]:
+    begin, end, pool = (
+        np.array(accessor.get_field(f"category_list{part}"), dtype=np.intp) for part in ("_begin", "_end", "")
     )
+    listed = np.flatnonzero(accessor.get_field("node_type") == _CATEGORICAL)
+    return {int(node): pool[begin[node] : end[node]] for node in listed}

@@ -41,14 +41,9 @@ MIXED = 16
 class Audit(NamedTuple):
     """How far the trees are from the model: on how many rows, the largest difference, what rounding explains."""
 
-    rows: int
-    difference: float
-    tolerance: float
-
-    @property
-    def passed(self) -> bool:
-        """Whether rounding explains every difference."""
-        return self.difference <= self.tolerance
+    rows: int = 0
+    difference: float = 0.0
+    tolerance: float = 0.0
 
 
 def audit(predictor: Predictor, table: Table, ensemble: Ensemble, seed: int = 0) -> Audit:
@@ -61,16 +56,13 @@ def audit(predictor: Predictor, table: Table, ensemble: Ensemble, seed: int = 0)
     kinds = dict(zip(table.names, table.kinds, strict=True))
     found = ensemble.on(read_table(rows, kinds=kinds, missing="allow")).predictions()
     expected = predictor(rows)
-    precision = 2.0**-23 if predictor.native_float32 else 2.0**-52
-    return Audit(len(expected), float(np.max(np.abs(found - expected))), precision * _amplified(ensemble, expected))
-
-
-def _amplified(ensemble: Ensemble, expected: FloatArray) -> float:
-    """Rounding of a sum of T leaves in any order grows like the root of T; a link stretches it by its slope."""
+    # Rounding of a sum of T leaves in any order grows like the root of T; a link stretches it by its slope.
     n_trees = sum(forest.n_trees for forest in ensemble.forests)
     reach = sum(forest.reach for forest in ensemble.forests)
     scale = reach if ensemble.is_sum else (1.0 + reach) * max(1.0, float(np.max(np.abs(expected))))
-    return float(8 * np.sqrt(n_trees + 1) * scale)
+    precision = 2.0**-23 if predictor.native_float32 else 2.0**-52
+    tolerance = precision * float(8 * np.sqrt(n_trees + 1) * scale)
+    return Audit(len(expected), float(np.max(np.abs(found - expected))), tolerance)
 
 
 def audit_rows(table: Table, ensemble: Ensemble, generator: np.random.Generator) -> Any:
@@ -93,7 +85,8 @@ def audit_rows(table: Table, ensemble: Ensemble, generator: np.random.Generator)
         _put(native, int(row), column, value)
     for row, corner in enumerate(corners, start=hybrids + NEIGHBORS):
         for column, level in corner.items():
-            _put_level(native, row, column, table, level)
+            donor = int(np.flatnonzero(table.columns[column].codes == level)[0])
+            _put(native, row, column, donor, table.native)
     return native
 
 
@@ -104,15 +97,6 @@ def _corners(table: Table, generator: np.random.Generator) -> list[dict[int, int
     pairs = list(islice(combinations(columns, 2), EXTREMES))
     alone = [{j: level} for j in columns[:EXTREMES] for level in ends[j]]
     return alone + [{i: one, j: two} for i, j in pairs for one, two in product(ends[i], ends[j])]
-
-
-def _put_level(native: Any, row: int, column: int, table: Table, level: int) -> None:
-    """Write a value of the table's own into a container that can be written to."""
-    donor = int(np.flatnonzero(table.columns[column].codes == level)[0])
-    if isinstance(native, np.ndarray):
-        native[row, column] = table.native[donor, column]
-    elif hasattr(native, "iat"):
-        native.iat[row, column] = table.native.iat[donor, column]
 
 
 def _neighbors(table: Table, ensemble: Ensemble, generator: np.random.Generator) -> list[tuple[int, float]]:
@@ -131,13 +115,13 @@ def _neighbors(table: Table, ensemble: Ensemble, generator: np.random.Generator)
     return [(column, value) for column, value in found if column in numbers and np.isfinite(value)]
 
 
-def _put(native: Any, row: int, column: int, value: float) -> None:
-    """Write one number where the container can be written to and its dtype takes fractions."""
+def _put(native: Any, row: int, column: int, value: float, own: Any = None) -> None:
+    """Write one number, or the value of a row of the table's own, where the container and its dtype take it."""
     if isinstance(native, np.ndarray):
-        if native.dtype.kind == "f":
-            native[row, column] = value
-    elif hasattr(native, "iloc") and native.dtypes.iloc[column].kind == "f":
-        native.iat[row, column] = value
+        if own is not None or native.dtype.kind == "f":
+            native[row, column] = value if own is None else own[value, column]
+    elif hasattr(native, "iat") and (own is not None or native.dtypes.iloc[column].kind == "f"):
+        native.iat[row, column] = value if own is None else own.iat[value, column]
 
 
 WORTH_COMPILING = 2 * 10**7
@@ -148,33 +132,12 @@ _ENSEMBLES: WeakKeyDictionary[Predictor, Ensemble | tuple[str, str | None]] = We
 """What was read of each model that is still in use, so that further tables do not read it again."""
 
 
-class _Way(NamedTuple):
-    """The trees, or why it is not they; on how many rows they were compared with the model, and the difference."""
-
-    trees: TreesOnTable | None
-    reason: str | None = None
-    audited: int = 0
-    difference: float = 0.0
-
-
 class Route:
     """How a table is evaluated: by the model's trees where they answer as it does, otherwise by the model itself.
 
     Which of the two is found when it is first asked for, after all that the data alone decide, and once.
-
-    Parameters
-    ----------
-    predictor : Predictor
-    table : Table
-    diagnostics : Diagnostics, optional
-        Remembers the warnings.
-    seed : int
-        Of the rows on which trees and model are compared.
-
-    Warns
-    -----
-    ModelWarning
-        M23 trees that do not answer as the model does, M24 to M30 an ensemble that is not recognised.
+    The seed draws the rows on which both are compared. Warnings: M23 trees that do not answer as the model does, M24 to
+    M30 an ensemble that is not recognised.
     """
 
     def __init__(
@@ -186,18 +149,18 @@ class Route:
         self._tell = warn if diagnostics is None else diagnostics.warn
 
     @cached_property
-    def _way(self) -> _Way:
+    def _way(self) -> tuple[TreesOnTable | str, Audit]:
         return _find(self.predictor, self.table, self._tell, self._seed)
 
     @property
     def trees(self) -> TreesOnTable | None:
         """The trees on this table; None: by the model."""
-        return self._way.trees
+        return None if isinstance(self._way[0], str) else self._way[0]
 
     @property
     def reason(self) -> str | None:
         """Why it is not the trees."""
-        return self._way.reason
+        return self._way[0] if isinstance(self._way[0], str) else None
 
     @property
     def attributes(self) -> bool:
@@ -216,7 +179,7 @@ class Route:
         if ensemble.n_leaves * count <= values * steps:
             return self
         cheaper = Route(self.predictor, self.table)
-        cheaper.__dict__["_way"] = _Way(None, "the model's own predict is cheaper", self._way.audited)
+        cheaper.__dict__["_way"] = "the model's own predict is cheaper", Audit(self._way[1].rows)
         return cheaper
 
     def fast(self, count: int) -> bool:
@@ -236,8 +199,8 @@ class Route:
         return {
             "path": self.name(count),
             "reason": self.reason,
-            "audited_rows": self._way.audited,
-            "largest_difference": self._way.difference,
+            "audited_rows": self._way[1].rows,
+            "largest_difference": self._way[1].difference,
         }
 
     def predictions(self, fast: bool, space: Workspace) -> FloatArray:
@@ -254,28 +217,30 @@ class Route:
         return self.trees.matrix_of(columns, distinct.representatives, fast=fast, n_jobs=n_jobs, space=space)
 
 
-def _find(predictor: Predictor, table: Table, tell: Callable[[str, type[Warning]], None], seed: int) -> _Way:
+def _find(
+    predictor: Predictor, table: Table, tell: Callable[[str, type[Warning]], None], seed: int
+) -> tuple[TreesOnTable | str, Audit]:
+    """The trees, or why it is not they, and how they were compared with the model."""
     try:
         ensemble = _ensemble(predictor)
         found = audit(predictor, table, ensemble, seed)
         trees = ensemble.on(table)
     except RefusalError as refusal:
-        if refusal.code is not None:
-            tell(f"{refusal.code}: {refusal.reason}: every evaluation is a call of the model.", ModelWarning)
-        return _Way(None, refusal.reason)
+        code, reason, found, aside = refusal.code, refusal.reason, Audit(), ""
     except GraniteError:  # the model itself failed on the rows of the audit
         raise
     except Exception as error:  # whatever a library does in another way than we know
+        code, found, aside = "M30", Audit(), ""
         reason = f"its trees cannot be read here ({type(error).__name__}: {str(error)[:200]})"
-        tell(f"M30: {reason}: every evaluation is a call of the model.", ModelWarning)
-        return _Way(None, reason)
-    if found.passed:
-        return _Way(trees, None, found.rows, found.difference)
-    reason = (
-        f"the trees differ from the model's answers by up to {found.difference:.3g} on {found.rows} recombined rows"
-    )
-    tell(f"M23: {reason} (rounding: {found.tolerance:.1g}): every evaluation is a call of the model.", ModelWarning)
-    return _Way(None, reason, found.rows, found.difference)
+    else:
+        if found.difference <= found.tolerance:
+            return trees, found
+        code, aside = "M23", f" (rounding: {found.tolerance:.1g})"
+        far = f"by up to {found.difference:.3g} on {found.rows} recombined rows"
+        reason = f"the trees differ from the model's answers {far}"
+    if code is not None:
+        tell(f"{code}: {reason}{aside}: every evaluation is a call of the model.", ModelWarning)
+    return reason, found
 
 
 def _ensemble(predictor: Predictor) -> Ensemble:

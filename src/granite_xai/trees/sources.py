@@ -7,8 +7,9 @@ import inspect
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,27 +35,22 @@ def single_precision(model: Any, table: Table) -> FloatArray:
 
 def lightgbm_matrix(model: Any, table: Table) -> FloatArray:
     """Lightgbm's own conversion: categories by the codes of the training frame, the dtype by the frame's."""
-    matrix = _lightgbm_numbers(model, table)
-    # A row travels without its zeros, and what is this small counts as one.
-    return np.where(np.abs(matrix) <= _LIGHTGBM_ZERO, 0.0, matrix)
-
-
-def _lightgbm_numbers(model: Any, table: Table) -> FloatArray:
     native = table.native
     if isinstance(native, np.ndarray):
-        if native.dtype in (np.float32, np.float64):
-            return native.astype(np.float64)
-        return single_precision(model, table)
-    if table.container.library != "pandas":
+        plain = native.dtype in (np.float32, np.float64)
+        matrix = native.astype(np.float64) if plain else single_precision(model, table)
+    elif table.container.library != "pandas":
         raise RefusalError(f"lightgbm's conversion of a {table.container.library} table is not known to us")
-    from lightgbm.basic import _data_from_pandas
+    else:
+        from lightgbm.basic import _data_from_pandas
 
-    converted = _data_from_pandas(
-        data=native, feature_name="auto", categorical_feature="auto", pandas_categorical=model.pandas_categorical
-    )[0]
-    if converted.dtype not in (np.float32, np.float64):
-        raise RefusalError(f"lightgbm converts this frame to {converted.dtype}")
-    return np.asarray(converted, dtype=np.float64)
+        own = {"feature_name": "auto", "categorical_feature": "auto", "pandas_categorical": model.pandas_categorical}
+        converted = _data_from_pandas(data=native, **own)[0]
+        if converted.dtype not in (np.float32, np.float64):
+            raise RefusalError(f"lightgbm converts this frame to {converted.dtype}")
+        matrix = np.asarray(converted, dtype=np.float64)
+    # A row travels without its zeros, and what is this small counts as one.
+    return np.where(np.abs(matrix) <= _LIGHTGBM_ZERO, 0.0, matrix)
 
 
 def histogram_matrix(model: Any, table: Table) -> FloatArray:
@@ -65,15 +61,10 @@ def histogram_matrix(model: Any, table: Table) -> FloatArray:
     categorical = np.asarray(model.is_categorical_, dtype=bool)
     matrix = np.empty_like(encoded)
     matrix[:, np.concatenate([np.flatnonzero(categorical), np.flatnonzero(~categorical)])] = encoded
-    for position, known in zip(np.flatnonzero(categorical), _known_codes(model), strict=True):
+    for position, known in zip(np.flatnonzero(categorical), model._bin_mapper.bin_thresholds_, strict=False):  # noqa: SLF001
         # Categories that only the validation rows carried have no bin: they go the way of missing values.
         matrix[~np.isin(matrix[:, position], known), position] = np.nan
     return matrix
-
-
-def _known_codes(model: Any) -> list[Any]:
-    count = int(np.sum(model.is_categorical_))
-    return [np.asarray(model._bin_mapper.bin_thresholds_[j]) for j in range(count)]  # noqa: SLF001
 
 
 def _numbers(table: Table) -> FloatArray:
@@ -100,14 +91,7 @@ def _holds_numbers(table: Table, position: int) -> bool:
 
 @dataclass(frozen=True)
 class Source:
-    """A model of a known kind, ready for the loader.
-
-    Parameters
-    ----------
-    load : () -> treelite's model
-    view : the table in the model's own numbers
-    n_trees : trees in use, all classes counted; None: all
-    """
+    """A model of a known kind: its loader, the table in its own numbers, its trees in use (None: all)."""
 
     load: Callable[[], Any]
     view: Callable[[Table], FloatArray]
@@ -166,16 +150,14 @@ def _plain(fitted: Any, **changes: Any) -> Any:
     return other
 
 
-def _import_sklearn(model: Any) -> Any:
-    from treelite.sklearn import import_model
-
-    return import_model(model)
+def _loaded(model: Any, module: str = "sklearn", function: str = "import_model") -> Any:
+    return getattr(import_module(f"treelite.{module}"), function)(model)
 
 
 def _forest(model: Any, asked: Asked) -> Source:
     # The loader trusts n_estimators; trees may have been added or left out since.
     loadable = _plain(model, n_estimators=len(model.estimators_))
-    return Source(partial(_import_sklearn, loadable), partial(single_precision, model))
+    return Source(partial(_loaded, loadable), partial(single_precision, model))
 
 
 def _single_tree(model: Any, asked: Asked) -> Source:
@@ -185,28 +167,22 @@ def _single_tree(model: Any, asked: Asked) -> Source:
     fields = ("n_features_in_", "n_outputs_", "classes_", "n_classes_")
     known = {field: getattr(model, field) for field in fields if hasattr(model, field)}
     forest = _plain(kind(n_estimators=1), estimators_=[model], **known)
-    return Source(partial(_import_sklearn, forest), partial(single_precision, model))
+    return Source(partial(_loaded, forest), partial(single_precision, model))
 
 
 def _gradient_boosting(model: Any, asked: Asked) -> Source:
     if model.loss == "exponential" and not asked.raw:
         raise RefusalError("GradientBoostingClassifier(loss='exponential') has a link that is not applied by us", "M23")
-    loadable = _plain(model, n_estimators=len(model.estimators_))
-    return Source(partial(_import_sklearn, loadable), partial(single_precision, model))
+    return _forest(model, asked)
 
 
 def _histogram_boosting(model: Any, asked: Asked) -> Source:
-    return Source(partial(_import_sklearn, _in_codes(model)), partial(histogram_matrix, model))
-
-
-def _in_codes(model: Any) -> Any:
-    """The model with its categories named by their codes: the loader knows no text, and we look codes up ourselves."""
-    preprocessor = getattr(model, "_preprocessor", None)
-    if preprocessor is None:
-        return model
-    (name, encoder, columns), *others = preprocessor.transformers_
-    codes = _plain(encoder, categories_=[np.arange(len(known)) for known in encoder.categories_])
-    return _plain(model, _preprocessor=_plain(preprocessor, transformers_=[(name, codes, columns), *others]))
+    loadable, preprocessor = model, getattr(model, "_preprocessor", None)
+    if preprocessor is not None:  # categories named by their codes: the loader knows no text, and we look codes up
+        (name, encoder, columns), *others = preprocessor.transformers_
+        codes = _plain(encoder, categories_=[np.arange(len(known)) for known in encoder.categories_])
+        loadable = _plain(model, _preprocessor=_plain(preprocessor, transformers_=[(name, codes, columns), *others]))
+    return Source(partial(_loaded, loadable), partial(histogram_matrix, model))
 
 
 def _xgboost_model(model: Any, asked: Asked) -> Source:
@@ -218,12 +194,8 @@ def _xgboost_model(model: Any, asked: Asked) -> Source:
     except AttributeError:
         return source
     per_round = int(model.n_classes_) if getattr(model, "n_classes_", 2) > 2 else 1
-    parallel = int(
-        json.loads(model.get_booster().save_config())["learner"]["gradient_booster"]["gbtree_model_param"][
-            "num_parallel_tree"
-        ]
-    )
-    return Source(source.load, source.view, (best + 1) * per_round * parallel)
+    settings = json.loads(model.get_booster().save_config())["learner"]["gradient_booster"]["gbtree_model_param"]
+    return replace(source, n_trees=(best + 1) * per_round * int(settings["num_parallel_tree"]))
 
 
 def _xgboost(model: Any, asked: Asked) -> Source:
@@ -233,13 +205,7 @@ def _xgboost(model: Any, asked: Asked) -> Source:
         raise RefusalError(f"xgboost's booster {booster!r} is no sum of trees")
     if objective in ("multi:softmax", "binary:hinge") and asked.method == "predict" and not asked.raw:
         raise RefusalError(f"xgboost's objective {objective!r} predicts labels")
-    return Source(partial(_import_xgboost, model), partial(single_precision, model))
-
-
-def _import_xgboost(model: Any) -> Any:
-    from treelite.frontend import from_xgboost
-
-    return from_xgboost(model)
+    return Source(partial(_loaded, model, "frontend", "from_xgboost"), partial(single_precision, model))
 
 
 def _lightgbm_model(model: Any, asked: Asked) -> Source:
@@ -256,33 +222,23 @@ def _lightgbm(model: Any, asked: Asked) -> Source:
         raise RefusalError("lightgbm's leaves hold linear models", "M30")
     if str(model.params.get("pred_early_stop", False)).lower() not in ("false", "0"):
         raise RefusalError("lightgbm stops adding trees row by row (pred_early_stop)", "M24")
-    return Source(partial(_import_lightgbm, model), partial(lightgbm_matrix, model))
-
-
-def _import_lightgbm(model: Any) -> Any:
-    from treelite.frontend import from_lightgbm
-
-    return from_lightgbm(model)
+    return Source(partial(_loaded, model, "frontend", "from_lightgbm"), partial(lightgbm_matrix, model))
 
 
 _Reader = Callable[[Any, Asked], Source]
+_FAMILIES: tuple[tuple[str, str, _Reader], ...] = (
+    ("sklearn", "RandomForest", _forest),
+    ("sklearn", "ExtraTrees", _forest),
+    ("sklearn", "DecisionTree", _single_tree),
+    ("sklearn", "ExtraTree", _single_tree),
+    ("sklearn", "GradientBoosting", _gradient_boosting),
+    ("sklearn", "HistGradientBoosting", _histogram_boosting),
+    ("xgboost", "XGB", _xgboost_model),
+    ("xgboost", "XGBRF", _xgboost_model),
+    ("lightgbm", "LGBM", _lightgbm_model),
+)
 _READERS: dict[tuple[str, str], _Reader] = {
-    **{
-        ("sklearn", f"{kind}{task}"): _forest
-        for kind in ("RandomForest", "ExtraTrees")
-        for task in ("Regressor", "Classifier")
-    },
-    **{
-        ("sklearn", f"{kind}{task}"): _single_tree
-        for kind in ("DecisionTree", "ExtraTree")
-        for task in ("Regressor", "Classifier")
-    },
-    **{("sklearn", f"GradientBoosting{task}"): _gradient_boosting for task in ("Regressor", "Classifier")},
-    **{("sklearn", f"HistGradientBoosting{task}"): _histogram_boosting for task in ("Regressor", "Classifier")},
-    **{
-        ("xgboost", f"XGB{kind}"): _xgboost_model for kind in ("Regressor", "Classifier", "RFRegressor", "RFClassifier")
-    },
     ("xgboost", "Booster"): _xgboost,
-    **{("lightgbm", f"LGBM{task}"): _lightgbm_model for task in ("Regressor", "Classifier")},
     ("lightgbm", "Booster"): _lightgbm,
+    **{(library, kind + task): read for library, kind, read in _FAMILIES for task in ("Regressor", "Classifier")},
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import factorial
 from typing import Any
 
@@ -20,36 +20,14 @@ EXPLAINED_ROWS = 16
 """Explained rows of one block, whatever the number of threads."""
 
 
-def in_blocks(work: Callable[[int], None], starts: Sequence[int], n_jobs: int | None) -> None:
-    """Work from every start on, in threads where there are several blocks and jobs.
-
-    Never in processes: the blocks write into one array. One block is done at once, since a pool takes longer to start.
-    """
-    jobs = resolve_jobs(n_jobs)
-    if len(starts) < 2 or jobs == 1:
-        for start in starts:
-            work(start)
-        return
-    in_threads(work, starts, jobs)
-
-
 def sums_by_numpy(cells: Cells, columns: BoolArray, donors: IntArray, out: FloatArray, space: Workspace) -> None:
     """``E_S = (I_S diag(v)) J_{-S}`` with 0/1 matrices: which values and which rows meet a leaf's conditions.
 
     Neighbouring values mostly reach the same leaves, so the product is taken with the differences of the lines of
     ``I_S``, which are sparse, and summed up along the values afterwards.
 
-    Parameters
-    ----------
-    cells : Cells
-    columns : (d,) bool
-        The columns S.
-    donors : (U,) int
-        Rows that carry the values.
-    out : (U, n) float
-        Written.
-    space : Workspace
-        Says how large the blocks on the way are; the sums do not depend on it.
+    ``columns`` are S, ``donors`` the rows that carry the values; ``out`` is written. The space says how large the
+    blocks on the way are; the sums do not depend on it.
     """
     forest, n = cells.forest, len(cells.rows)
     out[...] = forest.base
@@ -113,15 +91,14 @@ def sums_by_numba(
             mine = np.ascontiguousarray(rows[part].T), np.ascontiguousarray(values.T)
             compiled(add_masked)(*masks, *mine, columns, out[:, part])
 
-    in_blocks(block, range(0, len(rows), WALKED_ROWS), n_jobs)
+    # Never in processes: the blocks write into one array.
+    in_threads(block, range(0, len(rows), WALKED_ROWS), resolve_jobs(n_jobs))
     out += cells.forest.base
 
 
 def shares(n_players: int) -> FloatArray:
     """``a! b! / (a + b + 1)!``: the share of one player that arrives between a given ones before and b after.
 
-    Examples
-    --------
     >>> shares(1)
     array([[1.        , 0.5       ],
            [0.5       , 0.16666667]])
@@ -138,16 +115,6 @@ def pairs_by_numpy(
     The leaf contributes where every player of its path is met by n or by m:
 
         v (a - 1)! b! / (a + b)!   to each of A,      -v a! (b - 1)! / (a + b)!   to each of B
-
-    Parameters
-    ----------
-    cells : Cells
-    players : the columns of each player
-    wanted : players whose attributions are asked for
-    out : (wanted, n, n) float
-        Written.
-    space : Workspace
-        Says how large the blocks on the way are; the sums do not depend on it.
     """
     n = len(cells.rows)
     out[...] = 0.0
@@ -194,4 +161,4 @@ def pairs_by_numba(
         rows = (start, min(start + EXPLAINED_ROWS, n))
         walk(cells.nodes, cells.rows, player, place, shares(len(players)), *rows, out)
 
-    in_blocks(block, range(0, n, EXPLAINED_ROWS), n_jobs)
+    in_threads(block, range(0, n, EXPLAINED_ROWS), resolve_jobs(n_jobs))

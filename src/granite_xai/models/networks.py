@@ -1,14 +1,19 @@
-"""Sessions of ONNX Runtime: one input for all columns or one for each, probabilities as arrays or as dictionaries."""
+"""Modules of torch and sessions of ONNX Runtime.
+
+A module is asked in evaluation mode, without gradients, in the dtype and on the device of its own parameters. A session
+has one input for all columns or one for each, and probabilities as arrays or as dictionaries.
+"""
 
 from __future__ import annotations
 
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from granite_xai.base.errors import InputError, listing
-from granite_xai.models.estimators import has
+from granite_xai.base.errors import InputError, ModelError, listing
+from granite_xai.models.estimators import has, is_estimator
 from granite_xai.models.output import (
     SCALES,
     Choice,
@@ -24,6 +29,55 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
+
+
+def is_module(model: Any) -> bool:
+    """Whether this is a torch module; one that offers predict is asked by that instead."""
+    return all(has(model, name) for name in ("forward", "parameters", "state_dict")) and not is_estimator(model)
+
+
+def read_module(model: Any, output: Any, response: str) -> ModelOutput:
+    """Send the table as one tensor of numbers; what the answer means is known to the module's author alone."""
+    label = f"module {type(model).__name__}"
+    found = output_of_numbers(partial(_ask, model), output, label, SCALES.get(response, "predict"))
+    return found._replace(prepare=partial(_tensor, model, label), unpack=_one_tensor)
+
+
+def _tensor(model: Any, label: str, frame: Any) -> Any:
+    import torch
+
+    matrix = number_matrix(frame, label)
+    # Other numbers have no twin in torch, or not on every device; float64 holds all that the table was read as.
+    dtype = matrix.dtype if matrix.dtype in (np.float32, np.float64) else np.float64
+    tensor = torch.as_tensor(np.require(matrix, dtype=dtype, requirements=["C", "W"]))
+    own = next((p for p in chain(model.parameters(), model.buffers()) if p.is_floating_point()), None)
+    return tensor if own is None else tensor.to(device=own.device, dtype=own.dtype)
+
+
+def _ask(model: Any, tensor: Any) -> Any:
+    """Run the module in evaluation mode; afterwards each of its parts is in the mode it was in."""
+    import torch
+
+    training = [part for part in model.modules() if part.training]
+    try:
+        if training:
+            model.eval()
+        with torch.no_grad():
+            return model(tensor)
+    finally:
+        for part in training:
+            part.training = True
+
+
+def _one_tensor(returned: Any, choice: Choice) -> tuple[Any, Choice]:
+    """Pass a tensor on; several of them could be read as rows of one."""
+    if not hasattr(returned, "detach"):
+        message = f"the module returned a {type(returned).__name__}, not a tensor."
+        hint = "Pass a function of the table that returns the output to explain."
+        raise ModelError(message, code="M03", argument="model", hint=hint)
+    narrow = returned.is_floating_point() and returned.element_size() < 4  # NumPy has no bfloat16
+    return (returned.detach().float() if narrow else returned), choice
+
 
 _LABELS = ("tensor(int64)", "tensor(string)")
 _FRACTIONS = {"tensor(float)": "f4", "tensor(double)": "f8", "tensor(float16)": "f2"}
@@ -95,27 +149,21 @@ def _feed(model: Any, frame: Any) -> dict[str, NDArray[Any]]:
     if {part.name for part in inputs} <= set(names) and all(_is_one_column(part) for part in inputs):
         places = {part.name: names.index(part.name) for part in inputs}
     elif len(inputs) == 1:
-        return {inputs[0].name: _as_matrix(frame, inputs[0].type, len(names))}
+        if (kind := inputs[0].type) in _FRACTIONS:
+            return {inputs[0].name: number_matrix(frame, _READER).astype(_FRACTIONS[kind])}
+        return {inputs[0].name: np.column_stack([_cells(frame, position, kind) for position in range(len(names))])}
     elif isinstance(frame, np.ndarray) and len(inputs) == len(names):
         places = {part.name: position for position, part in enumerate(inputs)}
     else:
-        raise _other_inputs([part.name for part in inputs], names)
-    return {part.name: _as_column(frame, places[part.name], part) for part in inputs}
+        message = f"the session has the inputs {listing([part.name for part in inputs])}, X has the columns"
+        hint = "Rename the columns, or pass a function of the table that asks the session."
+        raise InputError(f"{message} {listing(names)}.", code="M14", argument="X", columns=names, hint=hint)
+    columns = {part.name: _cells(frame, places[part.name], part.type) for part in inputs}
+    return {part.name: columns[part.name].reshape((-1,) + (1,) * (len(part.shape) - 1)) for part in inputs}
 
 
 def _is_one_column(part: Any) -> bool:
     return len(part.shape) == 1 or (len(part.shape) == 2 and part.shape[1] == 1)
-
-
-def _as_matrix(frame: Any, kind: str, width: int) -> NDArray[Any]:
-    if kind in _FRACTIONS:
-        return number_matrix(frame, _READER).astype(_FRACTIONS[kind])
-    return np.column_stack([_cells(frame, position, kind) for position in range(width)])
-
-
-def _as_column(frame: Any, position: int, part: Any) -> NDArray[Any]:
-    cells = _cells(frame, position, part.type)
-    return cells if len(part.shape) == 1 else cells[:, None]
 
 
 def _cells(frame: Any, position: int, kind: str) -> NDArray[Any]:
@@ -127,9 +175,3 @@ def _cells(frame: Any, position: int, kind: str) -> NDArray[Any]:
         return number_column(frame, position, _READER).astype(_FRACTIONS[kind])
     message = f"the session has an input of type {kind}, which no column of a table is."
     raise InputError(message, code="M14", argument="model", hint="Pass a function of the table that asks the session.")
-
-
-def _other_inputs(inputs: Sequence[str], names: Sequence[str]) -> InputError:
-    message = f"the session has the inputs {listing(inputs)}, X has the columns {listing(names)}."
-    hint = "Rename the columns, or pass a function of the table that asks the session."
-    return InputError(message, code="M14", argument="X", columns=names, hint=hint)
