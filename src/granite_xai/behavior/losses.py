@@ -12,6 +12,7 @@ from granite_xai.base.errors import InputError
 from granite_xai.base.options import unknown
 from granite_xai.base.typing import Elementwise, FloatArray, PairLoss
 from granite_xai.compute.primitives import ABSOLUTE, SQUARE
+from granite_xai.models.faults import first_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +49,15 @@ LOSSES: dict[str, Loss] = {
     "brier": Loss(np.square, mode=SQUARE, of_probability=True),
 }
 """Every loss with a name: the only place where one is registered."""
-GAP_LOSSES = tuple(name for name, loss in LOSSES.items() if loss.of_gap is not None and not loss.of_probability)
 
 
 def gap_loss(loss: str | Elementwise) -> Loss:
     """The loss of a gap: a named one, or the user's own, which is checked whenever it is used (T07)."""
     if callable(loss):
         return Loss(OwnLoss(loss, "loss", "gaps"))
-    if loss not in GAP_LOSSES:
-        raise unknown("loss", loss, GAP_LOSSES)
+    named = [name for name, each in LOSSES.items() if each.of_gap is not None and not each.of_probability]
+    if loss not in named:
+        raise unknown("loss", loss, named)
     return LOSSES[loss]
 
 
@@ -84,7 +85,13 @@ class OwnLoss:
     def __call__(self, *given: FloatArray) -> FloatArray:
         """Losses of some cells; the loss gets copies, which it may write to."""
         cells = np.broadcast_arrays(*given)
-        losses = np.asarray(self.loss(*(np.array(each) for each in cells)))
+        try:
+            losses = np.asarray(self.loss(*(np.array(each) for each in cells)))
+        except Exception as error:  # the user's function may raise anything
+            name = getattr(self.loss, "__name__", type(self.loss).__name__)
+            message = f"the loss {name} raised {type(error).__name__} ({first_line(error)}) at {self.what} of shape"
+            hint = f"Return one finite number ≥ 0 for each of the {self.what}."
+            raise InputError(f"{message} {cells[0].shape}.", code="T07", argument=self.argument, hint=hint) from error
         shape, numbers = cells[0].shape, losses.dtype.kind in "fiub"
         if losses.shape != shape or not numbers or not np.all(np.isfinite(losses)) or np.any(losses < 0):
             raise InputError(
