@@ -88,7 +88,9 @@ class Explanation:
         lines = [
             (part.region, ":".join(names), part.name, *cells)
             for part in self.parts
-            for names, *figures in zip(self.sets, *map(_by_set, (part.values, part.errors)), strict=True)
+            for names, *figures in zip(
+                self.sets, *(np.atleast_2d(each).T.tolist() for each in (part.values, part.errors)), strict=True
+            )
             for cells in zip([None] if part.rows is None else part.rows.tolist(), *figures, strict=True)
         ]
         return frame({key: [line[i] for line in lines] for i, key in enumerate(keys)}, like=self.table)
@@ -143,10 +145,6 @@ class Explanation:
             baseline_value=base,
             estimated=any(bool(part.errors.any()) for part in chosen),
         )
-
-
-def _by_set(figures: FloatArray) -> Any:
-    return np.atleast_2d(figures).T.tolist()
 
 
 def _by_row(parts: Sequence[Part], field: str) -> FloatArray:

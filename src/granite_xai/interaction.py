@@ -102,23 +102,15 @@ class Full:
         return derivative(members, union(others(players, members)))
 
 
-def _shapley_taylor(p: int, k: int, t: int) -> float:
-    return k / (p * comb(p - 1, t))
-
-
-def _shapley_interaction(p: int, k: int, t: int) -> float:
-    return 1 / ((p - k + 1) * comb(p - k, t))
-
-
 def _faithful(p: int, k: int, t: int) -> float:
     scale = factorial(2 * k - 1) / factorial(k - 1) ** 2
     return scale * factorial(p - t - 1) * factorial(t + k - 1) / factorial(p + k - 1)
 
 
 INDICES: dict[str, Callable[[int, int, int], float]] = {
-    "shapley-taylor": _shapley_taylor,
-    "sii": _shapley_interaction,
-    "k-sii": _shapley_interaction,
+    "shapley-taylor": lambda p, k, t: k / (p * comb(p - 1, t)),
+    "sii": lambda p, k, t: 1 / ((p - k + 1) * comb(p - k, t)),
+    "k-sii": lambda p, k, t: 1 / ((p - k + 1) * comb(p - k, t)),
     "fsii": _faithful,
 }
 """Weight of ``Delta(S, T)`` from the number of players p, of members k and of players in T; all are the Shapley

@@ -19,7 +19,7 @@ from granite_xai.base.typing import AleDifference, Coalition, JansenTotal, Pairw
 from granite_xai.behavior import Behavior
 from granite_xai.evaluations.plan import plan
 from granite_xai.influence import Influence, PlayersAndSets
-from granite_xai.interaction import Additive, Interaction, Partial, Players, Whole, add_terms
+from granite_xai.interaction import Additive, Interaction, Partial, Whole, add_terms
 from granite_xai.masking import Masking
 from granite_xai.masking.masking import Needed
 
@@ -190,7 +190,8 @@ def _drawn(
     spent, everything = 0, frozenset(range(table.n_columns))
     for _ in range(MAX_PAIRS if pairs is None else pairs):
         order = [layout.players[i] for i in generator.permutation(len(layout.players))]
-        draw = tuple(_pair(interaction, order, members) for members in layout.sets)
+        both = (order, order[::-1])
+        draw = tuple(add_terms((0.5, interaction.sampled(path, members)) for path in both) for members in layout.sets)
         if pairs is None:
             fresh = _coalitions(table, draw) - seen
             spent += _rows(masking, table, fresh)
@@ -201,11 +202,6 @@ def _drawn(
     if len(draws) < MIN_PAIRS:
         raise _too_expensive(layout, table, len(draws), max_evaluations)
     return tuple(draws)
-
-
-def _pair(interaction: Partial, order: Players, members: Players) -> Terms:
-    forward, backward = (interaction.sampled(list(path), members) for path in (order, order[::-1]))
-    return add_terms([(0.5, forward), (0.5, backward)])
 
 
 def _too_expensive(layout: PlayersAndSets, table: Table, pairs: int, limit: int, why: str = "") -> ResourceError:

@@ -30,13 +30,9 @@ def warn(message: str, category: type[Warning]) -> None:
 def _levels_to_the_caller() -> int:
     """Count the frames from ``warn`` to the first one outside the package (`skip_file_prefixes` needs Python 3.12)."""
     level, frame = 1, sys._getframe(1)  # noqa: SLF001
-    while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__", "")):
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE:
         level, frame = level + 1, frame.f_back
     return level
-
-
-def _is_ours(module: str) -> bool:
-    return module == _PACKAGE or module.startswith(_PACKAGE + ".")
 
 
 class Diagnostics:

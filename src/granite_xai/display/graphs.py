@@ -89,7 +89,8 @@ def draw_heatmap(ax: Axes, names: Sequence[str], matrix: FloatArray, top: float,
     from matplotlib.colors import FuncNorm
 
     # Pairs are mostly much weaker than columns alone: color grows with the root, the numbers say how much it is.
-    norm = FuncNorm((_root, _square), vmin=-top if signed else 0.0, vmax=top)
+    root, square = (lambda v: np.sign(v) * np.sqrt(np.abs(v))), (lambda v: np.sign(v) * np.square(v))
+    norm = FuncNorm((root, square), vmin=-top if signed else 0.0, vmax=top)
     ax.imshow(lower, cmap="PuOr" if signed else "Blues", norm=norm, aspect="equal")
     labels = told_apart(list(names), HEAT_LABEL)
     ax.set_xticks(range(len(names)), labels, rotation=90, fontsize=SMALL)
@@ -101,14 +102,6 @@ def draw_heatmap(ax: Axes, names: Sequence[str], matrix: FloatArray, top: float,
         for i, j in np.argwhere(np.tri(len(names), dtype=bool)).tolist():
             color = "white" if abs(matrix[i, j]) > 0.4 * top else BLACK
             ax.text(j, i, cell_text(matrix[i, j], top), ha="center", va="center", fontsize=5.5, color=color)
-
-
-def _root(values: FloatArray) -> FloatArray:
-    return np.sign(values) * np.sqrt(np.abs(values))
-
-
-def _square(values: FloatArray) -> FloatArray:
-    return np.sign(values) * np.square(values)
 
 
 def cell_text(value: float, top: float) -> str:

@@ -13,7 +13,7 @@ from granite_xai.base.typing import Coalition, IntArray
 from granite_xai.compute import Resources, require_budget
 
 if TYPE_CHECKING:
-    from granite_xai.tables import Column, Table
+    from granite_xai.tables import Table
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,7 +43,9 @@ class Grid:
         if size is None or table.n_columns == 1:
             return cls()
         many = (column for column in table.columns if len(column.levels) > size)
-        return cls({c.position: nearest(_counts(c), size) for c in many if c.kind not in ("nominal", "boolean")})
+        ordered = (column for column in many if column.kind not in ("nominal", "boolean"))
+        counts = {c.position: np.bincount(c.codes[c.codes >= 0], minlength=len(c.levels)) for c in ordered}
+        return cls({position: nearest(found, size) for position, found in counts.items()})
 
     def distinct(self, table: Table, position: int) -> Distinct:
         """The grid of one column, and the value of it that stands for each row's own; missing stays missing."""
@@ -76,10 +78,6 @@ def nearest(counts: IntArray, size: int) -> IntArray:
     middles = (grid[:-1] + grid[1:]) // 2  # the last level that the lower of two neighbours stands for
     found: IntArray = grid[np.searchsorted(middles, np.arange(len(counts)))]
     return found
-
-
-def _counts(column: Column) -> IntArray:
-    return np.bincount(column.codes[column.codes >= 0], minlength=len(column.levels))
 
 
 CELL = 36
@@ -151,7 +149,7 @@ def plan(
         if single in wanted or rest in wanted:
             stores[single], stored_as[single] = grid.distinct(table, position), (single, True)
             wanted -= {rest} - apart if len(rest) > 1 else set()
-    for coalition in sorted(wanted, key=_size_first):
+    for coalition in sorted(wanted, key=lambda coalition: (len(coalition), sorted(coalition))):
         if coalition in stored_as:
             continue
         rest = everything - coalition
@@ -177,7 +175,3 @@ def _fewer_values(table: Table, coalition: Coalition, rest: Coalition) -> tuple[
 
 def _own(table: Table, coalition: Coalition) -> Distinct:
     return Distinct(*table.distinct(sorted(coalition)))
-
-
-def _size_first(coalition: Coalition) -> tuple[int, list[int]]:
-    return len(coalition), sorted(coalition)

@@ -114,7 +114,9 @@ def _central_row(table: Table, weights: FloatArray, means: bool) -> Table:
     if not means:
         return row
     numeric = [column for column in table.columns if column.kind == "numeric"]
-    return row_like(row, {column.name: _mean(column, weights) for column in numeric}, "row")
+    present = {column.name: (column.values, column.codes >= 0) for column in numeric}
+    averages = {name: float(np.average(cells[at], weights=weights[at])) for name, (cells, at) in present.items()}
+    return row_like(row, averages, "row")
 
 
 def central_position(column: Column, weights: FloatArray) -> int:
@@ -131,8 +133,3 @@ def central_position(column: Column, weights: FloatArray) -> int:
     else:
         code = int(np.searchsorted(np.cumsum(shares) * 2, shares.sum()))
     return int(np.flatnonzero(column.codes == code)[0])
-
-
-def _mean(column: Column, weights: FloatArray) -> float:
-    present = column.codes >= 0
-    return float(np.average(column.values[present], weights=weights[present]))

@@ -146,7 +146,7 @@ def _by_class(output: Any, returned: Any, choice: Choice) -> tuple[Any, Choice]:
 def _feed(model: Any, frame: Any) -> dict[str, NDArray[Any]]:
     """Give each input what it takes: all columns, or the one of its name."""
     inputs, names = model.get_inputs(), column_names(frame)
-    if {part.name for part in inputs} <= set(names) and all(_is_one_column(part) for part in inputs):
+    if {part.name for part in inputs} <= set(names) and all(list(part.shape[1:]) in ([], [1]) for part in inputs):
         places = {part.name: names.index(part.name) for part in inputs}
     elif len(inputs) == 1:
         if (kind := inputs[0].type) in _FRACTIONS:
@@ -160,10 +160,6 @@ def _feed(model: Any, frame: Any) -> dict[str, NDArray[Any]]:
         raise InputError(f"{message} {listing(names)}.", code="M14", argument="X", columns=names, hint=hint)
     columns = {part.name: _cells(frame, places[part.name], part.type) for part in inputs}
     return {part.name: columns[part.name].reshape((-1,) + (1,) * (len(part.shape) - 1)) for part in inputs}
-
-
-def _is_one_column(part: Any) -> bool:
-    return len(part.shape) == 1 or (len(part.shape) == 2 and part.shape[1] == 1)
 
 
 def _cells(frame: Any, position: int, kind: str) -> NDArray[Any]:

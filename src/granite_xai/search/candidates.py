@@ -156,12 +156,11 @@ def chunk_codes(counts: IntArray, max_candidates: int, min_samples_leaf: int) ->
     return _levels_at(places[np.unique(np.maximum(quantiles, 1)) - 1], counts)
 
 
-def _quantile_codes(counts: IntArray, max_candidates: int, min_samples_leaf: int) -> IntArray:
-    return cut_codes(counts, max_candidates)
-
-
 CutRule = Callable[[IntArray], IntArray]
-CUTS: dict[str, Callable[..., IntArray]] = {"quantiles": _quantile_codes, "chunks": chunk_codes}
+CUTS: dict[str, Callable[..., IntArray]] = {
+    "quantiles": lambda counts, max_candidates, **_: cut_codes(counts, max_candidates),
+    "chunks": chunk_codes,
+}
 
 
 def _groupings(

@@ -208,10 +208,6 @@ def _xgboost(model: Any, asked: Asked) -> Source:
     return Source(partial(_loaded, model, "frontend", "from_xgboost"), partial(single_precision, model))
 
 
-def _lightgbm_model(model: Any, asked: Asked) -> Source:
-    return _lightgbm(model.booster_, asked)
-
-
 def _lightgbm(model: Any, asked: Asked) -> Source:
     # The text holds the trees up to the best iteration, which are those that predict uses.
     text = model.model_to_string()
@@ -235,7 +231,7 @@ _FAMILIES: tuple[tuple[str, str, _Reader], ...] = (
     ("sklearn", "HistGradientBoosting", _histogram_boosting),
     ("xgboost", "XGB", _xgboost_model),
     ("xgboost", "XGBRF", _xgboost_model),
-    ("lightgbm", "LGBM", _lightgbm_model),
+    ("lightgbm", "LGBM", lambda model, asked: _lightgbm(model.booster_, asked)),
 )
 _READERS: dict[tuple[str, str], _Reader] = {
     ("xgboost", "Booster"): _xgboost,

@@ -119,7 +119,8 @@ def pairs_by_numpy(
     n = len(cells.rows)
     out[...] = 0.0
     values = cells.forest.value[cells.forest.leaves]
-    bits = [cells.bits_reached(~_columns(player, cells.rows.shape[1]), slice(0, n)) for player in players]
+    columns = np.arange(cells.rows.shape[1])
+    bits = [cells.bits_reached(~np.isin(columns, sorted(player)), slice(0, n)) for player in players]
     place = {player: line for line, player in enumerate(wanted)}
     weights = shares(len(players))
     for leaf, value in enumerate(values):
@@ -138,10 +139,6 @@ def pairs_by_numpy(
                 change = gain * (own & ~other)[k] - loss * (other & ~own)[k]
                 for part in space.slices(n, 8 * n):
                     out[place[i], part] += change[np.ix_(codes[part], codes)]
-
-
-def _columns(player: Coalition, n_columns: int) -> BoolArray:
-    return np.isin(np.arange(n_columns), sorted(player))
 
 
 def pairs_by_numba(
