@@ -118,7 +118,7 @@ def require_room(table: Table, resources: Resources) -> None:
 class Plan:
     """Which matrices ``E_S`` are evaluated, and where each coalition is read.
 
-    A coalition is stored as ``(S, shown)``: it is S (shown) or everything but S (hidden).
+    A place is ``(S, shown)``: the coalition is S (shown) or everything but S (hidden).
     """
 
     stores: dict[Coalition, Distinct]
