@@ -129,26 +129,26 @@ class Averages(Masked):
         return self._means[0]
 
     def _table(self, matrix: Matrix, bins: Bins | None, coefficient: float) -> Part:
-        """``F_S`` of columns that are shown: one entry a value and bin, from the references of that bin."""
-        splits, P = self.splits, self.splits.primitives
+        """``F_S`` of columns that are shown: one entry a value, from the references in the bin of its first carrier."""
+        splits, P, (_, carriers, index) = self.splits, self.splits.primitives, matrix.present
         if bins is None:
-            sums = self._entries(matrix, splits, matrix.pairs, matrix.present.carriers)
-            return Part(*sums, coefficient * splits.scale, P.numbers(matrix.present.codes))
-        numbers, count = bins.numbers, len(bins.blocks)
-        # Rows of one value share a bin, unless the value stands for others on a grid.
-        _, carriers, index = np.unique(matrix.codes * count + numbers, return_index=True, return_inverse=True)
-        index, by_entry = index.reshape(-1), numbers[carriers]
-        if count > MOST_BINS:
-            left, total = self._entries(matrix, splits, matrix.pairs, carriers, (numbers, by_entry))
+            sums = self._entries(matrix, splits, matrix.pairs, carriers)
+            return Part(*sums, coefficient * splits.scale, P.numbers(index))
+        by_value = bins.numbers[carriers]
+        own = by_value[index]  # the row's own bin, unless its value stands for others on a grid
+        if len(bins.blocks) > MOST_BINS:
+            left, total = self._entries(matrix, splits, matrix.pairs, carriers, (bins.numbers, by_value))
         else:
-            entries = [np.flatnonzero(by_entry == number) for number in range(count)]
+            entries = [np.flatnonzero(by_value == number) for number in range(len(bins.blocks))]
             found = [
-                self._entries(matrix, splits.at(rows), matrix.pairs.at(rows), carriers[own])
-                for rows, own in zip(bins.blocks, entries, strict=True)
+                self._entries(matrix, splits.at(rows), matrix.pairs.at(rows), carriers[chosen])
+                for rows, chosen in zip(bins.blocks, entries, strict=True)
+                if len(chosen)
             ]
             left, total = (P.xp.concat([each[k] for each in found], axis=0) for k in (0, 1))
             index = np.argsort(np.concatenate(entries))[index]
-        return Part(left, total, coefficient * splits.scales(numbers, count), P.numbers(index), P.numbers(numbers))
+        scale = coefficient * splits.scales(bins.numbers, len(bins.blocks))
+        return Part(left, total, scale, P.numbers(index), P.numbers(own))
 
     def _entries(
         self,
