@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +15,8 @@ from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.compute import Resources, require_evaluations
 from granite_xai.evaluations.vectors import centred
 from granite_xai.masking.bins import interval_edges
+from granite_xai.models import Predictor
 from granite_xai.tables import Column, Table
-
-if TYPE_CHECKING:
-    from granite_xai.models import Predictor
 
 GRIDS = {name: name for name in ("quantile", "equidistant")}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -26,9 +26,7 @@ from granite_xai.influence import Influence
 from granite_xai.interaction import add_terms, union
 from granite_xai.masking import Masking
 from granite_xai.resolved import ResolvedExplainer
-
-if TYPE_CHECKING:
-    from granite_xai.trees.routes import Route
+from granite_xai.trees.routes import Route
 
 
 @dataclass(frozen=True, slots=True, init=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.base.errors import InputError
 from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.behavior import Behavior
 from granite_xai.compute import Resources, resolve_jobs
 from granite_xai.disagreement import Objective
 from granite_xai.evaluations.plan import require_room
@@ -31,13 +32,8 @@ from granite_xai.models import accepts_missing, as_predictor
 from granite_xai.models.target import read_weights
 from granite_xai.new_rows import Evaluation, evaluate_rows, explain_rows
 from granite_xai.search.tree import Tree
-from granite_xai.tables import read_table
+from granite_xai.tables import Table, read_table
 from granite_xai.trees.routes import Route
-
-if TYPE_CHECKING:
-    from granite_xai.behavior import Behavior
-    from granite_xai.tables import Table
-
 
 _OF_THE_TREE = ("max_depth", "min_samples_leaf", "alpha", "max_candidates", "beam", "split_features")
 

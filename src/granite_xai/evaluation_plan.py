@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass
 from functools import partial
 from math import isqrt
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.base.errors import InputError, ModelError
 from granite_xai.base.typing import Coalition, FloatArray, IntArray, PairwiseShapley, Terms
 from granite_xai.compute import Budget, Resources, Workspace, require_budget, require_evaluations
@@ -21,14 +22,10 @@ from granite_xai.evaluations.shapley import PairwiseShapleySums, SamplingErrors
 from granite_xai.interaction import union
 from granite_xai.masking.accumulated import AleIntervals
 from granite_xai.masking.fitted import FittedMaskings, Reading
+from granite_xai.models import Predictor
 from granite_xai.resolved import ResolvedExplainer
+from granite_xai.tables import Table
 from granite_xai.trees.routes import Route
-
-if TYPE_CHECKING:
-    from granite_xai.base.diagnostics import Diagnostics
-    from granite_xai.models import Predictor
-    from granite_xai.tables import Table
-
 
 CHECKED = 200
 """Rows on which exact gaps are computed beside those on a grid, at most."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,15 +22,11 @@ from granite_xai.influence import Individual, Influence, Interactions, Joint
 from granite_xai.interaction import INTERACTIONS, Additive, Interaction, Partial, Whole, union
 from granite_xai.masking import MASKINGS, Masking
 from granite_xai.masking.fitted import fit_reference
-from granite_xai.models import accepts_missing, as_predictor
+from granite_xai.models import Predictor, accepts_missing, as_predictor
 from granite_xai.models.target import read_rows, read_target
 from granite_xai.resolved import ResolvedExplainer, resolve
-from granite_xai.tables import read_table
+from granite_xai.tables import Table, read_table
 from granite_xai.trees.routes import Route
-
-if TYPE_CHECKING:
-    from granite_xai.models import Predictor
-    from granite_xai.tables import Table
 
 INFLUENCES: dict[str, Influence] = {"individual": Individual(), "interaction": Interactions()}
 

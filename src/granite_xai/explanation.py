@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from granite_xai.base.errors import InputError
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.tables import frame
-
-if TYPE_CHECKING:
-    from granite_xai.tables import Table
+from granite_xai.tables import Table, frame
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.base.errors import BinWarning, ModelWarning
 from granite_xai.base.files import BY_ROW
 from granite_xai.base.typing import FloatArray, IntArray
@@ -23,18 +24,15 @@ from granite_xai.explainer import regional_part
 from granite_xai.influence import Interactions, PlayersAndSets
 from granite_xai.interaction import Additive
 from granite_xai.masking.fitted import FittedMaskings, fit_reference
+from granite_xai.models import Predictor
 from granite_xai.regions.nodes import Leaf
 from granite_xai.regions.partition import Partition
+from granite_xai.resolved import ResolvedExplainer
 from granite_xai.search.problem import Partitioner, PartitionResult, Problem
+from granite_xai.search.tree import Tree
 from granite_xai.surrogate import Surrogate, fidelity, fit_surrogate
+from granite_xai.tables import Table
 from granite_xai.trees.routes import Route
-
-if TYPE_CHECKING:
-    from granite_xai.base.diagnostics import Diagnostics
-    from granite_xai.models import Predictor
-    from granite_xai.resolved import ResolvedExplainer
-    from granite_xai.search.tree import Tree
-    from granite_xai.tables import Table
 
 SWALLOWED = 0.05
 """Share of the noise floor from which a measured disagreement is hardly rounding alone, which makes a thousandth."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,10 +29,8 @@ from granite_xai.masking.fitted import FittedMaskings, fit_reference
 from granite_xai.resolved import ResolvedExplainer
 from granite_xai.scopes import Scope, region_scopes, scopes_of
 from granite_xai.surrogate import additive
+from granite_xai.tables import Table
 from granite_xai.trees.routes import Route
-
-if TYPE_CHECKING:
-    from granite_xai.tables import Table
 
 MAX_CELLS = 200_000
 """Cells of the table up to which bins for conditional questions are learned: trees of every column on the others."""

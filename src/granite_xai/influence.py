@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from granite_xai.base.errors import InputError
 from granite_xai.base.typing import Coalition
-
-if TYPE_CHECKING:
-    from granite_xai.tables import Table
+from granite_xai.tables import Table
 
 
 @dataclass(frozen=True, slots=True)

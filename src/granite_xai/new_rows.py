@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,11 +22,8 @@ from granite_xai.explanation import Explanation, Part
 from granite_xai.fit import FitResult
 from granite_xai.masking.fitted import FittedMaskings
 from granite_xai.resolved import ResolvedExplainer
-from granite_xai.tables import frame
+from granite_xai.tables import Table, frame
 from granite_xai.trees.routes import Route
-
-if TYPE_CHECKING:
-    from granite_xai.tables import Table
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,11 +20,9 @@ from granite_xai.evaluations.plan import plan
 from granite_xai.influence import Influence, PlayersAndSets
 from granite_xai.interaction import Additive, Interaction, Partial, Whole, add_terms
 from granite_xai.masking import Masking
+from granite_xai.masking.fitted import Reading
 from granite_xai.masking.masking import Needed
-
-if TYPE_CHECKING:
-    from granite_xai.masking.fitted import Reading
-    from granite_xai.tables import Table
+from granite_xai.tables import Table
 
 MAX_EXACT_PLAYERS = 12
 MIN_PATH_PLAYERS = 4

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from granite_xai.base.options import choose
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.base.wording import ALL_ROWS, drawable
 from granite_xai.catalog import explanations as named_explanations, title
-from granite_xai.disagreement import ScaledObjective
+from granite_xai.disagreement import ResolvedQuestion, ScaledObjective
 from granite_xai.engine.splits import Splits
 from granite_xai.estimator import fitted_view
 from granite_xai.explainer import Explainer
@@ -26,13 +26,10 @@ from granite_xai.influence import PlayersAndSets
 from granite_xai.masking.accumulated import AleIntervals
 from granite_xai.masking.fitted import FittedMaskings, fit_reference
 from granite_xai.new_rows import NewRows, both_sides
+from granite_xai.regions.partition import Partition
 from granite_xai.resolved import ResolvedExplainer
+from granite_xai.tables import Table
 from granite_xai.trees.routes import Route
-
-if TYPE_CHECKING:
-    from granite_xai.disagreement import ResolvedQuestion
-    from granite_xai.regions.partition import Partition
-    from granite_xai.tables import Table
 
 MEASURES = {"local": "mean size of the effect", "sensitivity": "variance of the prediction", "risk": "loss saved"}
 """What an influence is measured in, by behavior."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,11 +18,8 @@ from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.interaction import Additive, Players, subsets, union
 from granite_xai.masking import Marginal
 from granite_xai.masking.bins import sortable
-from granite_xai.tables import require_rows
-
-if TYPE_CHECKING:
-    from granite_xai.models import Predictor
-    from granite_xai.tables import Column, Table
+from granite_xai.models import Predictor
+from granite_xai.tables import Column, Table, require_rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -19,10 +19,8 @@ from granite_xai.engine.masked import Masked
 from granite_xai.engine.splits import Splits
 from granite_xai.engine.values import RowValues, joined
 from granite_xai.evaluations.evaluations import Evaluations
-
-if TYPE_CHECKING:
-    from granite_xai.influence import PlayersAndSets
-    from granite_xai.masking import Masking
+from granite_xai.influence import PlayersAndSets
+from granite_xai.masking import Masking
 
 
 class Behavior(ABC):

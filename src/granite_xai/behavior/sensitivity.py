@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -15,10 +15,8 @@ from granite_xai.compute.primitives import MOMENTS, Array
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.noise_floor import sensitivity_error
-
-if TYPE_CHECKING:
-    from granite_xai.influence import PlayersAndSets
-    from granite_xai.masking import Masking
+from granite_xai.influence import PlayersAndSets
+from granite_xai.masking import Masking
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from granite_xai.base.errors import InputError, ResourceError
+from granite_xai.compute.limits import Resources
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from granite_xai.compute.limits import Resources
 
 
 Item = TypeVar("Item")

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from granite_xai.base.options import whole_number
+from granite_xai.base.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from granite_xai.base.typing import FloatArray, IntArray
 
 Seed = int | np.random.Generator | None
 

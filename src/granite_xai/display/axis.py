@@ -13,12 +13,11 @@ from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.base.wording import MISSING, number, shortened, told_apart, value, wrapped
 from granite_xai.curves import Grid, carriers, grid_codes
 from granite_xai.display.figures import GREY, SMALL
+from granite_xai.tables import Column, Table
 from granite_xai.tables.columns import LABELLED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from granite_xai.tables import Column, Table
 
 MOST_LEVELS = 20
 """Levels of a nominal column that are drawn: the most frequent ones."""

@@ -17,11 +17,10 @@ from granite_xai.display.lines import MOST_CURVES, Line, Panel, Strip, cells_of,
 from granite_xai.explainer import Explainer
 from granite_xai.influence import Individual
 from granite_xai.scopes import RowsToShow, chosen_question, shown_names
+from granite_xai.tables import Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from granite_xai.tables import Table
 
 MEANING = {"curve": "{}: one line a row", "line": "{}", "points": "{}: one point a row; line: their mean"}
 AVERAGE = {

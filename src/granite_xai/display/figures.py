@@ -14,14 +14,12 @@ import numpy as np
 
 from granite_xai.base.errors import InputError
 from granite_xai.base.wording import drawable, rows_of, wrapped
-from granite_xai.tables import frame
+from granite_xai.scopes import Scope
+from granite_xai.tables import Table, frame
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
-
-    from granite_xai.scopes import Scope
-    from granite_xai.tables import Table
 
 BLUE, ORANGE, BLACK, GREY, PALE = "#0072B2", "#D55E00", "#222222", "#8C8C8C", "#D9D9D9"
 SIDES = (BLUE, ORANGE)

@@ -17,11 +17,10 @@ from granite_xai.display.figures import BLACK, GREY, PALE, SIDES, SMALL, Drawn, 
 from granite_xai.explainer import Explainer
 from granite_xai.influence import Individual
 from granite_xai.scopes import EFFECTS, MEASURES, RowsToShow, Scope, chosen_question, shown_names, sides_shown
+from granite_xai.tables import Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from granite_xai.tables import Table
 
 KINDS = {"paired": "paired", "layered": "layered"}
 THICK = 0.76

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -15,11 +15,9 @@ from granite_xai.curves import dependence_bins, ice_curves
 from granite_xai.display.axis import Axis, shown_levels
 from granite_xai.explainer import Explainer
 from granite_xai.explanation import Part
+from granite_xai.masking.accumulated import AleIntervals
 from granite_xai.scopes import EFFECTS, RegionValues, RowsToShow, Scope, ShownValues, sides_shown
-
-if TYPE_CHECKING:
-    from granite_xai.masking.accumulated import AleIntervals
-    from granite_xai.tables import Column, Table
+from granite_xai.tables import Column, Table
 
 MOST_CURVES = 50
 """Curves of single rows in a panel (S15)."""

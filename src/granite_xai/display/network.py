@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,9 +22,7 @@ from granite_xai.influence import Individual, Interactions
 from granite_xai.interaction import INTERACTIONS, Interaction
 from granite_xai.masking import Marginal, Masking
 from granite_xai.scopes import MEASURES, RowsToShow, Scope, chosen_question
-
-if TYPE_CHECKING:
-    from granite_xai.tables import Table
+from granite_xai.tables import Table
 
 KINDS = {"network": "network", "heatmap": "heatmap"}
 

@@ -16,11 +16,10 @@ from granite_xai.regions.nodes import Node, Split
 from granite_xai.regions.partition import Partition
 from granite_xai.regions.rule import Rule
 from granite_xai.scopes import RowsToShow, shown_names, side_names
+from granite_xai.tables import Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from granite_xai.tables import Table
 
 WIDTH, HEIGHT = 1.75, 1.6
 """Inches that one leaf takes, and one level of the tree."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,10 +12,8 @@ from granite_xai.base.typing import Coalition, FloatArray
 from granite_xai.compute import Resources, Workspace, progress
 from granite_xai.evaluations.evaluations import Matrix
 from granite_xai.evaluations.plan import Distinct, Plan
-
-if TYPE_CHECKING:
-    from granite_xai.models import Predictor
-    from granite_xai.tables import Table
+from granite_xai.models import Predictor
+from granite_xai.tables import Table
 
 CHUNK = 2**20
 """Recombined rows indexed at a time, at most; the predictor sends them in smaller batches."""

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from granite_xai.base import diagnostics as recorder
+from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.base.errors import ModelError, ModelWarning
-from granite_xai.models import Rows
-from granite_xai.tables import nudged, recombine
-
-if TYPE_CHECKING:
-    from granite_xai.base.diagnostics import Diagnostics
-    from granite_xai.base.typing import Elementwise, FloatArray, IntArray, PairLoss
-    from granite_xai.models import Predictor
-    from granite_xai.tables import Column, Table
-
+from granite_xai.base.typing import Elementwise, FloatArray, IntArray, PairLoss
+from granite_xai.models import Predictor, Rows
+from granite_xai.tables import Column, Table, nudged, recombine
 
 _ENTERS = "This enters the noise floor: disagreement below it is reported as nothing to explain."
 _RELATIVE = {False: 1e-7, True: 1e-3}

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from granite_xai.base.errors import ResourceError
 from granite_xai.base.typing import Coalition, IntArray
 from granite_xai.compute import Resources, require_budget
-
-if TYPE_CHECKING:
-    from granite_xai.tables import Table
+from granite_xai.tables import Table
 
 
 @dataclass(frozen=True, slots=True, eq=False)

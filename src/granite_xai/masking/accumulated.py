@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -16,12 +16,10 @@ from granite_xai.engine.masked import Masked
 from granite_xai.engine.splits import Splits
 from granite_xai.engine.values import RowValues
 from granite_xai.evaluations.evaluations import Bins, Evaluations
+from granite_xai.influence import PlayersAndSets
 from granite_xai.masking.bins import interval_edges, ranks_among, rows_stood_for
 from granite_xai.masking.masking import Masking, Needed
-
-if TYPE_CHECKING:
-    from granite_xai.influence import PlayersAndSets
-    from granite_xai.tables import Column, Table
+from granite_xai.tables import Column, Table
 
 
 @dataclass(frozen=True, slots=True)

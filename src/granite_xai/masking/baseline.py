@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Set as AbstractSet
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,10 +15,7 @@ from granite_xai.engine.masked import AgainstReferences, Masked
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.masking.masking import Learned, Masking, Needed
-from granite_xai.tables import read_table, recombine, row_like
-
-if TYPE_CHECKING:
-    from granite_xai.tables import Column, Table
+from granite_xai.tables import Column, Table, read_table, recombine, row_like
 
 
 @dataclass(frozen=True, slots=True)

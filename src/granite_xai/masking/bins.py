@@ -9,15 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from granite_xai.base.errors import InputError
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
-
-if TYPE_CHECKING:
-    from granite_xai.tables import Column, Table
+from granite_xai.tables import Column, Table
 
 _SAME = 1e-12
 """Relative difference of sums of weights that counts as rounding: ten rows of weight 0.1 weigh as much as one of 1."""

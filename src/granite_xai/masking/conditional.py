@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from granite_xai.base.errors import InputError
 from granite_xai.base.typing import Coalition, FloatArray
@@ -14,9 +14,7 @@ from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Bins, Evaluations
 from granite_xai.masking.bins import fit_bins
 from granite_xai.masking.masking import Learned, Masking, Needed
-
-if TYPE_CHECKING:
-    from granite_xai.tables import Table
+from granite_xai.tables import Table
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from granite_xai.base.typing import Coalition, FloatArray
 from granite_xai.masking.accumulated import AleIntervals, fit_steps
 from granite_xai.masking.bins import BinFunction
 from granite_xai.masking.masking import Masking
-
-if TYPE_CHECKING:
-    from granite_xai.tables import Table
+from granite_xai.tables import Table
 
 Reading = tuple[Masking, Coalition]
 """One masked model that is read: a masking operator and the visible columns."""

@@ -9,17 +9,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from granite_xai.base.typing import Coalition, FloatArray, Terms
 from granite_xai.engine.masked import Masked
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
-
-if TYPE_CHECKING:
-    from granite_xai.influence import PlayersAndSets
-    from granite_xai.masking.bins import BinFunction
-    from granite_xai.tables import Table
+from granite_xai.influence import PlayersAndSets
+from granite_xai.masking.bins import BinFunction
+from granite_xai.tables import Table
 
 
 class Needed(NamedTuple):

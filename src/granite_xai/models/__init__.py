@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from granite_xai.base.diagnostics import warn
+from granite_xai.base.diagnostics import Diagnostics, warn
 from granite_xai.base.errors import GraniteError, ModelError, ModelWarning
 from granite_xai.base.options import choose, whole_number
 from granite_xai.models import estimators, networks
@@ -15,8 +15,6 @@ from granite_xai.models.predictor import DEFAULT_BATCH, Predictor, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from granite_xai.base.diagnostics import Diagnostics
 
 __all__ = ["DEFAULT_BATCH", "Predictor", "Rows", "Usage", "accepts_missing", "as_predictor", "outside_unit_interval"]
 

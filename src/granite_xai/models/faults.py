@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from granite_xai.base.errors import ModelError, count_text, listing
+from granite_xai.base.typing import BoolArray, FloatArray, IntArray
+from granite_xai.tables import Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from granite_xai.base.typing import BoolArray, FloatArray, IntArray
-    from granite_xai.tables import Table
 
 _SHOWN = 5
 

@@ -9,14 +9,13 @@ import numpy as np
 
 from granite_xai.base.errors import InputError, ModelError, listing
 from granite_xai.base.options import unknown
+from granite_xai.base.typing import BoolArray, FloatArray
 from granite_xai.models.faults import first_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
-
-    from granite_xai.base.typing import BoolArray, FloatArray
 
 
 Scale = Literal["predict", "probability", "raw"]

@@ -10,16 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.models.faults import Raised, Rows, failure, refused, smallest_failing
-from granite_xai.models.output import outside_unit_interval, read_answer
-from granite_xai.tables import recombine
+from granite_xai.models.output import ModelOutput, outside_unit_interval, read_answer
+from granite_xai.tables import Table, recombine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-    from granite_xai.base.typing import FloatArray, IntArray
-    from granite_xai.models.output import ModelOutput
-    from granite_xai.tables import Table
 
 DEFAULT_BATCH = 2**16
 """Rows of one call where the user sets none: fixed, so that repeats are equal."""

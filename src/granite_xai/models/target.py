@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from granite_xai.base.errors import InputError, count_text, listing
 from granite_xai.base.typing import FloatArray, IntArray
-
-if TYPE_CHECKING:
-    from granite_xai.models import Predictor
-    from granite_xai.tables import Table
+from granite_xai.models import Predictor
+from granite_xai.tables import Table
 
 _SMALLEST, _LARGEST = 1e-100, 1e100  # between them squares of sums of weights are exact enough
 _WEIGHT_HINT = "Pass one finite number ≥ 0 for each row, at least one above 0."

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
 from granite_xai.base.diagnostics import warn
 from granite_xai.base.errors import InputError, ModelError, ModelWarning
 from granite_xai.base.typing import FloatArray
-from granite_xai.models import Usage
-from granite_xai.tables import Outline, read_alike, recombine, rows_to_dict
-
-if TYPE_CHECKING:
-    from granite_xai.models import Predictor
-    from granite_xai.tables import Table
+from granite_xai.models import Predictor, Usage
+from granite_xai.tables import Outline, Table, read_alike, recombine, rows_to_dict
 
 COUNT = 8
 TOLERANCE = 1e-5

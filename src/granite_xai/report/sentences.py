@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,14 +16,12 @@ from granite_xai.base.wording import FEW_ROWS, count, number, percent, plain, sh
 from granite_xai.catalog import meaning, title
 from granite_xai.disagreement import Disagreement, ResolvedQuestion
 from granite_xai.estimator import Granite, fitted_view
+from granite_xai.fit import FitResult
 from granite_xai.fit_values import FitValues
 from granite_xai.influence import Interactions
 from granite_xai.regions.nodes import Split
 from granite_xai.regions.words import name_text
-
-if TYPE_CHECKING:
-    from granite_xai.fit import FitResult
-    from granite_xai.tables import Table
+from granite_xai.tables import Table
 
 _PACKAGES = ("granite-xai", "numpy", "scikit-learn", "pandas")
 GLOSSARY: dict[str, str] = {

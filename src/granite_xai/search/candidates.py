@@ -11,16 +11,13 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import combinations, groupby
 from operator import attrgetter
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.engine.splits import Cut
 from granite_xai.evaluations.evaluations import Evaluations
-
-if TYPE_CHECKING:
-    from granite_xai.tables import Column, Table
+from granite_xai.tables import Column, Table
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from granite_xai.base.options import choose, real_number, whole_number
 from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.compute import Resources
 from granite_xai.curves import Ice
 from granite_xai.engine.splits import Splits
 from granite_xai.explainer import Explainer
+from granite_xai.resolved import ResolvedExplainer
 from granite_xai.search.describe import describe, local_explainer
 from granite_xai.search.problem import Partitioner, PartitionResult, Problem, local_values
-
-if TYPE_CHECKING:
-    from granite_xai.compute import Resources
-    from granite_xai.resolved import ResolvedExplainer
-    from granite_xai.trees.routes import Route
+from granite_xai.trees.routes import Route
 
 METHODS = ("ward", "k-means", "birch")
 

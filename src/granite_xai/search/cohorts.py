@@ -4,25 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from granite_xai.base.options import choose, real_number, whole_number
 from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.compute import Resources
 from granite_xai.disagreement import Disagreement, ResolvedQuestion
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.explainer import Explainer
 from granite_xai.interaction import Pure
+from granite_xai.resolved import ResolvedExplainer
 from granite_xai.search.describe import describe, local_explainer
 from granite_xai.search.problem import Partitioner, PartitionResult, Problem, local_values
-
-if TYPE_CHECKING:
-    from granite_xai.compute import Resources
-    from granite_xai.resolved import ResolvedExplainer
-    from granite_xai.tables import Table
-    from granite_xai.trees.routes import Route
+from granite_xai.tables import Table
+from granite_xai.trees.routes import Route
 
 Score = Callable[[IntArray], FloatArray]
 """From (C, n) labels, one line for each way to divide the rows, to C losses."""

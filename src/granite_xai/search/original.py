@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from granite_xai.base.options import choose, real_number, whole_number
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.catalog import questions
+from granite_xai.compute import Resources
 from granite_xai.curves import dependence_bins, ice_curves, make_grid, require_numeric
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Bins, Evaluations
@@ -19,14 +20,11 @@ from granite_xai.evaluations.vectors import Vectors, centred
 from granite_xai.explainer import Explainer
 from granite_xai.influence import Individual
 from granite_xai.regions.nodes import leaves
+from granite_xai.resolved import ResolvedExplainer
 from granite_xai.search.problem import Partitioner, PartitionResult, Problem, local_values, measured
 from granite_xai.search.scatter import rescaled, scattered
-
-if TYPE_CHECKING:
-    from granite_xai.compute import Resources
-    from granite_xai.resolved import ResolvedExplainer
-    from granite_xai.tables import Table
-    from granite_xai.trees.routes import Route
+from granite_xai.tables import Table
+from granite_xai.trees.routes import Route
 
 EFFECTS = {"pd": None, "ale": ("accumulated", "full"), "shap": ("marginal", "partial")}
 """Masking and interaction of the local effect; ICE curves are asked for later."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.base.errors import InputError, listing
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.behavior.behavior import Game
@@ -16,16 +17,13 @@ from granite_xai.compute import Resources
 from granite_xai.disagreement import ScaledObjective
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
+from granite_xai.models import Predictor
 from granite_xai.regions.nodes import Leaf, Node
 from granite_xai.regions.partition import Partition
 from granite_xai.regions.rule import Rule, find_column, satisfied
-
-if TYPE_CHECKING:
-    from granite_xai.base.diagnostics import Diagnostics
-    from granite_xai.models import Predictor
-    from granite_xai.resolved import ResolvedExplainer
-    from granite_xai.tables import Table
-    from granite_xai.trees.routes import Route
+from granite_xai.resolved import ResolvedExplainer
+from granite_xai.tables import Table
+from granite_xai.trees.routes import Route
 
 
 class Grower(Protocol):

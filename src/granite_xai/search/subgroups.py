@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from granite_xai.base.options import choose
 from granite_xai.base.typing import FloatArray
+from granite_xai.compute import Resources
 from granite_xai.evaluations.vectors import Vectors
 from granite_xai.masking.bins import interval_edges
+from granite_xai.resolved import ResolvedExplainer
 from granite_xai.search.problem import Partitioner, PartitionResult, Problem, measured
 from granite_xai.search.scatter import scattered
-
-if TYPE_CHECKING:
-    from granite_xai.compute import Resources
-    from granite_xai.resolved import ResolvedExplainer
-    from granite_xai.tables import Column
-    from granite_xai.trees.routes import Route
+from granite_xai.tables import Column
+from granite_xai.trees.routes import Route
 
 FLOOR = 1e-12
 

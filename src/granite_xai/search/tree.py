@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from granite_xai.base.options import real_number, unknown, whole_number
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.compute import map_blocks, resolve_jobs
 from granite_xai.compute.compiled import device_faults, primitives_on
+from granite_xai.disagreement import ScaledObjective
 from granite_xai.engine.splits import CUT_BYTES, Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.regions.nodes import Leaf, Node, Split
@@ -20,10 +20,7 @@ from granite_xai.regions.partition import Partition
 from granite_xai.search.candidates import CUTS, Candidate, best_of, candidates, cuts_of
 from granite_xai.search.problem import Partitioner, PartitionResult, Problem
 from granite_xai.search.splitting import conditions
-
-if TYPE_CHECKING:
-    from granite_xai.disagreement import ScaledObjective
-    from granite_xai.tables import Table
+from granite_xai.tables import Table
 
 TOLERANCE = 1e-10
 BLOCK = 2**19

@@ -9,20 +9,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.compute import Workspace
+from granite_xai.models import Predictor
+from granite_xai.tables import Table
 from granite_xai.trees.forest import Cells, Forest, RefusalError, cells_of
 from granite_xai.trees.reader import Link, identity, link_of, load, opposite
 from granite_xai.trees.sources import Asked, Source, asked_of, source_of
 from granite_xai.trees.sums import pairs_by_numba, pairs_by_numpy, sums_by_numba, sums_by_numpy
-
-if TYPE_CHECKING:
-    from granite_xai.models import Predictor
-    from granite_xai.tables import Table
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,23 +9,20 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from granite_xai.base.diagnostics import warn
+from granite_xai.base.diagnostics import Diagnostics, warn
 from granite_xai.base.errors import GraniteError, ModelWarning
 from granite_xai.base.typing import Coalition, FloatArray
 from granite_xai.compute import Workspace
 from granite_xai.compute.compiling import available
 from granite_xai.evaluations.agnostic import evaluate_matrix
-from granite_xai.tables import read_table, recombine
+from granite_xai.evaluations.plan import Distinct, Plan
+from granite_xai.models import Predictor
+from granite_xai.tables import Table, read_table, recombine
 from granite_xai.trees.ensembles import Ensemble, TreesOnTable, read_ensemble
 from granite_xai.trees.forest import RefusalError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from granite_xai.base.diagnostics import Diagnostics
-    from granite_xai.evaluations.plan import Distinct, Plan
-    from granite_xai.models import Predictor
-    from granite_xai.tables import Table
 
 
 HYBRIDS = (64, 512)

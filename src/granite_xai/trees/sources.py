@@ -10,18 +10,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from granite_xai.base.typing import FloatArray
+from granite_xai.models import Predictor
 from granite_xai.models.output import as_it_is
+from granite_xai.tables import Table
 from granite_xai.trees.forest import RefusalError
-
-if TYPE_CHECKING:
-    from granite_xai.models import Predictor
-    from granite_xai.tables import Table
-
 
 _LARGEST_EXACT = 2.0**53
 _LIGHTGBM_ZERO = float(np.float32(1e-35))
