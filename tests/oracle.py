@@ -743,6 +743,9 @@ def floor(asked: Question, problem: Problem, delta: float, shift: float = 0.0) -
         error = max(
             mean([moved(average, problem.y[n]) for n in rows], weights),
             mean([moved(F[n], problem.y[n]) for n in rows], weights),
+            # rounding of a mean loss itself, which counts where residuals are far larger than predictions
+            2.0**-51 * mean([risk_loss(setting.loss, average, problem.y[n]) for n in rows], weights),
+            2.0**-51 * mean([risk_loss(setting.loss, F[n], problem.y[n]) for n in rows], weights),
         )
     order = setting.order if setting.influence == "interaction" else 1
     return len(question_sets(asked, problem.d)) * gap_loss(asked.loss, 2.0 ** (order + 1) * error)

@@ -28,7 +28,6 @@ MAX_VALUES = 2**23
 _TOKENS = re.compile(
     rb'(?P<numbers>\[[-+\w.,\s]{256,}+\])|(?P<constant>NaN|Infinity)|[\[\]{}]|"(?:[^"\\]+|\\.?)*+(?:"|\Z)', re.DOTALL
 )
-_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _WHOLE = rb"\s*+-?(?:0|[1-9]\d{0,17})\s*+"
 _REAL = rb"\s*+(?:-?(?:0|[1-9]\d*+)(?:\.\d++(?:[eE][-+]?\d++)?|[eE][-+]?\d++)|null)\s*+"
 _LISTS = {kind: re.compile(rb"%s(?:,%s)*+" % (item, item)) for kind, item in (("i", _WHOLE), ("f", _REAL))}
@@ -110,16 +109,10 @@ def parse_json(raw: bytes, name: str = "the file", check: Callable[[bytes], None
         return next(longs)  # every other constant was refused before
 
     try:
-        found = json.loads(text, object_pairs_hook=pairs, parse_constant=constant, parse_int=whole, parse_float=real)
+        return json.loads(text, object_pairs_hook=pairs, parse_constant=constant, parse_int=whole, parse_float=real)
     except json.JSONDecodeError as error:
         message = f"{name} breaks off or is not JSON at line {error.lineno}, column {error.colno} ({error.msg})."
         raise FormatError(message, code="F04", argument="path") from error
-    if _SURROGATE.search(text):
-        try:
-            json.dumps(found, ensure_ascii=False, default=lambda array: None).encode("utf-8")
-        except UnicodeEncodeError as error:
-            raise FormatError(f"{name} holds text with half of a character.", code="F04", argument="path") from error
-    return found
 
 
 def check_size(raw: bytes, name: str = "the file", arrays: list[NDArray[Any]] | None = None) -> bytes:

@@ -55,13 +55,6 @@ def entry(data: object, key: str, kind: type[T], place: str) -> T:
         value = plain_list(value, place)
     if not isinstance(value, kind) or (isinstance(value, bool) and kind in (int, float)):
         raise broken(f"{place}.{key}", f"is not of type {kind.__name__}")
-    return _whole_text(value, f"{place}.{key}")
-
-
-def _whole_text(value: T, place: str) -> T:
-    """The value, unless it is text with half of a character, which no file could hold again."""
-    if isinstance(value, str) and any("\ud800" <= letter <= "\udfff" for letter in value):
-        raise broken(place, "holds half of a character")
     return value
 
 
@@ -228,7 +221,7 @@ class Structure:
         if isinstance(data, float) and not math.isfinite(data):
             raise broken(place, "is not a finite number")
         if data is None or isinstance(data, bool | str | int | float):
-            return _whole_text(data, place)
+            return data
         if isinstance(data, dict) and "type" in data:
             name = entry(data, "type", str, place)
             if name not in self.classes:
