@@ -334,7 +334,7 @@ def test_F04_every_field_that_is_wrong_is_named_by_its_place(read, words):
 
 
 def test_F04_half_a_character_survives_as_a_name_or_level_and_breaks_nothing():
-    """A file may say anything: what is no pair of halves is kept as it is, written as an escape, and never met in a table."""
+    """A file may say anything: what is no pair of halves is kept as it is, and no row of a table has it."""
     assert parse_json(rb'{"a": "\ud83d\ude00"}') == {"a": "\U0001f600"}
     written = Rule.parse("a in {u}").to_dict()
     written["conditions"][0]["condition"]["levels"] = ["\ud800"]
