@@ -16,7 +16,6 @@ import numpy as np
 import granite_xai as gx
 import plain
 from cases import Case, bike, fitted, gaussian, predictor, timed
-from granite_xai.masking import Conditional
 from granite_xai.masking.bins import fit_bins
 from granite_xai.regions.partition import Leaf, Split
 from granite_xai.tables import read_table
@@ -83,8 +82,8 @@ def bins(case: Case) -> dict[str, dict[int, np.ndarray]]:
     table = read_table(case.X, missing="error")
     columns = frozenset(range(table.n_columns))
     return {
-        "shown_bins": {i: fit_bins(Conditional(), table, frozenset({i}))(table) for i in columns},
-        "hidden_bins": {i: fit_bins(Conditional(), table, columns - {i})(table) for i in columns},
+        "shown_bins": {i: fit_bins("tree", table, frozenset({i}))(table) for i in columns},
+        "hidden_bins": {i: fit_bins("tree", table, columns - {i})(table) for i in columns},
     }
 
 

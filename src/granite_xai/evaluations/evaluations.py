@@ -44,8 +44,10 @@ class Matrix:
     @cached_property
     def present(self) -> Present:
         """The values that occur."""
-        lines, carriers, codes = np.unique(self.codes, return_index=True, return_inverse=True)
-        return Present(lines, carriers, codes.reshape(-1))
+        lines, codes = _dense(self.codes, int(self.values.shape[0]))
+        carriers = np.empty(len(lines), dtype=np.intp)
+        carriers[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)  # the first row of each value is written last
+        return Present(lines, carriers, codes)
 
     @property
     def n_values(self) -> int:
@@ -95,6 +97,13 @@ def cut_out(values: FloatArray, lines: IntArray, columns: IntArray, space: Works
     return result
 
 
+def _dense(codes: IntArray, count: int) -> tuple[IntArray, IntArray]:
+    """The codes below ``count`` that occur, and each code as its place among them: counted, which beats sorting."""
+    occurs = np.zeros(count, dtype=np.bool_)
+    occurs[codes] = True
+    return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[codes]
+
+
 @dataclass(frozen=True, eq=False)
 class Bins:
     """The bin of each row: dense numbers, each of which occurs."""
@@ -120,7 +129,7 @@ class Bins:
 
     def restrict(self, rows: IntArray) -> Bins:
         """Only these rows."""
-        return Bins.of(self.numbers[rows])
+        return Bins(_dense(self.numbers[rows], int(self.numbers.max()) + 1)[1])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
