@@ -626,3 +626,16 @@ def test_a_linear_model_has_one_region():
     g = gx.Granite(LinearRegression().fit(X, target(X))).fit(X)
     assert (g.disagreement_, g.remaining_, len(g.partition_)) == (0.0, 0.0, 1)
     assert g.diagnostics_["stop_reasons"] == ["nothing to explain"]
+
+
+def test_questions_about_different_sets_are_explained_in_one_table():
+    """``coe`` compares all columns at once, ``ice-pdp`` each: every line names its own set."""
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    g = gx.Granite(lambda X: X[:, 0] * X[:, 1], ["ice-pdp", "coe"]).fit(X)
+    found = g.explain(X).frame().groupby("explanation")["set"].unique()
+    assert {name: list(sets) for name, sets in found.items()} == {
+        "ice": ["x0", "x1"],
+        "pdp": ["x0", "x1"],
+        "prediction": ["x0:x1"],
+        "additive": ["x0:x1"],
+    }

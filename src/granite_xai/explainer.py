@@ -230,7 +230,9 @@ def regional_part(region: int, name: str, effect: ResolvedExplainer, evaluations
     local = effect.behavior.per_row
     start = game.values({frozenset(): 1.0})[0, slice(None) if local else slice(1)]
     start = start + (evaluations.offset if effect.behavior.is_linear else 0.0)
-    return Part(region, name, rows if local else None, values, _errors(game, effect, values), start)
+    return Part(
+        region, name, rows if local else None, values, _errors(game, effect, values), start, effect.layout.labels
+    )
 
 
 def _effects(game: Game, effect: ResolvedExplainer, terms: Iterable[Terms]) -> FloatArray:

@@ -26,6 +26,8 @@ class Part:
     """Standard errors of the values; 0 where exact."""
     base: FloatArray
     """The value of the empty coalition, from which partial effects are counted: one for each row, or one."""
+    sets: tuple[tuple[str, ...], ...] = ()
+    """The sets of this part, which differ between questions (``coe`` has one, all columns)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,7 +37,7 @@ class Explanation:
     Attributes
     ----------
     sets : tuple of tuples of str
-        The compared sets: columns, or one group.
+        The compared sets of the first question: columns, or one group.
     parts : tuple of Part
         One entry for each region and explanation.
 
@@ -86,7 +88,9 @@ class Explanation:
             (part.region, ":".join(names), part.name, *cells)
             for part in self.parts
             for names, *figures in zip(
-                self.sets, *(np.atleast_2d(each).T.tolist() for each in (part.values, part.errors)), strict=True
+                part.sets or self.sets,
+                *(np.atleast_2d(each).T.tolist() for each in (part.values, part.errors)),
+                strict=True,
             )
             for cells in zip([None] if part.rows is None else part.rows.tolist(), *figures, strict=True)
         ]
