@@ -367,3 +367,11 @@ def fit_inputs(g: Granite, X: Any, y: Any, sample_weight: Any, record: Diagnosti
         seed=seed,
         diagnostics=record,
     )
+
+
+def held_out_fidelity(granite: Granite, X: Any) -> float:
+    """Share of the prediction's variance on other rows that the regional additive surrogate explains."""
+    fitted = fitted_view(granite)
+    predictions = fitted.result.predictor.on_rows(fitted.read(X))
+    variance = float(predictions.var())
+    return 1.0 - float(np.square(predictions - granite.predict(X)).mean()) / variance if variance else 1.0

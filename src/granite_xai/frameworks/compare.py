@@ -17,7 +17,7 @@ from granite_xai.base.errors import GraniteWarning, InputError
 from granite_xai.base.options import choose, whole_number
 from granite_xai.catalog import explanations
 from granite_xai.disagreement import Disagreement
-from granite_xai.estimator import Granite, fitted_view
+from granite_xai.estimator import Granite, fitted_view, held_out_fidelity
 from granite_xai.explainer import Explainer
 from granite_xai.frameworks import published
 from granite_xai.new_rows import evaluate_rows
@@ -167,14 +167,6 @@ def remaining(ruler: Granite, partition: Partition, X: Any, y: Any) -> float:
     fitted, table, target, _, resources = fitted_view(ruler).other_rows(X, y)
     moved = replace(fitted, partition=partition)
     return evaluate_rows(moved, table, target, partition.apply(table), resources).remaining
-
-
-def held_out_fidelity(granite: Granite, X: Any) -> float:
-    """Share of the prediction's variance on other rows that the regional additive surrogate explains."""
-    fitted = fitted_view(granite)
-    predictions = fitted.result.predictor.on_rows(fitted.read(X))
-    variance = float(predictions.var())
-    return 1.0 - float(np.square(predictions - granite.predict(X)).mean()) / variance if variance else 1.0
 
 
 def configurations() -> dict[str, list[Granite]]:

@@ -19,9 +19,8 @@ from granite_xai.base.wording import ALL_ROWS, plain
 from granite_xai.behavior import Risk
 from granite_xai.compute import one_blas_thread
 from granite_xai.display.figures import framed
-from granite_xai.estimator import Granite, fit_with_evaluations, fitted_view
+from granite_xai.estimator import Granite, fit_with_evaluations, fitted_view, held_out_fidelity
 from granite_xai.fit_values import FitValues
-from granite_xai.frameworks.compare import held_out_fidelity
 from granite_xai.report import sentences
 from granite_xai.report.panels import disagreement_map, effects, importances, ledger, regions, stored_effects, tree
 from granite_xai.report.sentences import ReportSource
