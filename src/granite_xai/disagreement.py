@@ -11,13 +11,14 @@ import numpy as np
 
 from granite_xai.base.errors import InputError
 from granite_xai.base.options import choose, real_number, unknown
-from granite_xai.base.typing import Elementwise, FloatArray, Term, Terms
+from granite_xai.base.typing import Elementwise, FloatArray, IntArray, Term, Terms
 from granite_xai.behavior import Behavior
 from granite_xai.behavior.behavior import Game, read_twice
 from granite_xai.behavior.losses import Loss, gap_loss
 from granite_xai.compute import Resources
 from granite_xai.compute.compiling import available
-from granite_xai.compute.primitives import MOMENTS
+from granite_xai.compute.primitives import MOMENTS, ArrayNamespace
+from granite_xai.engine.masked import Masked
 from granite_xai.engine.splits import Splits
 from granite_xai.engine.values import RowValues, joined
 from granite_xai.evaluations.evaluations import Evaluations
@@ -113,6 +114,19 @@ class Disagreement:
         return ResolvedQuestion(self, effects[0], effects[1])
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class PairGap:
+    """The gap of one set, whose mean over the rows of any region is a mean over a fixed matrix."""
+
+    parts: tuple[tuple[Masked, Terms], ...]
+    primitives: ArrayNamespace
+
+    def __call__(self, references: IntArray, rows: IntArray) -> FloatArray:
+        """Some rows against some references, (references, rows)."""
+        blocks = [self.primitives.host(masked.pair_block(terms, references, rows)) for masked, terms in self.parts]
+        return sum(blocks[1:], blocks[0])
+
+
 @dataclass(frozen=True, eq=False)
 class ResolvedQuestion:
     """A question resolved on a table: the disagreement of every region of a batch of splits."""
@@ -172,6 +186,20 @@ class ResolvedQuestion:
         else:
             for games in self._games(evaluations, splits):
                 yield np.sum([game.values(terms) for game, terms in games], axis=0)
+
+    def pair_gaps(self, evaluations: Evaluations, splits: Splits) -> list[PairGap]:
+        """The gap of each set as a mean over pairs of rows, in blocks (references, rows); none where it is no mean."""
+        if not self.first.behavior.is_linear or self.measure.mode is None:
+            return []
+        found = []
+        for members, gap in zip(self.first.layout.sets, self.gaps, strict=True):
+            known = evaluations.on_grid(union(members))
+            parts = tuple((masking.masked(known, splits), terms) for masking, terms in gap.items())
+            first = np.zeros(1, dtype=np.intp)
+            if any(masked.pair_block(terms, first, first) is None for masked, terms in parts):
+                return []
+            found.append(PairGap(parts, splits.primitives))
+        return found
 
     def losses(self, evaluations: Evaluations, splits: Splits) -> FloatArray:
         """``sum over S of loss(phi1(S) - phi2(S))``: (K, n) for behaviors with one value a row, otherwise (K, 2)."""

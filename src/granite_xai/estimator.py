@@ -35,7 +35,7 @@ from granite_xai.search.tree import Tree
 from granite_xai.tables import Table, read_table
 from granite_xai.trees.routes import Route
 
-_OF_THE_TREE = ("max_depth", "min_samples_leaf", "alpha", "max_candidates", "beam", "split_features")
+_OF_THE_TREE = ("max_depth", "min_samples_leaf", "alpha", "max_candidates", "beam", "split_features", "search")
 
 
 class Granite(BaseEstimator):
@@ -65,8 +65,12 @@ class Granite(BaseEstimator):
         Price of a region, as a share of the disagreement on all rows: a split must save more than this.
     max_candidates : int
         At most this number minus one thresholds are tried for each column and node.
+    search : "refined", "greedy" or "optimal"
+        How the tree is found. "greedy": the paper's Algorithm 1. "refined": cuts between the quantiles, a look two levels
+        ahead and second thoughts; never a larger objective than the greedy tree's on the fitting rows. "optimal": the
+        best two levels at a time with a certificate, for local questions with marginal masking and ``coe``.
     beam : int
-        Columns whose best split is followed at each node.
+        Greedy search: columns whose best split is followed at each node.
     partitioner : object, optional
         Another way to find regions; None: the tree that the options above describe.
     output : object, optional
@@ -128,6 +132,7 @@ class Granite(BaseEstimator):
         min_samples_leaf: int = 20,
         alpha: float = 0.05,
         max_candidates: int = 40,
+        search: str = "refined",
         beam: int = 1,
         partitioner: Any = None,
         output: Any = None,
@@ -149,6 +154,7 @@ class Granite(BaseEstimator):
         self.min_samples_leaf = min_samples_leaf
         self.alpha = alpha
         self.max_candidates = max_candidates
+        self.search = search
         self.beam = beam
         self.partitioner = partitioner
         self.output = output

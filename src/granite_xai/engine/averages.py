@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -101,6 +101,28 @@ class Averages(Masked):
         tilings: list[Tiles] = [self._tiles(pairs, products, tables)] if pairs or products else []
         tiled = (RowValues(self.splits.zeros, tiled=tiling) for tiling in (*tilings, *binned))
         return joined([values, *tiled], self.splits)
+
+    def pair_block(self, terms: Terms, references: IntArray, rows: IntArray) -> Array | None:
+        """A combination of some rows against every reference, (references, rows); None where rows have bins."""
+        P, known = self.splits.primitives, self.evaluations
+        at, own = known.predictions[references] * terms.get(frozenset(), 0.0), np.zeros(len(rows))
+        blocks: dict[Any, tuple[Matrix, float, float]] = {}
+        for term, coefficient in terms.items():
+            if isinstance(term, PairwiseShapley):
+                blocks[term] = known.attributions[term], 0.0, coefficient
+            elif term == known.everything:
+                own = coefficient * known.predictions[rows]
+            elif term:
+                if not isinstance(term, frozenset) or self.bins(term) is not None:
+                    return None
+                store, shown = known.stored_as[term]
+                _, hide, show = blocks.get(store, (None, 0.0, 0.0))
+                both = (hide, coefficient) if shown else (coefficient, show)
+                blocks[store] = (known.matrices[store], *both)
+        total = P.array(at)[:, None] + P.array(own)[None, :]
+        for matrix, *both in blocks.values():
+            total = total + P.pair_block(matrix.values, matrix.pairs.at(references), matrix.pairs.at(rows), *both)
+        return total
 
     def averaged(self, coalition: Coalition, function: HybridFunction) -> RowValues:
         """The mean over the references of a function of the hybrid predictions (m, c) of some rows."""

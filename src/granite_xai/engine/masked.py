@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from granite_xai.base.typing import Coalition, FloatArray, Terms
+from granite_xai.base.typing import Coalition, FloatArray, IntArray, Terms
 from granite_xai.compute.primitives import Array
 from granite_xai.engine.splits import Splits
 from granite_xai.engine.values import HybridFunction, RowValues
@@ -23,6 +23,13 @@ class Masked(ABC):
     @abstractmethod
     def combined(self, terms: Terms) -> RowValues:
         """A linear combination of masked models (and of pairwise attributions, where these exist)."""
+
+    def pair_block(self, terms: Terms, references: IntArray, rows: IntArray) -> Array | None:
+        """A combination of some rows before its mean over all references of a region is taken, (references, rows).
+
+        None where it is no such mean.
+        """
+        return None
 
     def averaged(self, coalition: Coalition, function: HybridFunction) -> RowValues:
         """The mean over the references of a function of the single predictions behind ``F_T``."""
@@ -44,10 +51,18 @@ class AgainstReferences(Masked):
 
     def combined(self, terms: Terms) -> RowValues:
         """A linear combination of masked models: each the mean over the reference rows."""
+        return RowValues(self.splits.primitives.array(self._own(terms)))
+
+    def pair_block(self, terms: Terms, references: IntArray, rows: IntArray) -> Array:
+        """The same for every reference of the region."""
+        own = self.splits.primitives.array(self._own(terms)[rows])
+        return self.splits.primitives.xp.broadcast_to(own[None, :], (len(references), len(rows)))
+
+    def _own(self, terms: Terms) -> FloatArray:
         own = np.zeros(self.splits.n_rows)
         for term, coefficient in terms.items():
             own = own + coefficient * self._lines(term).mean(axis=0)  # type: ignore[arg-type]
-        return RowValues(self.splits.primitives.array(own))
+        return own
 
     def averaged(self, coalition: Coalition, function: HybridFunction) -> RowValues:
         """The mean over the reference rows of a function of the predictions."""

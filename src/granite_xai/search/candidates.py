@@ -54,6 +54,12 @@ class Candidate:
         """Whether missing values (entry 0) and each level of the table (entries 1, 2, …) go left."""
         return self.inside(np.arange(-1, len(self.family.classes) - 1))
 
+    @property
+    def code(self) -> int:
+        """Of an ordered column the last level that goes left; -1 where only missing values do."""
+        inner = self.family.inner[self.number]
+        return int(np.flatnonzero(inner[self.family.classes])[-1]) - 1
+
     def inside(self, codes: IntArray) -> BoolArray:
         """Which rows go left, from their codes."""
         goes: BoolArray = self.family.inner[self.number][self.family.classes[codes + 1]]
@@ -91,15 +97,20 @@ def _family(
 ) -> Family:
     """The candidates of one column: missing values on the left first, then on the right (C14)."""
     n_levels = len(counts) - 1
-    if column.kind in ("nominal", "boolean"):
-        present = np.flatnonzero(counts[1:])
-        groups = list(_groupings(column, rows, present, evaluations, max_candidates))
-        inner = np.array(groups, dtype=np.bool_).reshape(-1, n_levels)
-        classes = np.arange(n_levels)
-    else:
-        codes = rule(counts[1:])
-        inner = np.tri(len(codes), len(codes) + 1, dtype=np.bool_)
-        classes = np.searchsorted(codes, np.arange(n_levels))
+    if column.kind not in ("nominal", "boolean"):
+        return ordered(column, counts, rule(counts[1:]))
+    present = np.flatnonzero(counts[1:])
+    groups = list(_groupings(column, rows, present, evaluations, max_candidates))
+    return _either_side(column, counts, np.array(groups, dtype=np.bool_).reshape(-1, n_levels), np.arange(n_levels))
+
+
+def ordered(column: Column, counts: IntArray, codes: IntArray) -> Family:
+    """The cuts ``x <= v`` of an ordered column at some of its levels, from the rows at each entry."""
+    inner = np.tri(len(codes), len(codes) + 1, dtype=np.bool_)
+    return _either_side(column, counts, inner, np.searchsorted(codes, np.arange(len(counts) - 1)))
+
+
+def _either_side(column: Column, counts: IntArray, inner: BoolArray, classes: IntArray) -> Family:
     # Missing values are the last class.
     classes = np.append(inner.shape[1], classes)
     if not counts[0]:

@@ -93,7 +93,8 @@ class RepidTree(Partitioner):
     def partition(self, problem: Problem) -> PartitionResult:
         """Grow the original's tree; its regions carry the disagreement of the question."""
         posed, root = self._posed(problem)
-        tree = replace(problem.tree, alpha=0.0, min_improvement=self.min_improvement, cuts="chunks", max_candidates=100)
+        own = {"alpha": 0.0, "min_improvement": self.min_improvement, "cuts": "chunks", "max_candidates": 100}
+        tree = replace(problem.tree, search="greedy", **own)
         node, total = tree.grown(posed), problem.shares.total
         shares = np.array([leaf.disagreement for _, leaf in leaves(node)])
         attributes = {"loss_": root * total, "region_losses_": shares * root * total}

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
 
+from granite_xai.base.errors import InputError
 from granite_xai.base.options import real_number, unknown, whole_number
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.compute import map_blocks, resolve_jobs
@@ -18,7 +19,9 @@ from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.regions.nodes import Leaf, Node, Split
 from granite_xai.regions.partition import Partition
 from granite_xai.search.candidates import CUTS, Candidate, best_of, candidates, cuts_of
+from granite_xai.search.pairs import PairTables, Plan
 from granite_xai.search.problem import Partitioner, PartitionResult, Problem
+from granite_xai.search.refine import PASSES, Ahead, Cutter, sharpened
 from granite_xai.search.splitting import conditions
 from granite_xai.tables import Table
 
@@ -27,6 +30,9 @@ BLOCK = 2**19
 """Candidates times rows scored together on the processor, where enough blocks shall be left for several jobs."""
 ON_DEVICE = 2**24
 """The same on a device."""
+SEARCHES = ("refined", "greedy", "optimal")
+WITHOUT_TABLES = 3
+"""Columns that a refined search follows where it cannot look ahead."""
 SHARE = 8
 """One block of candidates takes at most one part in so many of the memory limit."""
 
@@ -54,10 +60,14 @@ class AllExcept:
 
 @dataclass(frozen=True, slots=True)
 class Tree(Partitioner):
-    """The paper's Algorithm 1: greedy splits, then pruning with a price for each region.
+    """The paper's Algorithm 1: greedy splits, then pruning with a price for each region; and better searches.
 
     Parameters
     ----------
+    search : "refined", "greedy" or "optimal"
+        ``"greedy"``: as the paper. ``"refined"``: cuts between the quantiles, two levels ahead, and second thoughts;
+        never a larger objective than the greedy tree's on the fitting rows. ``"optimal"``: the best two levels at a
+        time, with a certificate.
     max_depth : int
         Splits on the way to a region, at most.
     min_samples_leaf : int
@@ -67,7 +77,7 @@ class Tree(Partitioner):
     max_candidates : int
         B: at most B - 1 thresholds for each column and node.
     beam : int
-        Columns whose best split is followed at each node; the best pruned subtree is kept.
+        Greedy search: columns whose best split is followed at each node; the best pruned subtree is kept.
     split_features : sequence of labels or Without, optional
         Columns that may be split; None: all.
     min_improvement : float, optional
@@ -91,6 +101,7 @@ class Tree(Partitioner):
     split_features: Sequence[Hashable] | AllExcept | None = None
     min_improvement: float | None = None
     cuts: str = "quantiles"
+    search: str = "refined"
 
     def __post_init__(self) -> None:
         whole_number("max_depth", self.max_depth, at_least=0)
@@ -102,6 +113,17 @@ class Tree(Partitioner):
             real_number("min_improvement", self.min_improvement, at_least=0)
         if self.cuts not in CUTS:
             raise unknown("cuts", self.cuts, CUTS)
+        if self.search not in SEARCHES:
+            raise unknown("search", self.search, SEARCHES)
+        own = {
+            "beam": self.beam != 1,
+            "min_improvement": self.min_improvement is not None,
+            "cuts": self.cuts != "quantiles",
+        }
+        if self.search != "greedy" and any(own.values()):
+            name = next(name for name, given in own.items() if given)
+            text = f"{name}={getattr(self, name)!r} belongs to the greedy search."
+            raise InputError(text, code="P03", argument=name, hint='Pass search="greedy" with it, or leave it out.')
 
     def columns(self, table: Table) -> list[int]:
         """Positions of the columns that may be split."""
@@ -123,7 +145,7 @@ class Tree(Partitioner):
         rows = np.arange(problem.table.n_rows, dtype=np.intp)
         primitives = primitives_on(problem.resources.device)
         with device_faults(primitives):
-            return growth.grow(growth.root(rows, problem.evaluations.on(primitives))).node
+            return growth.searched(growth.root(rows, problem.evaluations.on(primitives))).node
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -156,6 +178,11 @@ class _Grown:
     node: Node
     remaining: float
     leaves: int
+    plan: Plan | None = None
+
+    def cost(self, alpha: float) -> float:
+        """What remains, and the price of the regions (C3)."""
+        return self.remaining + alpha * self.leaves
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -163,6 +190,42 @@ class _Growth:
     settings: Tree
     problem: Problem
     columns: list[int]
+    refined: bool = False  # whether cuts are sharpened, and more than the best one is followed
+    ahead: Ahead | None = None  # tables over pairs of cuts, where the questions have them
+    known: dict[bytes, tuple[FloatArray, FloatArray]] = field(default_factory=dict)  # scores of nodes, by their rows
+
+    def searched(self, root: _Open) -> _Grown:
+        """The tree of the search that is asked for; the greedy one where none is better."""
+        found, settings = self.grow(root), self.settings
+        if settings.search == "greedy":
+            return found
+        cutter, tables = Cutter(self.problem.table, settings.min_samples_leaf), PairTables.of(self.problem)
+        ahead = None if tables is None else Ahead(tables, cutter, settings.alpha)
+        growth = replace(self, refined=True, ahead=ahead)
+        found = growth.better(found, growth.grow(root))
+        for _ in range(PASSES):
+            before = found
+            if ahead is not None and found.plan is not None:
+                found = growth.better(found, growth.follow(root, ahead.again(found.plan, root.rows)))
+            if found is before:
+                break
+        return found
+
+    def better(self, known: _Grown, new: _Grown) -> _Grown:
+        """The new tree if it costs less, otherwise the known one."""
+        alpha = self.settings.alpha
+        return new if new.cost(alpha) < known.cost(alpha) - TOLERANCE else known
+
+    def follow(self, node: _Open, plan: Plan | None) -> _Grown:
+        """The pruned subtree of given cuts."""
+        reason = self._reason_to_stop(node)
+        if reason or plan is None:
+            return self._leaf(node, reason or "split undone")
+        evaluations = node.evaluations()
+        disagreements, mass = self.scored(node, [plan.candidate], evaluations)
+        gain = node.share - float(self.problem.shares.of(disagreements, mass).sum())
+        choice = _Choice(plan.candidate, gain, disagreements[0], mass[0])
+        return self._pruned(node, [self._split(node, choice, evaluations, plan)])
 
     def root(self, rows: IntArray, evaluations: Evaluations) -> _Open:
         """All rows, with their share."""
@@ -222,22 +285,53 @@ class _Growth:
         return "too few samples" if len(node.rows) < 2 * settings.min_samples_leaf else None
 
     def _followed(self, node: _Open, options: list[Candidate], evaluations: Evaluations) -> list[_Choice]:
-        """The best candidate of each of the best columns (C15, C21)."""
-        disagreements, mass = self.scored(node, options, evaluations)
-        both = self.problem.shares.of(disagreements, mass)
-        scores = both[:, 0] + both[:, 1]
+        """The best candidate of each of the best columns (C15, C21); refined: sharpened, and the best for two levels."""
+        disagreements, mass = self._scored_once(node, options, evaluations)
+        scores = self._sum(disagreements, mass)
         ties = int(np.count_nonzero(scores <= scores.min() + TOLERANCE))
-        if ties > 1:
+        if ties > 1 and not self.refined:
             self.problem.diagnostics.count("ties")
+        extra: list[Candidate] = []
+        if self.refined:
+            cutter = Cutter(self.problem.table, self.settings.min_samples_leaf)
+            score = lambda some: self._sum(*self.scored(node, list(some), evaluations))  # noqa: E731
+            extra = sharpened(cutter, node.rows, options, scores, score)
+        first = None
+        if self.ahead is not None and self.settings.max_depth - node.depth > 1:
+            first = self.ahead.first(node.rows, options, scores)
+            extra.append(first)
+        if extra:
+            more = self.scored(node, extra, evaluations)
+            options = options + extra
+            disagreements, mass = np.concatenate([disagreements, more[0]]), np.concatenate([mass, more[1]])
+            scores = self._sum(disagreements, mass)
         columns = np.array([option.column for option in options])
         left = np.ones(len(options), dtype=np.bool_)
-        followed: list[_Choice] = []
-        while left.any() and len(followed) < self.settings.beam:
-            best = np.flatnonzero(left)[best_of(scores[left], TOLERANCE)]
-            gain = node.share - float(scores[best])
-            followed.append(_Choice(options[best], gain, disagreements[best], mass[best]))
+        width = WITHOUT_TABLES if self.refined and self.ahead is None else self.settings.beam
+        places: list[int] = []
+        while left.any() and len(places) < width:
+            best = int(np.flatnonzero(left)[best_of(scores[left], TOLERANCE)])
+            places.append(best)
             left &= columns != columns[best]
-        return followed
+        if first is not None and len(options) - 1 not in places:
+            places.append(len(options) - 1)
+        return [_Choice(options[k], node.share - float(scores[k]), disagreements[k], mass[k]) for k in places]
+
+    def _scored_once(
+        self, node: _Open, options: list[Candidate], evaluations: Evaluations
+    ) -> tuple[FloatArray, FloatArray]:
+        """The scores of a node's own candidates, which several searches read."""
+        if self.settings.search == "greedy":
+            return self.scored(node, options, evaluations)
+        key = node.rows.tobytes()
+        if key not in self.known:
+            self.known[key] = self.scored(node, options, evaluations)
+        return self.known[key]
+
+    def _sum(self, disagreements: FloatArray, mass: FloatArray) -> FloatArray:
+        """What both sides of each candidate leave together."""
+        both = self.problem.shares.of(disagreements, mass)
+        return both[:, 0] + both[:, 1]
 
     def scored(self, node: _Open, options: list[Candidate], evaluations: Evaluations) -> tuple[FloatArray, FloatArray]:
         """Disagreements (K, 2, Q) and mass (K, 2) of both sides of every candidate."""
@@ -255,7 +349,7 @@ class _Growth:
         found = map_blocks(score, blocks, jobs)
         return np.concatenate([part for part, _ in found]), np.concatenate([mass for _, mass in found])
 
-    def _split(self, node: _Open, choice: _Choice, evaluations: Evaluations) -> _Grown:
+    def _split(self, node: _Open, choice: _Choice, evaluations: Evaluations, plan: Plan | None = None) -> _Grown:
         column = self.problem.table.columns[choice.candidate.column]
         inside = choice.candidate.inside(column.codes[node.rows])
         grown = []
@@ -264,16 +358,17 @@ class _Growth:
             cut_out = partial(evaluations.divide, inside, column.position, k == 0)
             weight, disagreements = float(choice.mass[k]), choice.disagreements[k]
             below = self._open(node.rows[side], weight, cut_out, node.depth + 1, disagreements, choice.gain)
-            grown.append(self.grow(below))
+            grown.append(self.grow(below) if plan is None else self.follow(below, plan[1 + k]))
         left, right = conditions(column, choice.candidate, node.rows, self.problem.missing)
         nodes = (grown[0].node, grown[1].node)
         split = Split(column.name, left, right, nodes, len(node.rows), self._fraction(node), node.share)
-        return _Grown(split, grown[0].remaining + grown[1].remaining, grown[0].leaves + grown[1].leaves)
+        cuts = Plan(choice.candidate, grown[0].plan, grown[1].plan)
+        return _Grown(split, grown[0].remaining + grown[1].remaining, grown[0].leaves + grown[1].leaves, cuts)
 
     def _pruned(self, node: _Open, grown: list[_Grown]) -> _Grown:
         """The best subtree, or a leaf when its splits do not pay for their regions (C3)."""
         alpha = self.settings.alpha
-        costs = np.array([tree.remaining + alpha * tree.leaves for tree in grown])
+        costs = np.array([tree.cost(alpha) for tree in grown])
         best = best_of(costs, TOLERANCE)
         if node.share + alpha <= costs[best] + TOLERANCE:
             return self._leaf(node, "split undone")

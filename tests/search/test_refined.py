@@ -1,0 +1,148 @@
+"""Better trees: tables over pairs of cuts, and a search that is never worse than the greedy one."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import granite_xai as gx
+from granite_xai.search import pairs as pairs_module
+from granite_xai.search.candidates import candidates, cuts_of
+from granite_xai.search.pairs import PairTables, TwoLevels
+from granite_xai.search.refine import by_column
+
+SERVED = ("ice-pdp", "shap-pdp", "ice-shap", "coe")
+
+
+class Spy:
+    """Keeps the problem that a fit poses."""
+
+    def partition(self, problem):
+        self.problem = problem
+        return gx.partitioners.GivenRules([gx.Rule()]).partition(problem)
+
+
+def random_table(rng, n=60):
+    """Continuous, few-valued and (in two of three tables) further columns."""
+    return np.column_stack([rng.normal(size=n), rng.integers(0, 3, n), rng.uniform(-1, 1, n), rng.integers(0, 6, n)])
+
+
+def random_model(rng):
+    """Steps, products and curves of four columns, three-way terms among them."""
+    c, t = rng.normal(size=6), rng.normal(scale=0.5, size=4)
+
+    def model(X):
+        signs = np.where(X > t, 1.0, -1.0)
+        return (
+            c[0] * X[:, 0] * signs[:, 1]
+            + c[1] * X[:, 2] * signs[:, 0] * signs[:, 3]
+            + c[2] * signs[:, 0] * signs[:, 1] * signs[:, 2]
+            + c[3] * X[:, 3] * X[:, 2]
+            + c[4] * np.sin(2 * X[:, 0])
+        )
+
+    return model
+
+
+def problem_of(model, X, question="ice-pdp", **options):
+    spy, weight = Spy(), options.pop("sample_weight", None)
+    gx.Granite(model, question, partitioner=spy, **options).fit(X, sample_weight=weight)
+    return spy.problem
+
+
+def options_of(problem, rows, most=6, least=2):
+    found = candidates(
+        problem.table,
+        rows,
+        problem.evaluations.restrict(rows),
+        columns=range(problem.table.n_columns),
+        max_candidates=most,
+        min_samples_leaf=least,
+    )
+    return by_column(found)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("question", SERVED)
+def test_every_quarter_leaves_what_its_rows_leave(question, compiled, monkeypatch):
+    """The table of two columns against the disagreement of the four regions themselves, with weights, in a node."""
+    monkeypatch.setattr(pairs_module, "available", lambda: compiled)
+    rng = np.random.default_rng(4)
+    X, weights = random_table(rng), rng.integers(1, 4, 60) * 0.5
+    loss = gx.question(question, loss="absolute") if question == "ice-pdp" and compiled else question
+    problem = problem_of(random_model(rng), X, {loss: 2, "coe": 1}, sample_weight=weights)
+    tables, rows = PairTables.of(problem), np.flatnonzero(X[:, 2] > -0.5)
+    groups = options_of(problem, rows)
+    for one, two in [(0, 1), (2, 3), (0, 0)]:
+        cuts = [cuts_of(groups[i], problem.table, rows)[0] for i in (one, two)]
+        (found,) = tables.tables(rows, [(cuts[0], cuts[1])])
+        for k, first in enumerate(groups[one]):
+            for j, second in enumerate(groups[two]):
+                left = [each.inside(problem.table.columns[each.column].codes) for each in (first, second)]
+                for quarter in range(4):
+                    sides = [side if not part else ~side for side, part in zip(left, divmod(quarter, 2), strict=True)]
+                    members = np.zeros(60, dtype=bool)
+                    members[rows] = (sides[0] & sides[1])[rows]
+                    assert found.counts[quarter, k, j] == members.sum()
+                    if members.any():
+                        expected = problem.measure(members[None].astype(float))[0]
+                        assert found.shares[quarter, k, j] == pytest.approx(expected, abs=1e-12)
+
+
+def test_two_levels_equal_the_search_of_all_of_them():
+    """The best tree of two levels, by pairs dropped early, against every tree of two levels."""
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        X = random_table(rng)
+        problem = problem_of(random_model(rng), X)
+        rows, alpha = np.arange(60), 0.02
+        groups = options_of(problem, rows, most=5, least=5)
+        best = TwoLevels(PairTables.of(problem), rows, groups, alpha, 5).best()
+        assert all(one[0] <= two[0] for one, two in pairwise(best))
+        assert best[0][0] == pytest.approx(exhaustive(problem, groups, alpha, 5), abs=1e-12)
+
+
+def exhaustive(problem, groups, alpha, least):
+    """The least cost of a tree of two levels over some candidates, by trying all of them."""
+    every = [option for group in groups for option in group]
+    inside = np.array([option.inside(problem.table.columns[option.column].codes) for option in every])
+
+    def side(members):
+        found = [problem.measure(members[None].astype(float))[0] + alpha]
+        for cut in inside:
+            parts = np.array([members & cut, members & ~cut])
+            if parts.sum(axis=1).min() >= least:
+                found.append(problem.measure(parts.astype(float)).sum() + 2 * alpha)
+        return min(found)
+
+    return min(side(cut) + side(~cut) for cut in inside)
+
+
+def cost(g):
+    return g.remaining_ + g.alpha * len(g.partition_)
+
+
+QUESTIONS = ("ice-pdp", "coe", "pfi-risk", "variance", "mplot-pdp", "shap-pdp")
+
+
+@pytest.mark.filterwarnings("ignore::granite_xai.BinWarning")
+@pytest.mark.parametrize("seed", range(20))
+def test_refined_is_never_worse_than_greedy(seed):
+    """Shares plus the price of the regions on the fitting rows, for questions with and without tables."""
+    rng = np.random.default_rng(seed)
+    X, model = random_table(rng, n=int(rng.integers(40, 90))), random_model(rng)
+    y = model(X) + rng.normal(size=len(X))
+    options = {
+        "alpha": float(rng.choice([0.0, 0.01, 0.05])),
+        "max_depth": int(rng.integers(1, 5)),
+        "min_samples_leaf": int(rng.choice([1, 3, 10])),
+        "max_candidates": int(rng.choice([4, 10, 40])),
+    }
+    for question in QUESTIONS if seed % 4 == 0 else QUESTIONS[:2]:
+        greedy, refined = (
+            gx.Granite(model, question, search=search, **options).fit(X, y) for search in ("greedy", "refined")
+        )
+        assert cost(refined) <= cost(greedy) + 1e-9
+        assert min(region.n_samples for region in refined.partition_) >= min(options["min_samples_leaf"], len(X))
+        again = gx.Granite(model, question, partitioner=gx.partitioners.GivenRules(refined.partition_)).fit(X, y)
+        assert again.remaining_ == pytest.approx(refined.remaining_, abs=1e-10)
