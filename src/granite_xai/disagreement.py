@@ -187,19 +187,17 @@ class ResolvedQuestion:
             for games in self._games(evaluations, splits):
                 yield np.sum([game.values(terms) for game, terms in games], axis=0)
 
-    def pair_gaps(self, evaluations: Evaluations, splits: Splits) -> list[PairGap]:
-        """The gap of each set as a mean over pairs of rows, in blocks (references, rows); none where it is no mean."""
-        if not self.first.behavior.is_linear or self.measure.mode is None:
-            return []
-        found = []
+    @property
+    def in_pairs(self) -> bool:
+        """Whether gaps are means over pairs of rows, so that tables over pairs of cuts know them."""
+        return self.first.behavior.is_linear and self.measure.mode is not None and all(m.in_pairs for m in self.gaps[0])
+
+    def pair_gaps(self, evaluations: Evaluations, splits: Splits) -> Iterator[PairGap]:
+        """The gap of each set as a mean over pairs of rows."""
         for members, gap in zip(self.first.layout.sets, self.gaps, strict=True):
             known = evaluations.on_grid(union(members))
             parts = tuple((masking.masked(known, splits), terms) for masking, terms in gap.items())
-            first = np.zeros(1, dtype=np.intp)
-            if any(masked.pair_block(terms, first, first) is None for masked, terms in parts):
-                return []
-            found.append(PairGap(parts, splits.primitives))
-        return found
+            yield PairGap(parts, splits.primitives)
 
     def losses(self, evaluations: Evaluations, splits: Splits) -> FloatArray:
         """``sum over S of loss(phi1(S) - phi2(S))``: (K, n) for behaviors with one value a row, otherwise (K, 2)."""

@@ -31,6 +31,7 @@ from granite_xai.fit_options import (
 from granite_xai.models import accepts_missing, as_predictor
 from granite_xai.models.target import read_weights
 from granite_xai.new_rows import Evaluation, evaluate_rows, explain_rows
+from granite_xai.search.optimal import refused
 from granite_xai.search.tree import Tree
 from granite_xai.tables import Table, read_table
 from granite_xai.trees.routes import Route
@@ -66,9 +67,10 @@ class Granite(BaseEstimator):
     max_candidates : int
         At most this number minus one thresholds are tried for each column and node.
     search : "refined", "greedy" or "optimal"
-        How the tree is found. "greedy": the paper's Algorithm 1. "refined": cuts between the quantiles, a look two levels
-        ahead and second thoughts; never a larger objective than the greedy tree's on the fitting rows. "optimal": the
-        best two levels at a time with a certificate, for local questions with marginal masking and ``coe``.
+        How the tree is found. "greedy": the paper's Algorithm 1. "refined": cuts between the quantiles, a look two
+        levels ahead and second thoughts; never a larger objective than the greedy tree's on the fitting rows.
+        "optimal": the best two levels at a time, with ``diagnostics_["certificate"]``; for local questions whose
+        maskings are marginal (or one baseline) and ``coe``.
     beam : int
         Greedy search: columns whose best split is followed at each node.
     partitioner : object, optional
@@ -352,6 +354,8 @@ def fit_inputs(g: Granite, X: Any, y: Any, sample_weight: Any, record: Diagnosti
     route = Route(predictor, table, record, seed)
     extra_effects = partitioner.extra_effects(route, resources, seed)
     comparisons = tuple(question.compare(route, resources, seed) for question, _ in questions)
+    if g.search == "optimal" and not all(comparison.in_pairs for comparison in comparisons):
+        raise refused()
     for text in table.notices:
         record.remember(text)
     constant = [column.name for column in table.columns if len(column.levels) + column.missing.any() < 2]

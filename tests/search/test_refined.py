@@ -32,7 +32,7 @@ def random_model(rng):
     c, t = rng.normal(size=6), rng.normal(scale=0.5, size=4)
 
     def model(X):
-        signs = np.where(X > t, 1.0, -1.0)
+        signs = np.where(t < X, 1.0, -1.0)
         return (
             c[0] * X[:, 0] * signs[:, 1]
             + c[1] * X[:, 2] * signs[:, 0] * signs[:, 3]
@@ -146,3 +146,77 @@ def test_refined_is_never_worse_than_greedy(seed):
         assert min(region.n_samples for region in refined.partition_) >= min(options["min_samples_leaf"], len(X))
         again = gx.Granite(model, question, partitioner=gx.partitioners.GivenRules(refined.partition_)).fit(X, y)
         assert again.remaining_ == pytest.approx(refined.remaining_, abs=1e-10)
+
+
+@pytest.mark.parametrize("question", SERVED)
+def test_optimal_is_the_best_tree_of_two_levels_and_says_so(question):
+    """The certificate against every tree of two levels over the root's cuts; the tree that is kept costs no more."""
+    rng = np.random.default_rng(7)
+    X, model = random_table(rng), random_model(rng)
+    options = {"max_depth": 2, "min_samples_leaf": 5, "max_candidates": 5, "alpha": 0.02}
+    g = gx.Granite(model, question, search="optimal", **options).fit(X)
+    problem = problem_of(model, X, question)
+    found, least = g.diagnostics_["certificate"], exhaustive(problem, options_of(problem, np.arange(60), 5, 5), 0.02, 5)
+    assert found["objective"] == pytest.approx(least, abs=1e-12)
+    assert cost(g) == pytest.approx(found["found"])
+    assert found["found"] <= found["objective"] + 1e-9
+    assert found["text"].startswith("No tree of depth 2 over the root's cuts leaves less than")
+
+
+def test_a_tree_that_costs_less_than_all_over_the_cuts_of_the_root_is_kept_and_named():
+    """Children draw their own quantiles, and second thoughts try every value."""
+    X = np.random.default_rng(0).uniform(-1, 1, size=(200, 2))
+    model = random_steps(np.random.default_rng(0))
+    greedy, g = (gx.Granite(model, search=s, max_depth=2, max_candidates=4).fit(X) for s in ("greedy", "optimal"))
+    found = g.diagnostics_["certificate"]
+    assert cost(g) <= cost(greedy) + 1e-9
+    assert found["found"] < found["objective"] - 0.01
+    assert found["kept"] == "second thoughts"
+    assert "The tree that was kept (second thoughts) draws other cuts" in found["text"]
+
+
+def random_steps(rng):
+    t = rng.uniform(-1, 1, size=3)
+    return lambda X: X[:, 0] * np.where(X[:, 1] > t[0], np.where(X[:, 1] > t[1], 3.0, 1.0), X[:, 0] > t[2])
+
+
+@pytest.mark.parametrize("question", ["mplot-pdp", "pfi-risk", "variance", "ale"])
+def test_optimal_names_the_questions_it_serves(question):
+    """Before any model call."""
+    rng = np.random.default_rng(0)
+    X, calls = random_table(rng), []
+    with pytest.raises(gx.InputError, match="P03.*ice-pdp.*coe"):
+        gx.Granite(lambda X: calls.append(len(X)) or X[:, 0], question, search="optimal").fit(X, X[:, 0])
+    assert sum(calls) <= 1
+
+
+@pytest.mark.parametrize("option", [{"beam": 2}, {"min_improvement": 0.1}, {"cuts": "chunks"}])
+def test_options_of_the_greedy_search_are_refused_elsewhere(option):
+    """Rather than ignored."""
+    with pytest.raises(gx.InputError, match="P03.*greedy"):
+        gx.partitioners.Tree(**option)
+    gx.partitioners.Tree(search="greedy", **option)
+
+
+def test_a_planted_step_is_cut_where_it_is():
+    """Quantiles stop at 39 cuts; the refined search tries every value between the best one's neighbours."""
+    X = np.random.default_rng(0).uniform(-1, 1, size=(500, 3))
+    g = gx.Granite(lambda X: X[:, 0] * np.where(X[:, 1] > 0.1234, 1, -1), features=["x0"]).fit(X)
+    below, above = X[X[:, 1] <= 0.1234, 1].max(), X[X[:, 1] > 0.1234, 1].min()
+    (at,) = [float(str(region.rule).split()[-1]) for region in list(g.partition_)[:1]]
+    assert below <= at < above
+    assert g.remaining_ < 1e-12
+
+
+@pytest.mark.parametrize("asked", [{}, {"split_features": ["x1", "x2", "x3", "x4"]}])
+def test_interactions_of_three_columns_are_seen(asked):
+    """One split of x1 or x2 alone gains nothing: only two together do."""
+    X = np.random.default_rng(1).uniform(-1, 1, size=(300, 5))
+    options = {"features": ["x0"], "min_samples_leaf": 10, **asked}
+    fits = [
+        gx.Granite(lambda X: X[:, 0] * np.sign(X[:, 1]) * np.sign(X[:, 2]), search=search, **options).fit(X)
+        for search in ("greedy", "refined", "optimal")
+    ]
+    assert fits[0].remaining_ > 0.03
+    assert fits[1].remaining_ < 1e-10
+    assert fits[2].remaining_ < 1e-10

@@ -102,8 +102,8 @@ class Averages(Masked):
         tiled = (RowValues(self.splits.zeros, tiled=tiling) for tiling in (*tilings, *binned))
         return joined([values, *tiled], self.splits)
 
-    def pair_block(self, terms: Terms, references: IntArray, rows: IntArray) -> Array | None:
-        """A combination of some rows against every reference, (references, rows); None where rows have bins."""
+    def pair_block(self, terms: Terms, references: IntArray, rows: IntArray) -> Array:
+        """A combination of some rows against every reference, (references, rows), where rows have no bins."""
         P, known = self.splits.primitives, self.evaluations
         at, own = known.predictions[references] * terms.get(frozenset(), 0.0), np.zeros(len(rows))
         blocks: dict[Any, tuple[Matrix, float, float]] = {}
@@ -113,15 +113,14 @@ class Averages(Masked):
             elif term == known.everything:
                 own = coefficient * known.predictions[rows]
             elif term:
-                if not isinstance(term, frozenset) or self.bins(term) is not None:
-                    return None
-                store, shown = known.stored_as[term]
+                store, shown = known.stored_as[term]  # type: ignore[index]
                 _, hide, show = blocks.get(store, (None, 0.0, 0.0))
-                both = (hide, coefficient) if shown else (coefficient, show)
-                blocks[store] = (known.matrices[store], *both)
+                hide, show = (hide, coefficient) if shown else (coefficient, show)
+                blocks[store] = known.matrices[store], hide, show
         total = P.array(at)[:, None] + P.array(own)[None, :]
-        for matrix, *both in blocks.values():
-            total = total + P.pair_block(matrix.values, matrix.pairs.at(references), matrix.pairs.at(rows), *both)
+        for matrix, hide, show in blocks.values():
+            pairs = matrix.pairs.at(references), matrix.pairs.at(rows)
+            total = total + P.pair_block(matrix.values, *pairs, hide, show)
         return total
 
     def averaged(self, coalition: Coalition, function: HybridFunction) -> RowValues:

@@ -24,12 +24,9 @@ class Masked(ABC):
     def combined(self, terms: Terms) -> RowValues:
         """A linear combination of masked models (and of pairwise attributions, where these exist)."""
 
-    def pair_block(self, terms: Terms, references: IntArray, rows: IntArray) -> Array | None:
-        """A combination of some rows before its mean over all references of a region is taken, (references, rows).
-
-        None where it is no such mean.
-        """
-        return None
+    def pair_block(self, terms: Terms, references: IntArray, rows: IntArray) -> Array:
+        """A combination of some rows before its mean over all references of a region is taken, (references, rows)."""
+        raise TypeError("only maskings in pairs are asked")
 
     def averaged(self, coalition: Coalition, function: HybridFunction) -> RowValues:
         """The mean over the references of a function of the single predictions behind ``F_T``."""

@@ -116,11 +116,10 @@ class PairTables:
         known, found = problem.evaluations, []
         splits = Splits.whole(known.weights)
         for question, factor in zip(problem.shares.comparisons, problem.shares.factors.tolist(), strict=True):
-            gaps = question.pair_gaps(known, splits) if isinstance(question, ResolvedQuestion) else []
-            if not gaps or not isinstance(question, ResolvedQuestion):
+            if not isinstance(question, ResolvedQuestion) or not question.in_pairs:
                 return None
             sizes = [known.weights @ question.loss(values[0]) for values in question.gap_values(known, splits)]
-            mode = SQUARE if question.measure.mode is None else question.measure.mode
+            gaps, mode = question.pair_gaps(known, splits), question.measure.mode or SQUARE
             found += [(factor * size, (factor, mode, gap)) for size, gap in zip(sizes, gaps, strict=True)]
         found = [entry for entry in found if entry[0] > 0]
         return cls(problem, tuple(entry for _, entry in sorted(found, key=lambda entry: -entry[0])))

@@ -195,10 +195,10 @@ class Ahead:
 
     def _grid(self, rows: IntArray, axes: Sequence[list[Candidate]]) -> tuple[float, list[Candidate | None]]:
         """The best cut at the top and on both sides; None: this side is a region."""
-        cuts = [cuts_of(axis, self.cutter.table, rows)[0] if axis else None for axis in axes]
+        top, *cuts = ([] if not axis else cuts_of(axis, self.cutter.table, rows) for axis in axes)
         after: list[IntArray | None] = [None, None]
-        second = [side for side in (0, 1) if cuts[side + 1] is not None]
-        single, tables = self.tables.sides(rows, cuts[:1], [(cuts[0], cuts[side + 1]) for side in second])
+        second = [side for side in (0, 1) if cuts[side]]
+        single, tables = self.tables.sides(rows, top, [(top[0], cuts[side][0]) for side in second])
         costs = [side + self.alpha for side in single[0]]
         chosen: list[Candidate | None] = [None, None]
         for side, table in zip(second, tables, strict=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -11,30 +11,25 @@ import numpy as np
 from granite_xai.base.errors import InputError
 from granite_xai.base.options import real_number, unknown, whole_number
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.compute import map_blocks, resolve_jobs
+from granite_xai.compute import map_blocks
 from granite_xai.compute.compiled import device_faults, primitives_on
-from granite_xai.disagreement import ScaledObjective
-from granite_xai.engine.splits import CUT_BYTES, Splits
+from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.regions.nodes import Leaf, Node, Split
 from granite_xai.regions.partition import Partition
-from granite_xai.search.candidates import CUTS, Candidate, best_of, candidates, cuts_of
+from granite_xai.search.candidates import CUTS, Candidate, best_of, candidates
+from granite_xai.search.optimal import Optimum, best_of_two_levels, certificate, refused
 from granite_xai.search.pairs import PairTables, Plan
 from granite_xai.search.problem import Partitioner, PartitionResult, Problem
 from granite_xai.search.refine import PASSES, Ahead, Cutter, sharpened
+from granite_xai.search.scoring import scored
 from granite_xai.search.splitting import conditions
 from granite_xai.tables import Table
 
 TOLERANCE = 1e-10
-BLOCK = 2**19
-"""Candidates times rows scored together on the processor, where enough blocks shall be left for several jobs."""
-ON_DEVICE = 2**24
-"""The same on a device."""
 SEARCHES = ("refined", "greedy", "optimal")
 WITHOUT_TABLES = 3
 """Columns that a refined search follows where it cannot look ahead."""
-SHARE = 8
-"""One block of candidates takes at most one part in so many of the memory limit."""
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -193,22 +188,33 @@ class _Growth:
     refined: bool = False  # whether cuts are sharpened, and more than the best one is followed
     ahead: Ahead | None = None  # tables over pairs of cuts, where the questions have them
     known: dict[bytes, tuple[FloatArray, FloatArray]] = field(default_factory=dict)  # scores of nodes, by their rows
+    known_optima: dict[bytes, Optimum] = field(default_factory=dict)  # the best two levels of nodes, by their rows
 
     def searched(self, root: _Open) -> _Grown:
         """The tree of the search that is asked for; the greedy one where none is better."""
-        found, settings = self.grow(root), self.settings
+        settings = self.settings
+        tables = None if settings.search == "greedy" else PairTables.of(self.problem)
+        if settings.search == "optimal" and tables is None:
+            raise refused()
+        found = self.grow(root)
         if settings.search == "greedy":
             return found
-        cutter, tables = Cutter(self.problem.table, settings.min_samples_leaf), PairTables.of(self.problem)
+        cutter = Cutter(self.problem.table, settings.min_samples_leaf)
         ahead = None if tables is None else Ahead(tables, cutter, settings.alpha)
         growth = replace(self, refined=True, ahead=ahead)
-        found = growth.better(found, growth.grow(root))
-        for _ in range(PASSES):
+        steps = {"greedy": found}
+        found = steps[settings.search] = growth.better(found, growth.grow(root))
+        for _ in range(PASSES if ahead else 0):
             before = found
             if ahead is not None and found.plan is not None:
                 found = growth.better(found, growth.follow(root, ahead.again(found.plan, root.rows)))
             if found is before:
                 break
+        optimum = self.known_optima.get(root.rows.tobytes())
+        if optimum is not None:
+            kept = next((name for name, tree in steps.items() if tree is found), "second thoughts")
+            cost = found.cost(settings.alpha)
+            self.problem.diagnostics.note("certificate", certificate(optimum, cost, kept))
         return found
 
     def better(self, known: _Grown, new: _Grown) -> _Grown:
@@ -219,6 +225,8 @@ class _Growth:
     def follow(self, node: _Open, plan: Plan | None) -> _Grown:
         """The pruned subtree of given cuts."""
         reason = self._reason_to_stop(node)
+        if plan is None and self.settings.search == "optimal":
+            return self.grow(node)
         if reason or plan is None:
             return self._leaf(node, reason or "split undone")
         evaluations = node.evaluations()
@@ -269,6 +277,11 @@ class _Growth:
             self.problem.diagnostics.note("candidates", counts)
         if not options:
             return self._leaf(node, "no split leaves enough rows")
+        if self.settings.search == "optimal" and self.ahead and self.settings.max_depth - node.depth > 1:
+            limit = self.problem.resources.memory_limit // 8
+            best = best_of_two_levels(self.ahead, node.rows, options, limit)
+            self.known_optima[node.rows.tobytes()] = best
+            return self.follow(node, best.plan)
         followed = self._followed(node, options, evaluations)
         if self.settings.min_improvement is not None and max(choice.gain for choice in followed) < node.required:
             return self._leaf(node, "improvement too small")
@@ -285,7 +298,7 @@ class _Growth:
         return "too few samples" if len(node.rows) < 2 * settings.min_samples_leaf else None
 
     def _followed(self, node: _Open, options: list[Candidate], evaluations: Evaluations) -> list[_Choice]:
-        """The best candidate of each of the best columns (C15, C21); refined: sharpened, and the best for two levels."""
+        """The best candidate of each of the best columns (C15, C21); refined: sharper, and the best of two levels."""
         disagreements, mass = self._scored_once(node, options, evaluations)
         scores = self._sum(disagreements, mass)
         ties = int(np.count_nonzero(scores <= scores.min() + TOLERANCE))
@@ -335,19 +348,7 @@ class _Growth:
 
     def scored(self, node: _Open, options: list[Candidate], evaluations: Evaluations) -> tuple[FloatArray, FloatArray]:
         """Disagreements (K, 2, Q) and mass (K, 2) of both sides of every candidate."""
-        limit = self.problem.resources.memory_limit
-        one = self.problem.shares.split_bytes(evaluations)
-        # A quarter of the limit for the arrays of all blocks in work; blocks are the same for any number of jobs.
-        cells = BLOCK if evaluations.primitives is None else ON_DEVICE
-        most = max(cells // len(node.rows), self.settings.max_candidates)
-        blocks = list(_blocks(options, len(node.rows), one, limit // SHARE, most))
-        cut = CUT_BYTES * len(node.rows)
-        largest = max(cut * len({option.column for option in block}) + one * len(block) for block in blocks)
-        jobs = min(resolve_jobs(self.problem.n_jobs), max(1, limit // 4 // largest))
-
-        score = partial(_score, self.problem.shares, self.problem.table, node.rows, evaluations)
-        found = map_blocks(score, blocks, jobs)
-        return np.concatenate([part for part, _ in found]), np.concatenate([mass for _, mass in found])
+        return scored(self.problem, node.rows, options, evaluations, self.settings.max_candidates)
 
     def _split(self, node: _Open, choice: _Choice, evaluations: Evaluations, plan: Plan | None = None) -> _Grown:
         column = self.problem.table.columns[choice.candidate.column]
@@ -358,7 +359,7 @@ class _Growth:
             cut_out = partial(evaluations.divide, inside, column.position, k == 0)
             weight, disagreements = float(choice.mass[k]), choice.disagreements[k]
             below = self._open(node.rows[side], weight, cut_out, node.depth + 1, disagreements, choice.gain)
-            grown.append(self.grow(below) if plan is None else self.follow(below, plan[1 + k]))
+            grown.append(self.grow(below) if plan is None else self.follow(below, (plan.left, plan.right)[k]))
         left, right = conditions(column, choice.candidate, node.rows, self.problem.missing)
         nodes = (grown[0].node, grown[1].node)
         split = Split(column.name, left, right, nodes, len(node.rows), self._fraction(node), node.share)
@@ -379,30 +380,3 @@ class _Growth:
 
     def _fraction(self, node: _Open) -> float:
         return node.weight / self.problem.shares.total
-
-
-def _blocks(
-    options: list[Candidate], n_rows: int, split_bytes: int, affordable: int, most: int
-) -> Iterator[list[Candidate]]:
-    """Neighbouring candidates that are scored together: at most so many, as memory affords.
-
-    The cuts of a column share their sums, so they stay together where they can.
-    """
-    block: list[Candidate] = []
-    room = affordable
-    for option in options:
-        needed = split_bytes + CUT_BYTES * n_rows * (not block or block[-1].column != option.column)
-        if block and (len(block) == most or needed > room):
-            yield block
-            block, room, needed = [], affordable, split_bytes + CUT_BYTES * n_rows
-        block.append(option)
-        room -= needed
-    yield block
-
-
-def _score(
-    shares: ScaledObjective, table: Table, rows: IntArray, evaluations: Evaluations, block: list[Candidate]
-) -> tuple[FloatArray, FloatArray]:
-    """Disagreements and mass of both sides of some candidates; a plain function, so that it can go to a process."""
-    splits = Splits.along(cuts_of(block, table, rows), evaluations.weights, evaluations.primitives)
-    return shares.disagreements(evaluations, splits), splits.mass
