@@ -15,7 +15,7 @@ import numpy as np
 
 import granite_xai as gx
 from experiments.models import Prepared, bike
-from experiments.results import Result, regions, table
+from experiments.results import PAPER, Result, regions, table
 
 COLUMNS = {
     "curves": ["temp", "hum"],
@@ -51,8 +51,8 @@ def run(quick: bool) -> Result:
     X, y = prepared.X_test.head(n), prepared.y_test.head(n)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", gx.BinWarning)  # small regions have thin bins: said in the text
-        curves = gx.Granite(prepared.model, "mplot-pdp", beam=2).fit(X)
-        needs = gx.Granite(prepared.model, "cfi-pfi").fit(X, y)
+        curves = gx.Granite(prepared.model, "mplot-pdp", beam=2, **PAPER).fit(X)
+        needs = gx.Granite(prepared.model, "cfi-pfi", **PAPER).fit(X, y)
         bars = gx.ImportanceDisplay.from_estimator(needs, X, y, max_features=8)
         data: dict[str, Any] = {
             "curves": {"regions": regions(curves), "remaining": curves.remaining_},
@@ -85,7 +85,7 @@ def _bins(prepared: Prepared, n: int, quick: bool) -> list[dict[str, Any]]:
     for count, rows, beam in asked[:3] if quick else asked:
         X = prepared.X_test.head(rows) if rows else prepared.X_test
         masking = gx.Conditional(Quantiles(count))
-        g = gx.Granite(prepared.model, gx.question("mplot-pdp", conditional=masking), beam=beam).fit(X)
+        g = gx.Granite(prepared.model, gx.question("mplot-pdp", conditional=masking), beam=beam, **PAPER).fit(X)
         rules = "; ".join(str(region.rule) for region in g.partition_)
         lines.append(
             {"bins a column": count, "rows": len(X), "beam": beam, "regions": rules, "left": f"{g.remaining_:.1%}"}

@@ -12,7 +12,7 @@ import numpy as np
 
 import granite_xai as gx
 from experiments.models import bike
-from experiments.results import Result, regions, table
+from experiments.results import PAPER, Result, regions, table
 
 ROOM = gx.Resources(max_evaluations=10**9, memory_limit=2**31)  # 45 pairs with up to 1,000 distinct values each
 FEW = ["hr", "temp", "workingday", "yr"]
@@ -25,9 +25,9 @@ def run(quick: bool) -> Result:
     options: dict[str, Any] = {"influence": "interaction", "resources": ROOM}
     names = [(a, b) for i, a in enumerate(FEW) for b in FEW[i + 1 :]] if quick else None
     options["features"] = names
-    g = gx.Granite(model, "ice-pdp", max_depth=1, **options).fit(X)
-    deeper = gx.Granite(model, "ice-pdp", max_depth=2, **options).fit(X)
-    single = gx.Granite(model, "ice-pdp", max_depth=1).fit(X)
+    g = gx.Granite(model, "ice-pdp", max_depth=1, **options, **PAPER).fit(X)
+    deeper = gx.Granite(model, "ice-pdp", max_depth=2, **options, **PAPER).fit(X)
+    single = gx.Granite(model, "ice-pdp", max_depth=1, **PAPER).fit(X)
     surface = gx.InteractionDisplay.from_estimator(g, X, pair=("hr", "temp"))
     data = {
         "regions": regions(g),

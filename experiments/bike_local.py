@@ -17,7 +17,7 @@ from sklearn.model_selection import train_test_split
 
 import granite_xai as gx
 from experiments.models import Prepared, bike
-from experiments.results import Result, regions, table
+from experiments.results import PAPER, Result, regions, table
 
 STRONG = ["hr", "temp"]
 OTHERS = {
@@ -30,8 +30,8 @@ def run(quick: bool) -> Result:
     """Fit at two values of α, look at every column, and test the regions on other rows."""
     prepared = bike(quick=quick)
     X = prepared.X_test.head(300 if quick else 1000)
-    g = gx.Granite(prepared.model, "ice-pdp", alpha=0.1).fit(X)
-    deeper = gx.Granite(prepared.model, "ice-pdp", alpha=0.05).fit(X)
+    g = gx.Granite(prepared.model, "ice-pdp", alpha=0.1, **PAPER).fit(X)
+    deeper = gx.Granite(prepared.model, "ice-pdp", alpha=0.05, **PAPER).fit(X)
     data: dict[str, Any] = {
         "rmse": float(np.sqrt(np.mean((prepared.model.predict(prepared.X_test) - prepared.y_test) ** 2))),
         "target_sd": float(np.std(prepared.y_test)),
@@ -106,7 +106,7 @@ def _other_models(prepared: Prepared) -> list[dict[str, Any]]:
 
 
 def _rules(model: Any, X: Any) -> dict[str, str]:
-    g = gx.Granite(model, "ice-pdp", alpha=0.1).fit(X)
+    g = gx.Granite(model, "ice-pdp", alpha=0.1, **PAPER).fit(X)
     return {"regions": "; ".join(str(region.rule) for region in g.partition_), "left": f"{g.remaining_:.0%}"}
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 import granite_xai as gx
 from experiments.models import bike
-from experiments.results import Result, regions, table
+from experiments.results import PAPER, Result, regions, table
 
 ROOM = gx.Resources(max_evaluations=10**9, memory_limit=2**31)  # every coalition of ten columns
 PAIRS = [("hr", "workingday"), ("hr", "yr"), ("hr", "temp"), ("temp", "mnth")]
@@ -25,8 +25,8 @@ def run(quick: bool) -> Result:
     model, _, X_test, _, y_test = bike(quick=quick)
     n, few = (300, 40) if quick else (1000, 250)
     X, y = X_test.head(n), y_test.head(n)
-    g = gx.Granite(model, "pfi-risk", resources=ROOM).fit(X, y)
-    pointwise = gx.Granite(model, gx.question("pfi-risk", pointwise=True)).fit(X, y)
+    g = gx.Granite(model, "pfi-risk", resources=ROOM, **PAPER).fit(X, y)
+    pointwise = gx.Granite(model, gx.question("pfi-risk", pointwise=True), **PAPER).fit(X, y)
     bars = gx.ImportanceDisplay.from_estimator(g, X, y, max_features=6)
     order = "pure" if quick else "partial"  # a partial one needs all 1,024 coalitions
     network = gx.InteractionDisplay.from_estimator(g, X, y, interaction=order, features=SHOWN, max_samples=few)

@@ -19,7 +19,7 @@ from experiments import depth_words as words
 from experiments.depth_words import ALPHA, DEPTHS, MODELS, QUESTIONS, STEPS
 from experiments.models import bike
 from experiments.published import FiveBins, Remembered
-from experiments.results import Result
+from experiments.results import PAPER, Result
 
 ROWS = {"gbt": (1000, 2000), "mlp": (1000, 2000), "rf": (500, 1000)}  # training and test rows of the paper's code
 CONDITIONAL = ("mplot-pdp", "cfi-pfi")  # with bins
@@ -101,7 +101,7 @@ def _cell(model: Any, question: str, depth: int, train: Any, test: Any) -> dict[
 
 
 def _fitted(model: Any, question: Any, depth: int) -> gx.Granite:
-    return gx.Granite(model, question, max_depth=depth, alpha=ALPHA, resources=RESOURCES)
+    return gx.Granite(model, question, max_depth=depth, alpha=ALPHA, resources=RESOURCES, **PAPER)
 
 
 def _published(question: str) -> Any:

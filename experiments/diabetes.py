@@ -14,7 +14,7 @@ from sklearn.model_selection import train_test_split
 
 import granite_xai as gx
 from experiments.models import tuned
-from experiments.results import Result, regions, table
+from experiments.results import PAPER, Result, regions, table
 
 GROUPS = {"demographics": ["age", "sex"], "body": ["bmi", "bp"], "lab": ["s1", "s2", "s3", "s4", "s5", "s6"]}
 ROOM = gx.Resources(max_evaluations=10**9)
@@ -51,7 +51,7 @@ def _fit(model: Any, X: Any, weighting: str) -> gx.Granite:
         gx.explanations()[name].with_influence(gx.Joint(GROUPS)) for name in ("sobol-total", "sobol-closed")
     )
     objective = gx.Objective([gx.Disagreement(total, closed)], weighting=weighting)
-    return gx.Granite(model, objective, resources=ROOM).fit(X)
+    return gx.Granite(model, objective, resources=ROOM, **PAPER).fit(X)
 
 
 def _wide(bars: Any) -> Any:

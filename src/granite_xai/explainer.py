@@ -151,7 +151,7 @@ class Explainer:
         route = Route(predictor, table)
         effect = self.effect(route, limits, random_state)  # what it costs is decided by the region's rows
         reference = fit_reference(effect.readings(), effect.changes(), everyone, np.ones(everyone.n_rows), random_state)
-        asked = request(table, [effect], max_grid=limits.max_grid)
+        asked = request(table, [effect], max_grid=limits.max_grid, cells=route.cells)
         evaluations, _ = evaluate(
             route,
             asked,

@@ -193,7 +193,8 @@ def requested(inputs: FitInputs) -> EvaluationPlan:
     players = inputs.comparisons[0].first.layout.players
     additive = {term for term in Additive(_order(inputs.comparisons)).terms(players, ()) if isinstance(term, frozenset)}
     singles = {frozenset({i}) for i in range(inputs.table.n_columns)}
-    return request(inputs.table, [*effects, *inputs.extra_effects], additive | singles, inputs.resources.max_grid)
+    every = [*effects, *inputs.extra_effects]
+    return request(inputs.table, every, additive | singles, inputs.resources.max_grid, inputs.route.cells)
 
 
 def candidate_bytes(inputs: FitInputs) -> int:

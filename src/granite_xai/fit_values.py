@@ -204,7 +204,7 @@ class FitValues:
         coalitions = {union(pair) for pair in chosen}
         parts = [(scope.rows, self.table.take(scope.rows)) for scope in self.regions]
         cost = sum(plan(part, coalitions).rows for _, part in parts)
-        spent = sum(matrix.values.size for matrix in self.evaluations.matrices.values())
+        spent = plan(self.table, self.evaluations.matrices).rows  # of every value, also of those that were joined
         limits = self.resources
         limit = min((CHEAP_TREES if self.by_trees else 1) * spent, limits.max_evaluations, limits.memory_limit // 8)
         if not chosen or self.evaluations.everything in coalitions or cost > limit:

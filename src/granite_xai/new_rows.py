@@ -102,7 +102,7 @@ class NewRows:
         Its baseline, if there is one, is that of the fit; so is what the maskings learned, if nothing else is given.
         """
         effects, maskings = _anchored(self.fitted, effects, maskings or self.fitted.reference, region)
-        wanted = request(self.route.table, effects, max_grid=self.resources.max_grid)
+        wanted = request(self.route.table, effects, max_grid=self.resources.max_grid, cells=self.route.cells)
         weights = np.ones(self.route.table.n_rows)
         evaluations, _ = evaluate(self.route, wanted, maskings, weights=weights, y=self.y, resources=self.resources)
         return Observation(tuple(effects), evaluations)

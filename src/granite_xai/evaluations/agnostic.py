@@ -10,7 +10,7 @@ import numpy as np
 from granite_xai.base.errors import InputError
 from granite_xai.base.typing import Coalition, FloatArray
 from granite_xai.compute import Resources, Workspace, progress
-from granite_xai.evaluations.evaluations import Matrix
+from granite_xai.evaluations.evaluations import Matrix, joined_lines
 from granite_xai.evaluations.plan import Distinct, Plan
 from granite_xai.models import Predictor
 from granite_xai.tables import Table
@@ -102,15 +102,20 @@ def evaluate_plan(
     extent: EvaluationRange,
     predictions: FloatArray,
     offset: float,
+    space: Workspace,
 ) -> Iterator[tuple[Coalition, Matrix]]:
     """Each planned matrix (of the model or its trees, which may be written to) in turn, centred by the offset.
 
     A row with its own values is the row itself: the diagonal is compared with the predictions, which are centred.
+    Equal neighbouring lines are joined: values that neither the model nor bins tell apart.
     """
     for columns, distinct in progress(plan.stores.items(), resources, "evaluations", len(plan.stores)):
         values = extent.see(matrix(columns, distinct))
         values -= offset
         carriers = np.arange(plan.n_rows) if distinct.levels is None else distinct.representatives
         extent.compare(values[distinct.codes[carriers], carriers], predictions[carriers])
-        yield columns, Matrix(values, distinct.codes, distinct.levels)
+        if distinct.levels is not None or columns in plan.binned:
+            yield columns, Matrix(values, distinct.codes, distinct.levels)
+        else:
+            yield columns, joined_lines(values, distinct.codes, space)
         del values  # nobody may hold the last one while the next is made

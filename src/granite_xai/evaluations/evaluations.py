@@ -97,6 +97,21 @@ def cut_out(values: FloatArray, lines: IntArray, columns: IntArray, space: Works
     return result
 
 
+def joined_lines(values: FloatArray, codes: IntArray, space: Workspace) -> Matrix:
+    """A matrix with equal neighbouring lines as one.
+
+    >>> joined_lines(np.array([[1.0, 2.0], [1.0, 2.0], [3.0, 4.0]]), np.array([2, 1]), Workspace()).codes
+    array([1, 0])
+    """
+    new = np.ones(len(values), dtype=np.bool_)
+    alike = 1 + np.flatnonzero(np.all(values[1:, :8] == values[:-1, :8], axis=1))
+    new[alike] = [not np.array_equal(values[line], values[line - 1]) for line in alike]
+    if new.all():
+        return Matrix(values, codes)
+    first = np.flatnonzero(new)
+    return Matrix(cut_out(values, first, np.arange(values.shape[1]), space), (np.cumsum(new) - 1)[codes])
+
+
 def _dense(codes: IntArray, count: int) -> tuple[IntArray, IntArray]:
     """The codes below ``count`` that occur, and each code as its place among them: counted, which beats sorting."""
     occurs = np.zeros(count, dtype=np.bool_)

@@ -11,6 +11,7 @@ from granite_xai.base.errors import ResourceError
 from granite_xai.base.typing import Coalition, IntArray
 from granite_xai.compute import Resources, require_budget
 from granite_xai.tables import Table
+from granite_xai.tables.table import distinct_rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,6 +120,7 @@ class Plan:
     stores: dict[Coalition, Distinct]
     stored_as: dict[Coalition, tuple[Coalition, bool]]
     n_rows: int
+    binned: AbstractSet[Coalition] = frozenset()  # sets whose values are told apart even where the model does not
 
     @property
     def rows(self) -> int:
@@ -127,7 +129,12 @@ class Plan:
 
 
 def plan(
-    table: Table, coalitions: Iterable[Coalition], grid: Grid = EVERY_VALUE, apart: AbstractSet[Coalition] = frozenset()
+    table: Table,
+    coalitions: Iterable[Coalition],
+    grid: Grid = EVERY_VALUE,
+    apart: AbstractSet[Coalition] = frozenset(),
+    cells: IntArray | None = None,
+    binned: AbstractSet[Coalition] = frozenset(),
 ) -> Plan:
     """Choose for each coalition the cheaper of ``E_T`` and ``E_{D without T}``, each evaluated once.
 
@@ -135,6 +142,9 @@ def plan(
     full coalition need no matrix: they are read from the predictions. A column on a grid has a matrix of its own, which
     serves its complement only in the column's own gap (`Evaluations.own`); sets of several columns that are compared
     themselves (``apart``) are evaluated exactly.
+
+    ``cells`` (n, d): values with the same number are one to the model, and one of them is evaluated; but for sets that
+    are ``binned``: bins tell values apart that the model does not.
     """
     everything = frozenset(range(table.n_columns))
     stores: dict[Coalition, Distinct] = {}
@@ -150,25 +160,32 @@ def plan(
         if coalition in stored_as:
             continue
         rest = everything - coalition
-        side, distinct = (
-            _fewer_values(table, coalition, rest) if rest not in stores else (coalition, _own(table, coalition))
-        )
+        if rest in stores:
+            side, distinct = coalition, _own(table, coalition, None if coalition in binned else cells)
+        else:
+            side, distinct = _fewer_values(table, coalition, rest, None if {coalition, rest} & binned else cells)
         stores[side] = distinct
         # The complement is served as well, whether or not it was asked for.
         stored_as[coalition] = (side, side == coalition)
         stored_as.setdefault(rest, (side, side == rest))
-    return Plan(stores, stored_as, table.n_rows)
+    return Plan(stores, stored_as, table.n_rows, frozenset(binned))
 
 
-def _fewer_values(table: Table, coalition: Coalition, rest: Coalition) -> tuple[Coalition, Distinct]:
+def _fewer_values(
+    table: Table, coalition: Coalition, rest: Coalition, cells: IntArray | None
+) -> tuple[Coalition, Distinct]:
     """The side with fewer distinct rows; on a tie the coalition, which is the smaller one."""
-    own = _own(table, coalition)
+    own = _own(table, coalition, cells)
     # A set of columns has at least as many distinct rows as its richest column: mostly no need to count them.
-    if len(own) <= max(len(table.columns[i].levels) for i in rest):
+    if len(own) <= max(len(table.columns[i].levels) if cells is None else int(cells[:, i].max()) for i in rest):
         return coalition, own
-    other = _own(table, rest)
+    other = _own(table, rest, cells)
     return (coalition, own) if len(own) <= len(other) else (rest, other)
 
 
-def _own(table: Table, coalition: Coalition) -> Distinct:
-    return Distinct(*table.distinct(sorted(coalition)))
+def _own(table: Table, coalition: Coalition, cells: IntArray | None) -> Distinct:
+    if cells is None:
+        return Distinct(*table.distinct(sorted(coalition)))
+    return Distinct(
+        *distinct_rows(table.n_rows, ((cells[:, j], int(cells[:, j].max()) + 1) for j in sorted(coalition)))
+    )

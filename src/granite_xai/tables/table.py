@@ -97,15 +97,25 @@ class Table:
 
         Returns the number of each row's value, and the first row that carries each. A set is taken in ascending order.
         """
-        keys, size = np.zeros(self.n_rows, dtype=np.int64), 1
-        for j in sorted(columns) if isinstance(columns, (set, frozenset)) else columns:
-            width = len(self.columns[j].levels) + 1
-            # numbering again keeps the keys small enough for 64 bits and for a table of all of them
-            keys, size = _numbered(keys * width + (self.columns[j].codes + 1), size * width)
-        first = np.zeros(size if len(keys) else 0, dtype=np.intp)
-        # of several assignments to one place the last one stays: go backwards
-        first[keys[::-1]] = np.arange(len(keys) - 1, -1, -1, dtype=np.intp)
-        return keys.astype(np.intp, copy=False), first
+        chosen = sorted(columns) if isinstance(columns, (set, frozenset)) else columns
+        codes = ((self.columns[j].codes + 1, len(self.columns[j].levels) + 1) for j in chosen)
+        return distinct_rows(self.n_rows, codes)
+
+
+def distinct_rows(n_rows: int, codes: Iterable[tuple[IntArray, int]]) -> tuple[IntArray, IntArray]:
+    """Number the distinct rows of some columns of codes, each with what they are below; and the first of each.
+
+    >>> distinct_rows(3, [(np.array([1, 0, 1]), 2)])
+    (array([1, 0, 1]), array([1, 0]))
+    """
+    keys, size = np.zeros(n_rows, dtype=np.int64), 1
+    for column, width in codes:
+        # numbering again keeps the keys small enough for 64 bits and for a table of all of them
+        keys, size = _numbered(keys * width + column, size * width)
+    first = np.zeros(size if len(keys) else 0, dtype=np.intp)
+    # of several assignments to one place the last one stays: go backwards
+    first[keys[::-1]] = np.arange(len(keys) - 1, -1, -1, dtype=np.intp)
+    return keys.astype(np.intp, copy=False), first
 
 
 def require_rows(table: Table, what: str) -> None:

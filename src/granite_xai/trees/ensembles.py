@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.util import find_spec
 
 import numpy as np
 
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.compute import Workspace
+from granite_xai.evaluations.evaluations import cut_out
 from granite_xai.models import Predictor
 from granite_xai.tables import Table
+from granite_xai.tables.table import distinct_rows
 from granite_xai.trees.forest import Cells, Forest, RefusalError, cells_of
 from granite_xai.trees.reader import Link, identity, link_of, load, opposite
 from granite_xai.trees.sources import Asked, Source, asked_of, source_of
@@ -57,6 +60,15 @@ class TreesOnTable:
     cells: tuple[Cells, ...]
     matrix: FloatArray
 
+    @cached_property
+    def codes(self) -> IntArray:
+        """Number of each row's cell in each column, (n, d): values with the same number are one to every tree."""
+        codes = np.empty(self.matrix.shape, dtype=np.intp)
+        for j in range(self.ensemble.n_features):
+            columns = (forest.rows[:, j].astype(np.intp) for forest in self.cells)
+            codes[:, j] = distinct_rows(len(codes), ((each, int(each.max()) + 1) for each in columns))[0]
+        return codes
+
     def matrix_of(
         self,
         columns: Coalition,
@@ -70,6 +82,12 @@ class TreesOnTable:
         space = Workspace() if space is None else space
         chosen = np.zeros(self.ensemble.n_features, dtype=bool)
         chosen[sorted(columns)] = True
+        # In the order of the cells, each once: sums then have the same bits whichever values are asked for.
+        every = ((self.codes[donors, j], int(self.codes[:, j].max()) + 1) for j in sorted(columns))
+        lines, first = distinct_rows(len(donors), every)
+        if not np.array_equal(lines, np.arange(len(donors))):
+            found = self.matrix_of(columns, donors[first], fast=fast, n_jobs=n_jobs, space=space)
+            return cut_out(found, lines, np.arange(len(self.matrix)), space)
         sums = []
         for cells in self.cells:
             sums.append(space.empty((len(donors), len(self.matrix))))
