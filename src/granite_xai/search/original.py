@@ -157,7 +157,7 @@ class AroundDependence:
         """Bytes that scoring takes for each split of so many rows."""
         return 8 * n_rows * (len(self.columns) + 4)
 
-    def regional(self, evaluations: Evaluations, splits: Splits) -> FloatArray:
+    def regional(self, evaluations: Evaluations, splits: Splits, sets: Sequence[int] | None = None) -> FloatArray:
         """Mean over the rows of both sides of every split, shape (K, 2)."""
         again = local_values(self.effect, evaluations, splits) if self.recalculate else None
         total = np.zeros(splits.inside.shape)

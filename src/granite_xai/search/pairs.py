@@ -121,8 +121,8 @@ class PairTables:
             sizes = [known.weights @ question.loss(values[0]) for values in question.gap_values(known, splits)]
             gaps, mode = question.pair_gaps(known, splits), question.measure.mode or SQUARE
             found += [(factor * size, (factor, mode, gap)) for size, gap in zip(sizes, gaps, strict=True)]
-        found = [entry for entry in found if entry[0] > 0]
-        return cls(problem, tuple(entry for _, entry in sorted(found, key=lambda entry: -entry[0])))
+        found = sorted((entry for entry in found if entry[0] > 0), key=lambda entry: -entry[0])
+        return cls(problem, tuple(entry for _, entry in found))
 
     def tables(self, rows: IntArray, pairs: Sequence[tuple[Cut, Cut]], sets: slice = slice(None)) -> list[Quarters]:
         """What some sets leave in the quarters of some pairs of cuts."""

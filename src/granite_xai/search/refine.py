@@ -21,7 +21,7 @@ BETWEEN = 256
 """Values between two neighbouring cuts that are tried at once; of more, first so many, then those around the best."""
 AHEAD = {True: 9, False: 5}
 """Cuts of each column in tables over pairs, with and without compiled loops."""
-MOST_PAIRS = 2**32
+MOST_PAIRS = 2**31
 """Pairs of rows, times pairs of columns, times sets, that a look ahead may cost; of wide tables the best columns."""
 FINE, COARSE = 19, 9
 """Cuts of a column in second thoughts."""

@@ -22,14 +22,16 @@ from granite_xai.search.optimal import Optimum, best_of_two_levels, certificate,
 from granite_xai.search.pairs import PairTables, Plan
 from granite_xai.search.problem import Partitioner, PartitionResult, Problem
 from granite_xai.search.refine import PASSES, Ahead, Cutter, sharpened
-from granite_xai.search.scoring import scored
+from granite_xai.search.scoring import leading, scored
 from granite_xai.search.splitting import conditions
 from granite_xai.tables import Table
 
 TOLERANCE = 1e-10
 SEARCHES = ("refined", "greedy", "optimal")
 WITHOUT_TABLES = 3
-"""Columns that a refined search follows where it cannot look ahead."""
+"""Columns that a refined search follows where questions have no tables over pairs of cuts."""
+MOST_SETS = 60
+"""Effects up to which a refined search looks ahead; beyond, cuts are sharpened only."""
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -136,7 +138,7 @@ class Tree(Partitioner):
 
     def grown(self, problem: Problem) -> Node:
         """Grow and prune the tree of a problem."""
-        growth = _Growth(self, problem, self.columns(problem.table))
+        growth = _Growth(self, problem, self.columns(problem.table), width=self.beam)
         rows = np.arange(problem.table.n_rows, dtype=np.intp)
         primitives = primitives_on(problem.resources.device)
         with device_faults(primitives):
@@ -187,6 +189,7 @@ class _Growth:
     columns: list[int]
     refined: bool = False  # whether cuts are sharpened, and more than the best one is followed
     ahead: Ahead | None = None  # tables over pairs of cuts, where the questions have them
+    width: int = 1  # columns that are followed
     known: dict[bytes, tuple[FloatArray, FloatArray]] = field(default_factory=dict)  # scores of nodes, by their rows
     known_optima: dict[bytes, Optimum] = field(default_factory=dict)  # the best two levels of nodes, by their rows
 
@@ -200,8 +203,9 @@ class _Growth:
         if settings.search == "greedy":
             return found
         cutter = Cutter(self.problem.table, settings.min_samples_leaf)
-        ahead = None if tables is None else Ahead(tables, cutter, settings.alpha)
-        growth = replace(self, refined=True, ahead=ahead)
+        wide = tables is not None and len(tables.gaps) > MOST_SETS and settings.search == "refined"
+        ahead = None if tables is None or wide else Ahead(tables, cutter, settings.alpha)
+        growth = replace(self, refined=True, ahead=ahead, width=WITHOUT_TABLES if tables is None else 1)
         steps = {"greedy": found}
         found = steps[settings.search] = growth.better(found, growth.grow(root))
         for _ in range(PASSES if ahead else 0):
@@ -320,9 +324,8 @@ class _Growth:
             scores = self._sum(disagreements, mass)
         columns = np.array([option.column for option in options])
         left = np.ones(len(options), dtype=np.bool_)
-        width = WITHOUT_TABLES if self.refined and self.ahead is None else self.settings.beam
         places: list[int] = []
-        while left.any() and len(places) < width:
+        while left.any() and len(places) < self.width:
             best = int(np.flatnonzero(left)[best_of(scores[left], TOLERANCE)])
             places.append(best)
             left &= columns != columns[best]
@@ -334,12 +337,11 @@ class _Growth:
         self, node: _Open, options: list[Candidate], evaluations: Evaluations
     ) -> tuple[FloatArray, FloatArray]:
         """The scores of a node's own candidates, which several searches read."""
-        if self.settings.search == "greedy":
-            return self.scored(node, options, evaluations)
-        key = node.rows.tobytes()
+        settings, key = self.settings, node.rows.tobytes()
         if key not in self.known:
-            self.known[key] = self.scored(node, options, evaluations)
-        return self.known[key]
+            count = max(settings.beam, WITHOUT_TABLES if settings.search != "greedy" else 1)
+            self.known[key] = leading(self.problem, node.rows, options, evaluations, settings.max_candidates, count)
+        return self.known[key] if settings.search != "greedy" else self.known.pop(key)
 
     def _sum(self, disagreements: FloatArray, mass: FloatArray) -> FloatArray:
         """What both sides of each candidate leave together."""
