@@ -20,4 +20,5 @@ NAMES = (
     "scalability",
     "frameworks",
     "beyond",
+    "trees",
 )

@@ -93,7 +93,7 @@ def classifier(quick: bool) -> tuple[gx.Report, float, list[dict[str, Any]]]:
     X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.3, random_state=0, stratify=y)
     model = HistGradientBoostingClassifier(max_iter=30 if quick else 100, random_state=0).fit(X_train, y_train)
     fit = {"output": "malignant", "max_samples": 80 if quick else None}
-    report = gx.explain(model, X_train, y_train, test=(X_test, y_test), title="Breast cancer", **fit)
+    report = gx.explain(model, X_train, y_train, test=(X_test, y_test), title="Breast cancer", **fit, **PAPER)
     scales = []
     for name, response in (("probability", "probability"), ("log odds", "raw")):
         granite = gx.Granite(model, "ice-pdp", response=response, **fit, **PAPER).fit(X_train)

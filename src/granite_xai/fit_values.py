@@ -32,7 +32,7 @@ from granite_xai.surrogate import additive
 from granite_xai.tables import Table
 from granite_xai.trees.routes import Route
 
-MAX_CELLS = 200_000
+MAX_CELLS = 100_000
 """Cells of the table up to which bins for conditional questions are learned: trees of every column on the others."""
 PAIRS = 3
 CHEAP_TREES = 4
