@@ -11,7 +11,7 @@ from collections.abc import Mapping, Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
 
-from granite_xai.base.typing import Coalition, FloatArray, Terms
+from granite_xai.base.typing import Coalition, FloatArray, IntArray, Term, Terms
 from granite_xai.engine.masked import Masked
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
@@ -70,6 +70,14 @@ class Masking(ABC):
     @abstractmethod
     def masked(self, evaluations: Evaluations, splits: Splits) -> Masked:
         """``F_T`` in every region of a batch."""
+
+    def cells(self, evaluations: Evaluations, term: Term) -> IntArray | None:
+        """Number of the cell of rows that each row's masked model averages over; None: all rows of the region."""
+        return None
+
+    def beyond_chance(self) -> Masking:
+        """The masking that learns no more than what the fitting rows show beyond chance."""
+        return self
 
     def anchored(self, region: int | None) -> Masking:
         """The masking as other rows of a region see it; different where it depends on the region's fitting rows."""
