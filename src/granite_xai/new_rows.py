@@ -13,8 +13,10 @@ import numpy as np
 
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.chance.estimate import Estimate, Sample, estimate
+from granite_xai.chance.replicates import Confidence
 from granite_xai.compute import Resources, one_blas_thread
 from granite_xai.disagreement import ResolvedQuestion, ScaledObjective
+from granite_xai.engine.signed_pairs import signs
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluation_plan import evaluate, request
 from granite_xai.evaluations.evaluations import Evaluations
@@ -79,11 +81,12 @@ class Observation(NamedTuple):
     effects: tuple[ResolvedExplainer, ...]
     evaluations: Evaluations
 
-    def parts(self, region: int, names: Sequence[str], rows: IntArray) -> list[Part]:
-        """The values of the effects, under their names."""
+    def parts(self, region: int, names: Sequence[str], rows: IntArray, confidence: Confidence | None) -> list[Part]:
+        """The values of the effects, under their names; with a confidence, and how they vary with the sample."""
+        drawn = None if confidence is None else signs(np.arange(len(rows)), confidence.seed)
         with one_blas_thread():
             told = zip(names, self.effects, strict=True)
-            return [regional_part(region, name, effect, self.evaluations, rows) for name, effect in told]
+            return [regional_part(region, name, effect, self.evaluations, rows, drawn) for name, effect in told]
 
     def questions(self, asked: Sequence[ResolvedQuestion]) -> tuple[ResolvedQuestion, ...]:
         """The questions whose sides these effects are, as they are read here."""
@@ -273,5 +276,5 @@ def explain_rows(new: NewRows, regions: IntArray) -> Explanation:
     # A grid is that of all rows, in every region; without one, each region is asked about by itself, which costs less.
     everywhere = new.observe(sides) if new.resources.max_grid is not None and not fitted.centres else None
     for region, rows in rows_by_region(regions):
-        parts += new.inside(region, rows, sides, everywhere).parts(region, names, rows)
+        parts += new.inside(region, rows, sides, everywhere).parts(region, names, rows, fitted.confidence)
     return Explanation(fitted.layout.labels, tuple(parts), table)

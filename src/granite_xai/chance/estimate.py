@@ -17,14 +17,10 @@ from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.base.wording import percent
 from granite_xai.chance.replicates import Confidence, mean_excess
 from granite_xai.disagreement import ResolvedQuestion
+from granite_xai.engine.signed_pairs import PAIRS, STEP, signed_lines, signs, slopes
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.tables import frame
-
-STEP = 0.1
-"""How far the weights move."""
-PAIRS = 50
-"""Vectors of signs."""
 
 
 class Sample(NamedTuple):
@@ -111,17 +107,9 @@ class Estimate:
         return f"{regions} {percent(self.remaining)} of the disagreement ({self.interval})."
 
 
-def signs(clusters: IntArray, seed: int) -> FloatArray:
-    """Vectors of random signs, one sign for each cluster of rows, (P, n)."""
-    drawn = np.random.default_rng([seed, 11]).integers(0, 2, size=(PAIRS, int(clusters.max(initial=-1)) + 1))
-    found: FloatArray = (2.0 * drawn.astype(np.float64) - 1.0)[:, clusters]
-    return found
-
-
 def perturbed(question: ResolvedQuestion, evaluations: Evaluations, drawn: FloatArray) -> Perturbed:
     """One question on the rows of a region, under the signs of these rows."""
-    factors = np.vstack([np.ones(evaluations.n_rows), 1.0 + STEP * drawn, 1.0 - STEP * drawn])
-    lines, loss, half = factors * evaluations.weights, question.loss, 1 + len(drawn)
+    lines, loss, half = signed_lines(drawn, evaluations.weights), question.loss, 1 + len(drawn)
     gaps = question.gap_values(evaluations, Splits.weighted(lines, evaluations.weights, evaluations.primitives))
     mass = lines.sum(axis=1)
     moved, level, corrected = np.zeros(len(lines)), 0.0, 0.0
@@ -129,28 +117,18 @@ def perturbed(question: ResolvedQuestion, evaluations: Evaluations, drawn: Float
     if question.first.behavior.per_row:
         for gap, cells in zip(gaps, question.cell_sizes(evaluations), strict=True):
             moved += np.einsum("kn,kn->k", loss(gap), lines) / mass
-            slopes = _slopes(gap[1:half], gap[half:], cells)
-            level += float(loss(slopes).mean(axis=0) @ shares)
-            corrected += float((loss(gap[0]) - mean_excess(loss, gap[0], slopes)) @ shares)
+            away = slopes(gap, cells)
+            level += float(loss(away).mean(axis=0) @ shares)
+            corrected += float((loss(gap[0]) - mean_excess(loss, gap[0], away)) @ shares)
     else:
         found = np.stack([gap[:, 0] for gap in gaps], axis=1)
         moved = loss(found).sum(axis=1)
-        scale = np.sqrt(evaluations.n_rows / max(evaluations.n_rows - 1, 1))
-        slopes = scale * (found[1:half] - found[half:]) / (2 * STEP)
+        away = slopes(found, evaluations.n_rows)
         bias = (found[1:half] + found[half:] - 2 * found[0]).mean(axis=0) / (2 * STEP**2)
-        level = float(loss(slopes).sum(axis=1).mean())
-        corrected = float((loss(found[0] - bias) - mean_excess(loss, found[0] - bias, slopes)).sum())
+        level = float(loss(away).sum(axis=1).mean())
+        corrected = float((loss(found[0] - bias) - mean_excess(loss, found[0] - bias, away)).sum())
     both = (np.stack([each[1:half], each[half:]]) for each in (moved, mass))
     return Perturbed(float(moved[0]), level, corrected, *both)
-
-
-def _slopes(up: FloatArray, down: FloatArray, cells: IntArray) -> FloatArray:
-    """How far gaps lie from the true ones, one move a pair; a cell of one row borrows the variance of the others."""
-    slopes: FloatArray = (up - down) / (2 * STEP) * np.sqrt(cells / np.maximum(cells - 1, 1))
-    alone = cells == 1
-    if alone.any() and not alone.all():
-        slopes[:, alone] = np.sqrt(np.mean(cells[~alone] * np.square(slopes[:, ~alone]).mean(axis=0)))
-    return slopes
 
 
 def estimate(

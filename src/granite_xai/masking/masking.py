@@ -11,6 +11,8 @@ from collections.abc import Mapping, Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
 
+import numpy as np
+
 from granite_xai.base.typing import Coalition, FloatArray, IntArray, Term, Terms
 from granite_xai.engine.masked import Masked
 from granite_xai.engine.splits import Splits
@@ -89,3 +91,11 @@ class Masking(ABC):
         ``keys`` are those of behavior, interaction and influence.
         """
         return None
+
+
+def smallest_cells(read: Mapping[Masking, Terms], evaluations: Evaluations) -> IntArray:
+    """Rows of the smallest cell that some terms of masked models average over, at every row."""
+    cells = [masking.cells(evaluations, term) for masking, terms in read.items() for term in terms]
+    counts = [np.bincount(numbers)[numbers] for numbers in cells if numbers is not None]
+    found: IntArray = np.min([np.full(evaluations.n_rows, evaluations.n_rows), *counts], axis=0)
+    return found
