@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import granite_xai as gx
+import oracle as o
 
 
 def model_of(seed):
@@ -135,20 +136,17 @@ def scatter_in(effects, bins, rows):
 @settings(max_examples=5)
 @given(st.integers(0, 10**6))
 def test_gadget_ale_sums_squared_distances_of_local_changes(seed):
-    from accumulated import local_effects
-    from granite_xai.models import as_predictor
-    from granite_xai.tables import read_table
-
     model, X = model_of(seed), table_of(seed, 60)
-    g = gx.frameworks.gadget(model, effect="ale", exact=True, max_depth=2).fit(X)
-    table, predictor = read_table(X, missing="error"), as_predictor(model)
-    parts = [local_effects(predictor, table, column) for column in table.columns]
+    g = gx.frameworks.gadget(model, effect="ale", exact=True, intervals=5, max_depth=2).fit(X)
+    problem = o.Problem(lambda rows: model(np.array(rows)), X)
+
+    def scatter(rows):
+        return sum(gap**2 for j in range(X.shape[1]) for gap in o.ale_gap(problem, j, rows, 5).values())
+
     regions = g.apply(X)
-    everyone = range(len(X))
-    assert g.loss_ == pytest.approx(sum(scatter_in(e, b, everyone) for e, b in parts), rel=1e-9)
+    assert g.loss_ == pytest.approx(scatter(range(len(X))), rel=1e-9)
     for k, loss in enumerate(g.region_losses_):
-        rows = np.flatnonzero(regions == k)
-        assert loss == pytest.approx(sum(scatter_in(e, b, rows) for e, b in parts), rel=1e-7, abs=1e-9 * g.loss_)
+        assert loss == pytest.approx(scatter(np.flatnonzero(regions == k)), rel=1e-7, abs=1e-9 * g.loss_)
 
 
 @pytest.mark.parametrize("recalculate", [False, True])

@@ -14,6 +14,7 @@ import numpy as np
 
 from granite_xai.base.errors import InputError
 from granite_xai.base.options import choose, whole_number
+from granite_xai.catalog import question as named_question
 from granite_xai.disagreement import Disagreement, Objective
 from granite_xai.estimator import Granite
 from granite_xai.influence import Individual
@@ -167,6 +168,7 @@ def gadget(
     exact: bool = False,
     recalculate: bool = False,
     points: int = 20,
+    intervals: int = 10,
     min_improvement: float = 0.1,
     **options: Any,
 ) -> Granite:
@@ -181,11 +183,13 @@ def gadget(
         ICE and PDP, changes across intervals and ALE, or SHAP values and PDP.
     exact : bool
         The original's loss and search, numeric columns only: ICE curves on an equidistant grid, shortened with the
-        region; changes across ten quantile intervals; SHAP values around their mean in tenths of the column. Averaged
-        over grid points, not over the rows' own values. Random redraws of effects next to a split, and cuts scored on
-        other rows than they are applied to, are not copied.
+        region; changes across quantile intervals; SHAP values around their mean in tenths of the column. Averaged
+        over grid points, not over the rows' own values. Where the original draws the effects next to a cut anew at
+        random, the interval ends at the cut; cuts scored on other rows than they are applied to are not copied.
     recalculate : bool
         Exact SHAP only: whether SHAP values are computed again inside each region.
+    intervals : int
+        ALE only: of each column.
     points, min_improvement : int, float
         Of the exact form: grid points, and the least improvement.
     **options
@@ -199,10 +203,13 @@ def gadget(
     >>> [str(rule) for rule in g.partition_.rules]
     ['x2 ≤ 0', 'x2 > 0']
     """
-    question = choose("effect", effect, EFFECTS)
+    question: Any = choose("effect", effect, EFFECTS)
     settings: dict[str, Any] = {"features": features}
+    if effect == "ale" and intervals != 10:
+        question = named_question("ale", intervals=intervals).with_influence(Individual(features))
+        settings = {}
     if exact:
-        tree = RepidTree(features, effect, points, recalculate=recalculate, min_improvement=min_improvement)
+        tree = RepidTree(features, effect, points, intervals, recalculate=recalculate, min_improvement=min_improvement)
         settings |= {"partitioner": tree, "min_samples_leaf": 10}
     return _configured(model, question, options, **settings)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from granite_xai.base.options import choose, real_number, whole_number
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.catalog import questions
+from granite_xai.catalog import question
 from granite_xai.compute import Resources
 from granite_xai.curves import dependence_bins, ice_curves, make_grid, require_numeric
 from granite_xai.engine.splits import Splits
@@ -19,6 +19,7 @@ from granite_xai.evaluations.noise_floor import floor
 from granite_xai.evaluations.vectors import Vectors, centred
 from granite_xai.explainer import Explainer
 from granite_xai.influence import Individual
+from granite_xai.masking import Accumulated
 from granite_xai.regions.nodes import leaves
 from granite_xai.resolved import ResolvedExplainer
 from granite_xai.search.problem import Partitioner, PartitionResult, Problem, local_values, measured
@@ -42,10 +43,10 @@ class RepidTree(Partitioner):
     features : sequence of labels, optional
         Columns whose effects shall become alike; None: all.
     effect : "pd", "ale" or "shap"
-        ICE curves on an equidistant grid, each centred by its mean; changes across ten quantile intervals; SHAP values
+        ICE curves on an equidistant grid, each centred by its mean; changes across quantile intervals; SHAP values
         around their mean in tenths of the column (the original smooths them by a spline).
-    points : int
-        Grid points of ICE curves.
+    points, intervals : int
+        Grid points of ICE curves; intervals of ALE.
     trim : bool
         Whether a split along a compared column drops the grid points outside each side and centres curves again.
     recalculate : bool
@@ -63,6 +64,7 @@ class RepidTree(Partitioner):
     features: Sequence[Hashable] | None = None
     effect: str = "pd"
     points: int = 20
+    intervals: int = 10
     trim: bool = True
     recalculate: bool = False
     min_improvement: float = 0.1
@@ -88,7 +90,8 @@ class RepidTree(Partitioner):
         chosen, compared = EFFECTS[self.effect], self.compared(route.table)
         if chosen is None:
             return ()
-        return (Explainer(chosen[0], "local", chosen[1], compared).effect(route, resources, seed),)
+        masking = Accumulated(self.intervals) if self.effect == "ale" else chosen[0]
+        return (Explainer(masking, "local", chosen[1], compared).effect(route, resources, seed),)
 
     def partition(self, problem: Problem) -> PartitionResult:
         """Grow the original's tree; its regions carry the disagreement of the question."""
@@ -107,16 +110,16 @@ class RepidTree(Partitioner):
             curves = [self._curves(problem, i) for i in columns]
             return scattered(problem, curves, noise * self.points)
         if self.effect == "ale":
-            question = questions()["ale"].with_influence(self.compared(table))
-            comparison = question.compare(problem.route, problem.resources, problem.seed)
+            ale = question("ale", intervals=self.intervals).with_influence(self.compared(table))
+            comparison = ale.compare(problem.route, problem.resources, problem.seed)
             return rescaled(problem, comparison, problem.evaluations, noise)
         (effect,) = self.extra_effects(problem.route, problem.resources, problem.seed)
         everyone = Splits.whole(problem.evaluations.weights)
         values = local_values(effect, problem.evaluations, everyone)[:, 0]
-        bins = {i: dependence_bins(table.columns[i]) for i in columns}
-        changes = {i: (value, bins[i]) for i, value in zip(columns, values, strict=True)}
+        bins = [dependence_bins(table.columns[i]) for i in columns]
+        vectors = tuple(Vectors(np.column_stack(both)) for both in zip(values, bins, strict=True))
         measure = AroundDependence(effect, tuple(columns), self.recalculate)
-        return rescaled(problem, measure, replace(problem.evaluations, changes=changes), noise)
+        return rescaled(problem, measure, replace(problem.evaluations, vectors=vectors), noise)
 
     def _curves(self, problem: Problem, position: int) -> Vectors:
         grid = make_grid(problem.table, position, self.points, "equidistant")
@@ -160,8 +163,8 @@ class AroundDependence:
         """Mean over the rows of both sides of every split, shape (K, 2)."""
         again = local_values(self.effect, evaluations, splits) if self.recalculate else None
         total = np.zeros(splits.inside.shape)
-        for place, column in enumerate(self.columns):
-            fixed, bins = evaluations.changes[column]
+        for place, vectors in enumerate(evaluations.vectors):
+            fixed, bins = vectors.values.T
             values = fixed if again is None else again[place]
             total += np.square(values - bin_means(values, Bins.of(bins).numbers, splits))
         return splits.means(total)
