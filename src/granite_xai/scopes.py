@@ -13,7 +13,7 @@ import numpy as np
 
 from granite_xai.base.errors import InputError
 from granite_xai.base.options import choose
-from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.base.typing import AleColumn, FloatArray, IntArray
 from granite_xai.base.wording import ALL_ROWS, drawable
 from granite_xai.catalog import explanations as named_explanations, title
 from granite_xai.disagreement import ResolvedQuestion, ScaledObjective
@@ -126,7 +126,7 @@ class ShownValues(NamedTuple):
     names: tuple[str, ...]
     sets: tuple[tuple[str, ...], ...]
     regions: tuple[RegionValues, ...]
-    intervals: Mapping[int, AleIntervals]
+    intervals: Mapping[AleColumn, AleIntervals]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -197,7 +197,7 @@ class RowsToShow:
         fitted, known = self.fitted, self.fitted.reference
         readings = {r for effect in effects for r in effect.readings()} - known.bins.keys()
         readings = {(masking, visible) for masking, visible in readings if masking not in known.baselines}
-        changes = {i for effect in effects for i in effect.changes()} - known.steps.keys()
+        changes = {key for effect in effects for key in effect.changes()} - known.steps.keys()
         new = fit_reference(readings, changes, fitted.table, fitted.weights, self.seed)
         return FittedMaskings(
             {**known.bins, **new.bins}, {**known.baselines, **new.baselines}, {**known.steps, **new.steps}

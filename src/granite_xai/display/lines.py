@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from granite_xai.base.errors import InputError
-from granite_xai.base.typing import Elementwise, FloatArray, IntArray
+from granite_xai.base.typing import AleColumn, Elementwise, FloatArray, IntArray
 from granite_xai.base.wording import MISSING
 from granite_xai.curves import dependence_bins, ice_curves
 from granite_xai.display.axis import Axis, shown_levels
@@ -123,8 +123,8 @@ def accumulated_lines(strip: Strip, part: Part, place: int, steps: AleIntervals 
     """ALE: the running sum of mean changes; a single row's change starts where the sum is."""
     if steps is None:
         return []
-    intervals, changes = steps.intervals(strip.column), part.values[:, place]
-    edges = steps.fitted.levels[steps.edges]
+    (positions, intervals), changes = steps.within(strip.column), part.values[:, place]
+    edges = steps.fitted.levels[positions]
     ends, texts = strip.axis.numbers(edges), strip.axis.texts(edges)
     counts = np.bincount(intervals, minlength=len(ends))[1:]
     means = np.bincount(intervals, weights=changes, minlength=len(ends))[1:] / np.maximum(counts, 1)
@@ -193,7 +193,7 @@ def panels_of(
 
 def _lines(found: ShownValues, side: Explainer, strip: Strip, part: Part, place: int) -> list[Line]:
     if side.masking.key == "accumulated":
-        steps = found.intervals.get(strip.axis.column.position)
+        steps = found.intervals.get(AleColumn(strip.axis.column.position, getattr(side.masking, "intervals", 0)))
         return accumulated_lines(strip, part, place, steps, side.interaction.key == "pure")
     makers = {"pure": pure_line, "full": full_curves, "partial": partial_points}
     return makers[side.interaction.key](strip, part, place)

@@ -74,9 +74,8 @@ class Tree(Partitioner):
     min_improvement : float, optional
         A node is split only if this lowers the share by at least so much; below the first split, by at least so much
         times what the split before gained (REPID, GADGET). None: the price of a region alone decides.
-    cuts : "quantiles" or "chunks"
-        Thresholds of ordered columns: quantiles of the node's rows, or every ``min_samples_leaf``-th row but for the
-        first and last ones, thinned to ``max_candidates`` (REPID, GADGET).
+    cuts : "quantiles" or "values"
+        Thresholds of ordered columns: quantiles of the node's rows, or all of its values (REPID, GADGET).
 
     Examples
     --------
