@@ -380,6 +380,8 @@ def restore(g: Granite, result: FitResult, diagnostics: dict[str, Any]) -> None:
     """Set all fitted attributes at once: a fit that fails leaves the previous one as it was."""
     labels = [comparison.question.label for comparison in result.comparisons]
     measured = np.where(result.roots > result.floors, result.roots, 0.0)
+    if result.estimate is not None:
+        result = replace(result, partition=replace(result.partition, headline=result.estimate.headline))
     state: dict[str, Any] = {
         "_fitted": result,
         "partition_": result.partition,

@@ -12,6 +12,7 @@ from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.base.errors import BinWarning, ModelWarning
 from granite_xai.base.files import BY_ROW
 from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.cause import causes
 from granite_xai.chance.estimate import Estimate
 from granite_xai.chance.replicates import Chance, ChanceRule, Confidence, Replicates
 from granite_xai.chance.stability import Stability
@@ -196,6 +197,8 @@ def run(inputs: FitInputs) -> FitRun:
         roots, floors, error = _measure(inputs, evaluations, extent, probed)
         chance = _chance(inputs, evaluations, roots)
         found = search(inputs, evaluations, (roots, floors, error), chance)
+    if inputs.confidence is not None:
+        record.note("cause", causes(inputs.comparisons, evaluations))
     record.note("memory", {"held": evaluations.space.most_held, "spilled": evaluations.space.most_spilled})
     result = _described(inputs, evaluations, reference, found, (roots, floors, chance))
     return FitRun(result, evaluations, inputs, error)

@@ -22,6 +22,9 @@ from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.tables import frame
 
+MATERIAL = 0.9
+"""Share of the model from which one curve a column is said to tell most of it."""
+
 
 class Sample(NamedTuple):
     """Rows that form one region: their questions and evaluations, and their positions among all rows."""
@@ -94,16 +97,33 @@ class Estimate:
         where = f"on {self.n_rows:,} {rows}" if self.rows != "fitting" else f"on {rows}, corrected for chance"
         if np.isnan(self.low):
             return where
-        level = percent(self.confidence_level)
+        level = f"{100 * self.confidence_level:g} %"
         return f"{level} interval {percent(self.low).removesuffix(' %')}–{percent(self.high)}, {where}"
+
+    @property
+    def headline(self) -> str:
+        """The estimate in a sentence; before it, where one curve a column tells most of the model, that it does."""
+        if not (self.global_fidelity >= MATERIAL and self.regions > 1):
+            return str(self)
+        told, rest = (f"{100 * share:.0f} %" for share in (self.global_fidelity, 1.0 - self.global_fidelity))
+        return f"One curve per column explains {told} of the model; the regions are about the other {rest}.\n{self}"
+
+    @property
+    def regions(self) -> int:
+        """Regions that this is about."""
+        return len({line[1] for line in self.lines}) - 1
+
+    def facts(self) -> dict[str, Any]:
+        """The figures as plain values; None where there is none."""
+        own = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "lines"}
+        return {name: None if value != value else value for name, value in own.items()}
 
     def __str__(self) -> str:
         if self.below_noise_floor:
             return "There is no disagreement to explain."
         if np.isnan(self.remaining):
             return f"These rows show no disagreement beyond chance ({self.interval})."
-        count = len({line[1] for line in self.lines}) - 1
-        regions = "One region keeps" if count == 1 else f"{count} regions keep"
+        regions = "One region keeps" if self.regions == 1 else f"{self.regions} regions keep"
         return f"{regions} {percent(self.remaining)} of the disagreement ({self.interval})."
 
 
