@@ -15,6 +15,7 @@ from granite_xai.base.errors import InputError
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.behavior import Behavior
 from granite_xai.compute import Resources, resolve_jobs
+from granite_xai.compute.units import by_power_of_two
 from granite_xai.disagreement import Objective
 from granite_xai.evaluations.plan import require_room
 from granite_xai.explainer import target_for
@@ -299,7 +300,7 @@ def fit_with_evaluations(g: Granite, X: Any, y: Any = None, sample_weight: Any =
 def restore(g: Granite, result: FitResult, diagnostics: dict[str, Any]) -> None:
     """Set all fitted attributes at once: a fit that fails leaves the previous one as it was."""
     labels = [comparison.question.label for comparison in result.comparisons]
-    measured = np.where(result.roots > result.floors, result.roots, 0.0)
+    measured = by_power_of_two(np.where(result.roots > result.floors, result.roots, 0.0), result.unit)
     state: dict[str, Any] = {
         "_fitted": result,
         "partition_": result.partition,
@@ -372,6 +373,7 @@ def fit_inputs(g: Granite, X: Any, y: Any, sample_weight: Any, record: Diagnosti
 def held_out_fidelity(granite: Granite, X: Any) -> float:
     """Share of the prediction's variance on other rows that the regional additive surrogate explains."""
     fitted = fitted_view(granite)
-    predictions = fitted.result.predictor.on_rows(fitted.read(X))
+    answers, told = fitted.result.predictor.on_rows(fitted.read(X)), granite.predict(X)
+    predictions, additive = (by_power_of_two(each, -fitted.result.exponent) for each in (answers, told))
     variance = float(predictions.var())
-    return 1.0 - float(np.square(predictions - granite.predict(X)).mean()) / variance if variance else 1.0
+    return 1.0 - float(np.square(predictions - additive).mean()) / variance if variance else 1.0

@@ -15,6 +15,7 @@ from granite_xai.base.errors import InputError, ModelError
 from granite_xai.base.typing import Coalition, FloatArray, IntArray, PairwiseShapley, Terms
 from granite_xai.compute import Budget, Resources, Workspace, require_budget, require_evaluations
 from granite_xai.compute.compiling import available
+from granite_xai.compute.units import by_power_of_two, exponent_of
 from granite_xai.evaluations.agnostic import EvaluationRange, evaluate_plan
 from granite_xai.evaluations.evaluations import Bins, Coordinates, Evaluations, GridColumn, Matrix
 from granite_xai.evaluations.plan import Distinct, Grid, Plan, ends, footprint, plan
@@ -166,15 +167,24 @@ def evaluate(
     n_jobs: int | None = None,
     diagnostics: Diagnostics | None = None,
     coordinates: Coordinates | None = None,
+    exponent: int | None = 0,
 ) -> tuple[Evaluations, EvaluationRange]:
-    """Evaluate every planned row once, after checking that the plan fits the limits."""
+    """Evaluate every planned row once, after checking that the plan fits the limits.
+
+    In units of a power of two: None for one near the predictions (and y), where their squares may be no numbers.
+    """
     predictor, table = route.predictor, route.table
     route = route.for_plans(asked.kept, asked.streamed)
     fast = _affordable(route, asked, resources, seconds_per_row, diagnostics)
     space = asked.budget(table, resources).workspace()
     everything = frozenset(range(table.n_columns))
-    extent = EvaluationRange()
-    predictions = extent.see(route.predictions(fast, space))
+    predictions = route.predictions(fast, space)
+    if exponent is None:
+        known = all(effect.behavior.degree is not None for effect in asked.effects)
+        exponent = exponent_of(predictions, *([] if y is None else [y])) if known else 0
+    y = None if y is None else by_power_of_two(y, -exponent)
+    extent = EvaluationRange(exponent)
+    predictions = extent.see(predictions)
     offset = float(np.average(predictions, weights=weights))
     predictions = predictions - offset
     summed = {term: terms for term, terms in asked.attributions.items() if term.kind != "paths"}
@@ -187,7 +197,7 @@ def evaluate(
         _add_up(evaluate_plan(source, planned, resources, extent, predictions, offset), sums, keep)
     against = {key: extent.see(_against(predictor, table, reference, key)) - offset for key in asked.against}
     numbers = {key: reference.bins[key](table) for key in asked.readings if key in reference.bins}
-    attributions = pairwise.values | _by_paths(route, asked.attributions, space, n_jobs)
+    attributions = pairwise.values | _by_paths(route, asked.attributions, space, n_jobs, exponent)
 
     def at_ends(columns: Coalition) -> FloatArray:
         return extent.see(source(columns, ends(table, min(columns))))
@@ -211,6 +221,7 @@ def evaluate(
         everything=everything,
         space=space,
         coordinates=(coordinates or coordinates_of(table)) if asked.coordinates else None,
+        exponent=exponent,
     )
     return found, extent
 
@@ -264,7 +275,7 @@ def _snapped(
 
 
 def _by_paths(
-    route: Route, wanted: Iterable[PairwiseShapley], space: Workspace, n_jobs: int | None
+    route: Route, wanted: Iterable[PairwiseShapley], space: Workspace, n_jobs: int | None, exponent: int
 ) -> dict[PairwiseShapley, FloatArray]:
     """Attributions from the paths of the trees, all sets of the same players in one walk."""
     found: dict[PairwiseShapley, FloatArray] = {}
@@ -280,6 +291,8 @@ def _by_paths(
             )
         places = [players.index(term.members[0]) for term in terms]
         values = route.trees.attributions(players, places, fast=available(), n_jobs=n_jobs, space=space)
+        if exponent:
+            np.ldexp(values, -exponent, out=values)
         found.update(zip(terms, values, strict=True))
     return found
 

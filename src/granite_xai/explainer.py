@@ -14,6 +14,7 @@ from granite_xai.base.typing import FloatArray, IntArray, Terms
 from granite_xai.behavior import BEHAVIORS, Behavior, Local, Risk, Sensitivity
 from granite_xai.behavior.behavior import Game
 from granite_xai.compute import Resources, one_blas_thread, require_supported
+from granite_xai.compute.units import by_power_of_two
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluation_plan import coordinates_of, evaluate, request
 from granite_xai.evaluations.evaluations import Evaluations
@@ -161,6 +162,7 @@ class Explainer:
             resources=limits,
             # Ranks, like bins, are those among all rows.
             coordinates=coordinates_of(everyone).restrict(chosen) if asked.coordinates else None,
+            exponent=None,
         )
         with one_blas_thread():
             part = regional_part(0, self.name or "first", effect, evaluations, chosen)
@@ -223,16 +225,16 @@ def target_for(y: Any, table: Table, predictor: Predictor, *behaviors: Behavior)
 
 
 def regional_part(region: int, name: str, effect: ResolvedExplainer, evaluations: Evaluations, rows: IntArray) -> Part:
-    """The values of an effect when all rows of the evaluations are the region."""
+    """The values of an effect when all rows of the evaluations are the region, in the model's own units."""
     splits = Splits.whole(evaluations.weights)
     game = Game.of(effect.behavior, effect.masking, evaluations, splits)
     values = _effects(game, effect, effect.combined)
     local = effect.behavior.per_row
     start = game.values({frozenset(): 1.0})[0, slice(None) if local else slice(1)]
     start = start + (evaluations.offset if effect.behavior.is_linear else 0.0)
-    return Part(
-        region, name, rows if local else None, values, _errors(game, effect, values), start, effect.layout.labels
-    )
+    power = evaluations.exponent * (effect.behavior.degree or 0)
+    values, errors, base = (by_power_of_two(each, power) for each in (values, _errors(game, effect, values), start))
+    return Part(region, name, rows if local else None, values, errors, base, effect.layout.labels)
 
 
 def _effects(game: Game, effect: ResolvedExplainer, terms: Iterable[Terms]) -> FloatArray:

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.compute import Resources, one_blas_thread
+from granite_xai.compute.units import by_power_of_two
 from granite_xai.disagreement import ResolvedQuestion, ScaledObjective
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluation_plan import evaluate, request
@@ -47,19 +49,35 @@ class Evaluation:
     disagreement: float
     global_disagreement: float
     table: Table = field(repr=False)
+    ratios: FloatArray | None = field(default=None, repr=False)  # left of all, and in each region, if not as told
 
     @property
     def remaining(self) -> float:
         """Share of the disagreement on these rows that the regions leave."""
+        if self.ratios is not None:
+            return float(self.ratios[0])
         return self.disagreement / self.global_disagreement if self.global_disagreement > 0 else 0.0
+
+    def in_units(self, power: int) -> Evaluation:
+        """The same in the model's own units, where these figures are in units of a power of two."""
+        ratios, told = np.append(self.remaining, self._shares()), [self.disagreement, self.global_disagreement]
+        regional, by_region, both = (by_power_of_two(each, power) for each in (self.regional, self.by_region, told))
+        left, total = both.tolist()
+        return Evaluation(self.rules, self.counts, regional, by_region, left, total, self.table, ratios)
+
+    def _shares(self) -> FloatArray:
+        """What is left in each region of its part of the disagreement on all rows."""
+        if self.ratios is not None:
+            return self.ratios[1:]
+        known = np.isfinite(self.by_region) & (self.by_region > 0)
+        found: FloatArray = np.divide(self.regional, self.by_region, out=np.full(len(known), np.nan), where=known)
+        return found
 
     def frame(self) -> Any:
         """One line for each region: region, rule, n_samples, fraction, global_disagreement, disagreement, remaining."""
         counts = np.array(self.counts)
-        with_rows = np.isfinite(self.by_region) & (self.by_region > 0)
-        remaining = np.divide(self.regional, self.by_region, out=np.full(len(counts), np.nan), where=with_rows)
         keys = ("region", "rule", "n_samples", "fraction", "global_disagreement", "disagreement", "remaining")
-        shares = (counts / counts.sum(), self.by_region, self.regional, remaining)
+        shares = (counts / counts.sum(), self.by_region, self.regional, self._shares())
         cells = (np.arange(len(counts)), list(self.rules), counts, *shares)
         return frame(dict(zip(keys, cells, strict=True)), like=self.table)
 
@@ -104,7 +122,10 @@ class NewRows:
         effects, maskings = _anchored(self.fitted, effects, maskings or self.fitted.reference, region)
         wanted = request(self.route.table, effects, max_grid=self.resources.max_grid)
         weights = np.ones(self.route.table.n_rows)
-        evaluations, _ = evaluate(self.route, wanted, maskings, weights=weights, y=self.y, resources=self.resources)
+        asked = {effect.behavior for side in self.fitted.comparisons for effect in (side.first, side.second)}
+        exponent = self.fitted.exponent if {effect.behavior for effect in effects} <= asked else None
+        how = partial(evaluate, y=self.y, resources=self.resources, exponent=exponent)
+        evaluations, _ = how(self.route, wanted, maskings, weights=weights)
         return Observation(tuple(effects), evaluations)
 
     def inside(
@@ -172,7 +193,8 @@ def evaluate_rows(
             scaled = replace(objective, comparisons=inside.questions(fitted.comparisons))
             regional[region] = scaled.of(scaled.disagreements(inside.evaluations, here), here.mass)[0, 0]
     rules = tuple(str(rule) for rule in fitted.partition.rules)
-    return Evaluation(rules, tuple(counts.tolist()), regional, by_region, float(regional.sum()), total, table)
+    found = Evaluation(rules, tuple(counts.tolist()), regional, by_region, float(regional.sum()), total, table)
+    return found.in_units(int(fitted.unit[0])) if fitted.exponent and len(questions) == 1 else found
 
 
 def _scaled(fitted: FitResult, questions: tuple[ResolvedQuestion, ...], evaluations: Evaluations) -> ScaledObjective:

@@ -192,6 +192,7 @@ class Evaluations:
     # from a column on a grid to what this changes in its own gap
     snapped: Mapping[Coalition, GridColumn] = field(default_factory=dict)
     primitives: ArrayNamespace | None = None  # those of the device that holds the matrices; None: the processor
+    exponent: int = 0  # predictions, and y, are in units of this power of two
 
     @property
     def n_rows(self) -> int:

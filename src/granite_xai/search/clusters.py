@@ -10,6 +10,7 @@ import numpy as np
 from granite_xai.base.options import choose, real_number, whole_number
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.compute import Resources
+from granite_xai.compute.units import by_power_of_two
 from granite_xai.curves import Ice
 from granite_xai.engine.splits import Splits
 from granite_xai.explainer import Explainer
@@ -71,7 +72,8 @@ class Clusters(Partitioner):
     def vectors(self, problem: Problem) -> FloatArray:
         """What is clustered, one vector a row."""
         if isinstance(self.on, Ice):
-            return self.on.vectors(problem.predictor, problem.table, problem.resources)
+            vectors = self.on.vectors(problem.predictor, problem.table, problem.resources)
+            return by_power_of_two(vectors, -problem.evaluations.exponent)
         (effect,) = self.extra_effects(problem.route, problem.resources, problem.seed)
         return local_values(effect, problem.evaluations, Splits.whole(problem.evaluations.weights))[:, 0].T
 
