@@ -169,21 +169,14 @@ def evaluate(
     coordinates: Coordinates | None = None,
     exponent: int | None = 0,
 ) -> tuple[Evaluations, EvaluationRange]:
-    """Evaluate every planned row once, after checking that the plan fits the limits.
-
-    In units of a power of two: None for one near the predictions (and y), where their squares may be no numbers.
-    """
+    """Evaluate every planned row once, after checking that the plan fits the limits; in units of a power of two."""
     predictor, table = route.predictor, route.table
     route = route.for_plans(asked.kept, asked.streamed)
     fast = _affordable(route, asked, resources, seconds_per_row, diagnostics)
     space = asked.budget(table, resources).workspace()
     everything = frozenset(range(table.n_columns))
     predictions = route.predictions(fast, space)
-    if exponent is None:
-        known = all(effect.behavior.degree is not None for effect in asked.effects)
-        exponent = exponent_of(predictions, *([] if y is None else [y])) if known else 0
-    y = None if y is None else by_power_of_two(y, -exponent)
-    extent = EvaluationRange(exponent)
+    extent = EvaluationRange(_unit(asked, predictions, y) if exponent is None else exponent)
     predictions = extent.see(predictions)
     offset = float(np.average(predictions, weights=weights))
     predictions = predictions - offset
@@ -197,22 +190,19 @@ def evaluate(
         _add_up(evaluate_plan(source, planned, resources, extent, predictions, offset), sums, keep)
     against = {key: extent.see(_against(predictor, table, reference, key)) - offset for key in asked.against}
     numbers = {key: reference.bins[key](table) for key in asked.readings if key in reference.bins}
-    attributions = pairwise.values | _by_paths(route, asked.attributions, space, n_jobs, exponent)
-
-    def at_ends(columns: Coalition) -> FloatArray:
-        return extent.see(source(columns, ends(table, min(columns))))
-
+    attributions = pairwise.values | _by_paths(route, asked.attributions, space, n_jobs, extent.exponent)
+    at_ends = {columns: extent.see(source(columns, ends(table, min(columns)))) for columns in asked.snapped}
     found = Evaluations(
         predictions=predictions,
         weights=weights,
         offset=offset,
-        y=y,
+        y=None if y is None else by_power_of_two(y, -extent.exponent),
         stored_as=asked.kept.stored_as,
         matrices=matrices,
         bins={key: Bins.of(own) for key, own in numbers.items()},
         against=against,
         snapped={
-            columns: _snapped(columns, matrices[columns], at_ends(columns) - offset, distinct, numbers, against)
+            columns: _snapped(columns, matrices[columns], at_ends[columns] - offset, distinct, numbers, against)
             for columns, distinct in asked.snapped.items()
         },
         attributions={term: Matrix(phi, np.arange(table.n_rows)) for term, phi in attributions.items()},
@@ -221,9 +211,15 @@ def evaluate(
         everything=everything,
         space=space,
         coordinates=(coordinates or coordinates_of(table)) if asked.coordinates else None,
-        exponent=exponent,
+        exponent=extent.exponent,
     )
     return found, extent
+
+
+def _unit(asked: EvaluationPlan, predictions: FloatArray, y: FloatArray | None) -> int:
+    """The power of two near the predictions (and y), where their squares may be no numbers and all effects scale."""
+    known = all(effect.behavior.degree is not None for effect in asked.effects)
+    return exponent_of(*(each for each in (predictions, y) if each is not None)) if known else 0
 
 
 def _affordable(

@@ -81,6 +81,7 @@ def evaluate_matrix(
         every = np.tile(base, len(donors))
         block = predictor.recombined(table, every, table, np.repeat(donors, len(base)), chosen)
         result[lines, rows] = block.reshape(len(donors), len(base))
+        space.release()
     return result
 
 

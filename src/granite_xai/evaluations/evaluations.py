@@ -209,6 +209,7 @@ class Evaluations:
     def stored(self, coalition: Coalition) -> tuple[Matrix, bool]:
         """The matrix of a coalition or of its complement, and whether it is the coalition's own."""
         store, shown = self.stored_as[coalition]
+        self.space.release()  # of what was read before
         return self.matrices[store], shown
 
     def matrix(self, columns: Coalition) -> Matrix:
