@@ -28,6 +28,7 @@ def fitted(factor, question="ice-pdp", model=function, **options):
     """A fit to predictions (and y) times a factor, with its warnings."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        options = {"confidence_level": None} | options
         g = gx.Granite(lambda Z: factor * model(Z), question, **options).fit(X, factor * Y)
     return g, [str(entry.message)[:3] for entry in caught if "C10" not in str(entry.message)]
 
@@ -134,6 +135,27 @@ def test_what_is_shown_and_kept_is_in_the_models_own_units(factor, tmp_path):
         told, expected = (gx.explain(lambda Z, by=by: by * function(Z), X, test=X).story for by in (factor, 1.0))
     curve, other = (each["effects"][0]["panels"][0]["curves"][0] for each in (told, expected))
     assert np.array(curve, dtype=float) / factor == pytest.approx(np.array(other, dtype=float), abs=1e-3)
+
+
+def test_estimates_do_not_depend_on_the_unit_either():
+    rows = np.random.default_rng(0).normal(size=(400, 2))
+
+    def estimated(factor):
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "N11")
+            g = gx.Granite(lambda Z: factor * Z[:, 0] * np.sign(Z[:, 1]), confidence_level=0.95).fit(rows)
+        return g.evaluate(np.random.default_rng(1).normal(size=(300, 2))).estimate
+
+    known = estimated(1.0)
+    for factor in (1e-170, 1e-100, 1e170):
+        found = estimated(factor)
+        for name in ("remaining", "low", "high", "chance", "fidelity", "global_fidelity"):
+            assert getattr(found, name) == pytest.approx(getattr(known, name), abs=1e-9)
+        with np.errstate(over="ignore"):
+            expected = np.float64(factor) ** 2 * np.array([known.disagreement, known.disagreement_high])
+        told = [found.disagreement, found.disagreement_high]
+        np.testing.assert_allclose(told, expected, rtol=1e-8)
+        np.testing.assert_allclose(found.lines[0].corrected, expected[0], rtol=1e-8)
 
 
 @pytest.mark.parametrize(
