@@ -15,6 +15,7 @@ from granite_xai.base.errors import InputError, ModelError
 from granite_xai.base.typing import AleColumn, Coalition, FloatArray, IntArray, PairwiseShapley, Terms
 from granite_xai.compute import Budget, Resources, Workspace, require_budget, require_evaluations
 from granite_xai.compute.compiling import available
+from granite_xai.compute.units import by_power_of_two, exponent_of
 from granite_xai.evaluations.agnostic import EvaluationRange, evaluate_plan
 from granite_xai.evaluations.evaluations import Bins, Coordinates, Evaluations, GridColumn, Matrix
 from granite_xai.evaluations.plan import Distinct, Grid, Plan, ends, footprint, plan
@@ -168,15 +169,17 @@ def evaluate(
     n_jobs: int | None = None,
     diagnostics: Diagnostics | None = None,
     coordinates: Coordinates | None = None,
+    exponent: int | None = 0,
 ) -> tuple[Evaluations, EvaluationRange]:
-    """Evaluate every planned row once, after checking that the plan fits the limits."""
+    """Evaluate every planned row once, after checking that the plan fits the limits; in units of a power of two."""
     predictor, table = route.predictor, route.table
     route = route.for_plans(asked.kept, asked.streamed)
     fast = _affordable(route, asked, resources, seconds_per_row, diagnostics)
     space = asked.budget(table, resources).workspace()
     everything = frozenset(range(table.n_columns))
-    extent = EvaluationRange()
-    predictions = extent.see(route.predictions(fast, space))
+    predictions = route.predictions(fast, space)
+    extent = EvaluationRange(_unit(asked, predictions, y) if exponent is None else exponent)
+    predictions = extent.see(predictions)
     offset = float(np.average(predictions, weights=weights))
     predictions = predictions - offset
     summed = {term: terms for term, terms in asked.attributions.items() if term.kind != "paths"}
@@ -189,14 +192,14 @@ def evaluate(
         _add_up(evaluate_plan(source, planned, resources, extent, predictions, offset), sums, keep)
     against = {key: extent.see(_against(predictor, table, reference, key)) - offset for key in asked.against}
     numbers = {key: reference.bins[key](table) for key in asked.readings if key in reference.bins}
-    attributions = pairwise.values | _by_paths(route, asked.attributions, space, n_jobs)
+    attributions = pairwise.values | _by_paths(route, asked.attributions, space, n_jobs, extent.exponent)
     at_ends = partial(_at_ends, source, table, extent, offset)
     steps = partial(_changes, predictor, table, reference.steps, extent)
     found = Evaluations(
         predictions=predictions,
         weights=weights,
         offset=offset,
-        y=y,
+        y=None if y is None else by_power_of_two(y, -extent.exponent),
         stored_as=asked.kept.stored_as,
         matrices=matrices,
         bins={key: Bins.of(own) for key, own in numbers.items()},
@@ -211,8 +214,15 @@ def evaluate(
         everything=everything,
         space=space,
         coordinates=(coordinates or coordinates_of(table)) if asked.coordinates else None,
+        exponent=extent.exponent,
     )
     return found, extent
+
+
+def _unit(asked: EvaluationPlan, predictions: FloatArray, y: FloatArray | None) -> int:
+    """The power of two near the predictions (and y), where their squares may be no numbers and all effects scale."""
+    known = all(effect.behavior.degree is not None for effect in asked.effects)
+    return exponent_of(*(each for each in (predictions, y) if each is not None)) if known else 0
 
 
 def _at_ends(
@@ -271,7 +281,7 @@ def _snapped(
 
 
 def _by_paths(
-    route: Route, wanted: Iterable[PairwiseShapley], space: Workspace, n_jobs: int | None
+    route: Route, wanted: Iterable[PairwiseShapley], space: Workspace, n_jobs: int | None, exponent: int
 ) -> dict[PairwiseShapley, FloatArray]:
     """Attributions from the paths of the trees, all sets of the same players in one walk."""
     found: dict[PairwiseShapley, FloatArray] = {}
@@ -287,6 +297,8 @@ def _by_paths(
             )
         places = [players.index(term.members[0]) for term in terms]
         values = route.trees.attributions(players, places, fast=available(), n_jobs=n_jobs, space=space)
+        if exponent:
+            np.ldexp(values, -exponent, out=values)
         found.update(zip(terms, values, strict=True))
     return found
 

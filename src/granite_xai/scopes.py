@@ -16,6 +16,7 @@ from granite_xai.base.options import choose
 from granite_xai.base.typing import AleColumn, FloatArray, IntArray
 from granite_xai.base.wording import ALL_ROWS, drawable
 from granite_xai.catalog import explanations as named_explanations, title
+from granite_xai.compute.units import by_power_of_two
 from granite_xai.disagreement import ResolvedQuestion, ScaledObjective
 from granite_xai.engine.splits import Splits
 from granite_xai.estimator import fitted_view
@@ -174,9 +175,10 @@ class RowsToShow:
             observed = everywhere
             if scope.region is not None:
                 observed = self.rows.inside(scope.region, scope.rows, effects, everywhere, maskings)
-            evaluations, predictions = observed.evaluations, observed.evaluations.predictions
             parts = observed.parts(scope.region or 0, names, scope.rows, self.fitted.confidence)
-            found.append(RegionValues(scope, tuple(parts), predictions + evaluations.offset))
+            known = observed.evaluations
+            predictions = by_power_of_two(known.predictions + known.offset, known.exponent)
+            found.append(RegionValues(scope, tuple(parts), predictions))
         return ShownValues(names, effects[0].layout.labels, tuple(found), maskings.steps)
 
     def _resolved(self, side: Explainer) -> ResolvedExplainer:
