@@ -114,9 +114,10 @@ class RegionValues:
 
     @property
     def errors(self) -> FloatArray:
-        """Standard errors of the sizes; those of a mean size are not known unless every effect is exact."""
-        errors = [p.errors if p.rows is None else np.where(p.errors.any(axis=0), np.nan, 0.0) for p in self.parts]
-        return np.stack(errors)
+        """Standard errors of the sizes, over the rows; nan where they are not known."""
+        nothing = np.full(len(self.parts[0].sets), np.nan)
+        known = [p.errors if p.rows is None else p.size_errors for p in self.parts]
+        return np.stack([nothing if errors is None else errors for errors in known])
 
 
 class ShownValues(NamedTuple):
@@ -174,7 +175,7 @@ class RowsToShow:
             if scope.region is not None:
                 observed = self.rows.inside(scope.region, scope.rows, effects, everywhere, maskings)
             evaluations, predictions = observed.evaluations, observed.evaluations.predictions
-            parts = observed.parts(scope.region or 0, names, scope.rows)
+            parts = observed.parts(scope.region or 0, names, scope.rows, self.fitted.confidence)
             found.append(RegionValues(scope, tuple(parts), predictions + evaluations.offset))
         return ShownValues(names, effects[0].layout.labels, tuple(found), maskings.steps)
 

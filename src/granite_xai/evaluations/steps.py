@@ -26,6 +26,12 @@ class Steps:
     starts: IntArray  # (n,) int: where in the values a prediction of the row at point 0 would stand
     values: FloatArray  # the predictions of all rows
 
+    @property
+    def cells(self) -> IntArray:
+        """Interval of each row of the fit; 0 for missing values, and where there is but one."""
+        found = intervals_of(self.places, self.edges) if len(self.edges) > 1 else np.zeros_like(self.places)
+        return np.where(self.places < 0, 0, found)
+
     def restrict(self, rows: IntArray) -> Steps:
         """Only these rows."""
         return replace(self, places=self.places[rows], starts=self.starts[rows])

@@ -29,6 +29,10 @@ OBJECTIVES = {"coe": "coe", "pfi-pdp": "ice-pdp", "shap-pdp": "shap-pdp", "pfi-s
 """The question behind each objective of FD-Trees: cost of exclusion, and the three pairs of explanations."""
 
 
+_ORIGINAL: dict[str, Any] = {"confidence_level": None}
+"""What the original algorithms know nothing of: chance."""
+
+
 def asked(granite: Granite) -> list[Disagreement]:
     """The questions behind what a configuration asks."""
     objective = granite.question if isinstance(granite.question, Objective) else Objective(granite.question)
@@ -168,7 +172,7 @@ def repid(
     settings: dict[str, Any] = {"split_features": AllExcept(feature)}
     if exact:
         tree = RepidTree([feature], "pd", points, trim=False, min_improvement=min_improvement)
-        settings |= {"partitioner": tree, "min_samples_leaf": 10}
+        settings |= {"partitioner": tree, "min_samples_leaf": 10, **_ORIGINAL}
     return _configured(model, "ice-pdp", options, feature, **settings)
 
 
@@ -223,7 +227,7 @@ def gadget(
         settings = {}
     if exact:
         tree = RepidTree(features, effect, points, intervals, recalculate=recalculate, min_improvement=min_improvement)
-        settings |= {"partitioner": tree, "min_samples_leaf": 10}
+        settings |= {"partitioner": tree, "min_samples_leaf": 10, **_ORIGINAL}
     return _configured(model, question, options, **settings)
 
 
@@ -254,7 +258,7 @@ def fd_trees(model: Any, objective: str = "coe", *, exact: bool = False, **optio
     if not exact:
         return _configured(model, question, options)
     scaled = Objective(options.pop("question", question), normalize="variance")
-    return _configured(model, scaled, options, partitioner=NumericTree())
+    return _configured(model, scaled, options, partitioner=NumericTree(), **_ORIGINAL)
 
 
 def transformation_trees(

@@ -10,7 +10,7 @@ import numpy as np
 
 from granite_xai.base.errors import InputError
 from granite_xai.base.options import whole_number
-from granite_xai.base.typing import AleColumn, AleDifference, Coalition, FloatArray, IntArray, Terms
+from granite_xai.base.typing import AleColumn, AleDifference, Coalition, FloatArray, IntArray, Term, Terms
 from granite_xai.compute.primitives import as_part
 from granite_xai.engine.averages import Averages
 from granite_xai.engine.masked import Masked
@@ -70,6 +70,11 @@ class Accumulated(Masking):
     def evaluations(self, coalitions: AbstractSet[Coalition]) -> Needed:
         """None of coalitions: changes are evaluated by themselves."""
         return Needed()
+
+    def cells(self, evaluations: Evaluations, term: Term) -> IntArray | None:
+        """The interval of each row, where changes are averaged."""
+        averaged = isinstance(term, AleDifference) and term.averaged
+        return evaluations.changes[term.column].cells if averaged else None  # type: ignore[union-attr]
 
     def masked(self, evaluations: Evaluations, splits: Splits) -> Masked:
         """The changes of each row, and their means."""

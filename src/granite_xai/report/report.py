@@ -161,7 +161,7 @@ def explain(
     granite = Granite(model, question, **options)
     found, view = fit_with_evaluations(granite, X, y), fitted_view(granite)
     by_trees = view.diagnostics["evaluations"]["path"] != "model"
-    values = FitValues(*found, view.resources, view.seed, by_trees)
+    values = FitValues(found.result, found.evaluations, found.route, view.resources, view.seed, by_trees)
     source = ReportSource(granite, values.with_target(_target(granite, X, y)))
     return Report(story(source, test=test, title=title, began=begin), granite)
 
