@@ -10,7 +10,7 @@ from granite_xai.evaluations.noise_floor import probe
 from granite_xai.fit import candidate_bytes, requested
 from granite_xai.fitting import open_inputs
 
-_PER_CELL = {"trees (numba)": 1e-8, "trees (numpy)": 1e-7, "model": 0.0}
+_PER_CELL = {"trees (numba)": 1e-8, "trees (numpy)": 1e-7, "additive terms": 1e-8, "model": 0.0}
 """Seconds for an evaluation that the trees give; a rough figure, found on common machines."""
 _SEARCH = 2e-8
 """Seconds for one evaluation, level of the tree and column; rough as well."""

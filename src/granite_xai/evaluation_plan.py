@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from math import isqrt
 from typing import Any
@@ -44,6 +44,8 @@ class EvaluationPlan:
     readings: set[Reading]  # all masked models that are read
     binned: int = 0  # how many of them put the rows into bins
     coordinates: bool = False  # whether the places of the rows in their columns are needed
+    # readings by a copula, with the distinct values of the visible columns
+    sampled: Mapping[Reading, Distinct] = field(default_factory=dict)
 
     def rows(self, table: Table, recombined: bool = True) -> int:
         """Rows sent to the model: predictions, rows against a baseline, and recombined rows unless trees give them."""
@@ -55,7 +57,12 @@ class EvaluationPlan:
         grid = 2 * table.n_rows * len(self.snapped) + self.checked**2 * len(self.kept.stores)
         planned = self.kept.rows + self.streamed.rows + grid if recombined else 0
         steps = [found.points(found.fitted)[2] for key in self.changes if (found := fit_steps(key, table)) is not None]
-        return table.n_rows + sum(int(counts.sum()) for counts in steps) + planned + baseline
+        return table.n_rows + sum(int(counts.sum()) for counts in steps) + planned + baseline + self.sampled_rows
+
+    @property
+    def sampled_rows(self) -> int:
+        """Rows that a copula makes."""
+        return self.kept.n_rows * sum(map(len, self.sampled.values()))
 
     @property
     def snapped(self) -> dict[Coalition, Distinct]:
@@ -75,7 +82,7 @@ class EvaluationPlan:
     @property
     def bytes(self) -> int:
         """Memory of the matrices that are kept."""
-        return 8 * (self.kept.rows + len(self.attributions) * self.kept.n_rows**2)
+        return 8 * (self.kept.rows + self.sampled_rows + len(self.attributions) * self.kept.n_rows**2)
 
     def budget(self, table: Table, resources: Resources, candidate: int = 0) -> Budget:
         """How the memory limit is divided for this request; refused when it does not fit (D33)."""
@@ -118,11 +125,11 @@ def request(
 
     With ``max_grid``, columns with more values than that are evaluated on a grid of so many (C22).
     """
-    grid = Grid.of(table, max_grid)
+    needed = [(effect.masking, effect.needed()) for effect in effects]
+    grid = Grid.of(table, None if any(each.sampled for _, each in needed) else max_grid)  # a copula draws all values
     for effect in effects:
         _require_own_values(effect, table, grid)
     readings: set[Reading] = set().union(*(effect.readings() for effect in effects))
-    needed = [(effect.masking, effect.needed()) for effect in effects]
     everything = frozenset(range(table.n_columns))
     against = {(masking, T) for masking, each in needed for T in each.against if everything != T}
     pairs: set[Coalition] = set().union(*(each.pairs for _, each in needed))
@@ -135,7 +142,9 @@ def request(
     streamed = plan(table, {c for c in pairwise if isinstance(c, frozenset) and c not in kept.stored_as})
     binned = {(masking, T) for masking, each in needed for T in each.bins}
     coordinates = any(each.coordinates for _, each in needed)
-    return EvaluationPlan(effects, kept, streamed, against, readings, len(binned), coordinates)
+    drawn = {(masking, T) for masking, each in needed for T in each.sampled if T and everything != T}
+    sampled = {(masking, T): Distinct(*table.distinct(sorted(T))) for masking, T in drawn}
+    return EvaluationPlan(effects, kept, streamed, against, readings, len(binned), coordinates, sampled)
 
 
 def _require_own_values(effect: ResolvedExplainer, table: Table, grid: Grid) -> None:
@@ -195,6 +204,7 @@ def evaluate(
     attributions = pairwise.values | _by_paths(route, asked.attributions, space, n_jobs, extent.exponent)
     at_ends = partial(_at_ends, source, table, extent, offset)
     steps = partial(_changes, predictor, table, reference.steps, extent)
+    drawn = partial(_drawn, route, asked.sampled, reference, extent, offset, space)
     found = Evaluations(
         predictions=predictions,
         weights=weights,
@@ -211,6 +221,7 @@ def evaluate(
         attributions={term: Matrix(phi, np.arange(table.n_rows)) for term, phi in attributions.items()},
         changes={column: steps(column) for column in asked.changes},
         errors={term: spread.errors(terms) for term, terms in asked.draws.items()},
+        sampled={key: drawn(key) for key in asked.sampled},
         everything=everything,
         space=space,
         coordinates=(coordinates or coordinates_of(table)) if asked.coordinates else None,
@@ -230,6 +241,22 @@ def _at_ends(
 ) -> FloatArray:
     """``E_S`` at the smallest and the largest value of a column, centred."""
     return extent.see(source(columns, ends(table, min(columns)))) - offset
+
+
+def _drawn(
+    route: Route,
+    asked: Mapping[Reading, Distinct],
+    reference: FittedMaskings,
+    extent: EvaluationRange,
+    offset: float,
+    space: Workspace,
+    reading: Reading,
+) -> Matrix:
+    """``F`` at the visible values with hidden ones drawn by a copula, centred."""
+    (masking, visible), distinct = reading, asked[reading]
+    copula, carriers = reference.copulas[masking], distinct.representatives
+    values = extent.see(copula.predictions(route.predictor, route.table, visible, carriers, space))
+    return Matrix(values - offset, distinct.codes)
 
 
 def _affordable(

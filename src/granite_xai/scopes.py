@@ -6,7 +6,7 @@ Displays and report know the engine only through this module and `fit_values`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -198,12 +198,11 @@ class RowsToShow:
         """Bins, baselines and intervals of the fit; those that it did not need are learned from its rows."""
         fitted, known = self.fitted, self.fitted.reference
         readings = {r for effect in effects for r in effect.readings()} - known.bins.keys()
-        readings = {(masking, visible) for masking, visible in readings if masking not in known.baselines}
+        readings = {reading for reading in readings if reading[0] not in known.baselines.keys() | known.copulas.keys()}
         changes = {key for effect in effects for key in effect.changes()} - known.steps.keys()
         new = fit_reference(readings, changes, fitted.table, fitted.weights, self.seed)
-        return FittedMaskings(
-            {**known.bins, **new.bins}, {**known.baselines, **new.baselines}, {**known.steps, **new.steps}
-        )
+        names = [own.name for own in fields(FittedMaskings)]
+        return FittedMaskings(**{name: {**getattr(known, name), **getattr(new, name)} for name in names})
 
     def disagreement(self) -> Callable[[IntArray], float]:
         """Disagreement of some of the rows times their share; several questions weigh as in the fit."""
