@@ -11,14 +11,13 @@ import numpy as np
 
 from granite_xai.base.errors import InputError
 from granite_xai.base.options import choose, real_number, unknown
-from granite_xai.base.typing import Elementwise, FloatArray, IntArray, Term, Terms
+from granite_xai.base.typing import BoolArray, Elementwise, FloatArray, IntArray, Term, Terms
 from granite_xai.behavior import Behavior
 from granite_xai.behavior.behavior import Game, read_twice
 from granite_xai.behavior.losses import Loss, gap_loss
 from granite_xai.compute import Resources
 from granite_xai.compute.compiling import available
-from granite_xai.compute.primitives import MOMENTS, ArrayNamespace
-from granite_xai.engine.masked import Masked
+from granite_xai.compute.primitives import MOMENTS
 from granite_xai.engine.splits import Splits
 from granite_xai.engine.values import RowValues, joined
 from granite_xai.evaluations.evaluations import Evaluations
@@ -26,6 +25,7 @@ from granite_xai.explainer import Explainer, explanations
 from granite_xai.influence import Influence
 from granite_xai.interaction import add_terms, union
 from granite_xai.masking import Masking
+from granite_xai.masking.masking import smallest_cells
 from granite_xai.resolved import ResolvedExplainer
 from granite_xai.trees.routes import Route
 
@@ -114,19 +114,6 @@ class Disagreement:
         return ResolvedQuestion(self, effects[0], effects[1])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PairGap:
-    """The gap of one set, whose mean over the rows of any region is a mean over a fixed matrix."""
-
-    parts: tuple[tuple[Masked, Terms], ...]
-    primitives: ArrayNamespace
-
-    def __call__(self, references: IntArray, rows: IntArray) -> FloatArray:
-        """Some rows against some references, (references, rows)."""
-        blocks = [self.primitives.host(masked.pair_block(terms, references, rows)) for masked, terms in self.parts]
-        return sum(blocks[1:], blocks[0])
-
-
 @dataclass(frozen=True, eq=False)
 class ResolvedQuestion:
     """A question resolved on a table: the disagreement of every region of a batch of splits."""
@@ -135,10 +122,21 @@ class ResolvedQuestion:
     first: ResolvedExplainer
     second: ResolvedExplainer
 
+    def beyond_chance(self) -> ResolvedQuestion:
+        """The same question with maskings that learn no more than what the fitting rows show beyond chance."""
+        sides = [replace(side, masking=side.masking.beyond_chance()) for side in (self.first, self.second)]
+        return replace(self, first=sides[0], second=sides[1])
+
     @cached_property
     def measure(self) -> Loss:
         """The loss of a gap, with what the engine knows of it."""
         return gap_loss(self.question.loss)
+
+    @property
+    def degree(self) -> int | None:
+        """Power of the unit of predictions (and y) in which disagreement is measured; None: it does not scale."""
+        of_value, of_gap = self.first.behavior.degree, self.measure.degree
+        return None if of_value is None or of_gap is None else of_value * of_gap
 
     @property
     def loss(self) -> Elementwise:
@@ -195,17 +193,10 @@ class ResolvedQuestion:
             for games in self._games(evaluations, splits, sets):
                 yield np.sum([game.values(terms) for game, terms in games], axis=0)
 
-    @property
-    def in_pairs(self) -> bool:
-        """Whether gaps are means over pairs of rows, so that tables over pairs of cuts know them."""
-        return self.first.behavior.is_linear and self.measure.mode is not None and all(m.in_pairs for m in self.gaps[0])
-
-    def pair_gaps(self, evaluations: Evaluations, splits: Splits) -> Iterator[PairGap]:
-        """The gap of each set as a mean over pairs of rows."""
+    def cell_sizes(self, evaluations: Evaluations) -> Iterator[IntArray]:
+        """Rows of the smallest cell that the gap of each set averages over, at every row."""
         for members, gap in zip(self.first.layout.sets, self.gaps, strict=True):
-            known = evaluations.on_grid(union(members))
-            parts = tuple((masking.masked(known, splits), terms) for masking, terms in gap.items())
-            yield PairGap(parts, splits.primitives)
+            yield smallest_cells(gap, evaluations.on_grid(union(members)))
 
     def losses(self, evaluations: Evaluations, splits: Splits, sets: Sequence[int] | None = None) -> FloatArray:
         """``sum over S of loss(phi1(S) - phi2(S))``: (K, n) for behaviors with one value a row, otherwise (K, 2)."""
@@ -352,6 +343,7 @@ class ScaledObjective:
     floors: FloatArray  # (Q,) float: noise floor of each question
     total: float  # mass of all rows
     by_mass: bool = True  # whether regions count by their mass
+    roots: FloatArray | None = None  # (Q,) float: ``w_q / R_q(all rows)``, where the objective has other factors
 
     def disagreements(
         self, evaluations: Evaluations, splits: Splits, sets: Sequence[Sequence[int] | None] | None = None
@@ -365,6 +357,11 @@ class ScaledObjective:
         """Shares from disagreements (..., Q) and the mass (...) of the regions."""
         shares: FloatArray = disagreements @ self.factors
         return shares * mass / self.total if self.by_mass else shares
+
+    def left(self, disagreements: FloatArray, mass: FloatArray) -> FloatArray:
+        """Share of the disagreement on all rows that regions hold, whatever the objective counts."""
+        shares: FloatArray = disagreements @ (self.factors if self.roots is None else self.roots)
+        return shares * mass / self.total
 
     def silent(self, disagreements: FloatArray) -> bool:
         """Whether every question is at its noise floor here."""
@@ -383,13 +380,18 @@ def shares(
     floors: FloatArray,
     objective: Objective,
     evaluations: Evaluations,
+    exceeded: BoolArray | bool = True,
 ) -> ScaledObjective:
-    """Scale each question by its disagreement on all rows (or the variance), leaving out those at the floor."""
-    audible = (roots > floors) & (roots >= np.finfo(np.float64).tiny)  # one over less than that is infinite
+    """Scale each question by its disagreement on all rows (or the variance).
+
+    Those at the floor are left out, and those that do not exceed what chance shows.
+    """
+    audible = (roots > floors) & (roots >= np.finfo(np.float64).tiny) & exceeded  # one over less than tiny is infinite
     chosen = np.where(audible, np.asarray(weights, dtype=np.float64), 0.0)
     chosen = chosen / (chosen.sum() or 1.0)
     splits = Splits.whole(evaluations.weights)
     variance = float(splits.variances(evaluations.predictions[None])[0, 0])
-    scale = roots if objective.normalize == "root" else np.full_like(roots, variance)
-    factors = np.divide(chosen, scale, out=np.zeros_like(chosen), where=audible & (scale > 0))
-    return ScaledObjective(tuple(comparisons), factors, floors, float(splits.mass[0, 0]), objective.weighting == "mass")
+    by_root = np.divide(chosen, roots, out=np.zeros_like(chosen), where=audible)
+    by_mass, total = objective.weighting == "mass", float(splits.mass[0, 0])
+    factors = by_root if objective.normalize == "root" else chosen / variance if variance > 0 else np.zeros_like(chosen)
+    return ScaledObjective(tuple(comparisons), factors, floors, total, by_mass, by_root)

@@ -6,16 +6,17 @@ Displays and report know the engine only through this module and `fit_values`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from granite_xai.base.errors import InputError
 from granite_xai.base.options import choose
-from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.base.typing import AleColumn, FloatArray, IntArray
 from granite_xai.base.wording import ALL_ROWS, drawable
 from granite_xai.catalog import explanations as named_explanations, title
+from granite_xai.compute.units import by_power_of_two
 from granite_xai.disagreement import ResolvedQuestion, ScaledObjective
 from granite_xai.engine.splits import Splits
 from granite_xai.estimator import fitted_view
@@ -114,9 +115,10 @@ class RegionValues:
 
     @property
     def errors(self) -> FloatArray:
-        """Standard errors of the sizes; those of a mean size are not known unless every effect is exact."""
-        errors = [p.errors if p.rows is None else np.where(p.errors.any(axis=0), np.nan, 0.0) for p in self.parts]
-        return np.stack(errors)
+        """Standard errors of the sizes, over the rows; nan where they are not known."""
+        nothing = np.full(len(self.parts[0].sets), np.nan)
+        known = [p.errors if p.rows is None else p.size_errors for p in self.parts]
+        return np.stack([nothing if errors is None else errors for errors in known])
 
 
 class ShownValues(NamedTuple):
@@ -125,7 +127,7 @@ class ShownValues(NamedTuple):
     names: tuple[str, ...]
     sets: tuple[tuple[str, ...], ...]
     regions: tuple[RegionValues, ...]
-    intervals: Mapping[int, AleIntervals]
+    intervals: Mapping[AleColumn, AleIntervals]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -173,9 +175,10 @@ class RowsToShow:
             observed = everywhere
             if scope.region is not None:
                 observed = self.rows.inside(scope.region, scope.rows, effects, everywhere, maskings)
-            evaluations, predictions = observed.evaluations, observed.evaluations.predictions
-            parts = observed.parts(scope.region or 0, names, scope.rows)
-            found.append(RegionValues(scope, tuple(parts), predictions + evaluations.offset))
+            parts = observed.parts(scope.region or 0, names, scope.rows, self.fitted.confidence)
+            known = observed.evaluations
+            predictions = by_power_of_two(known.predictions + known.offset, known.exponent)
+            found.append(RegionValues(scope, tuple(parts), predictions))
         return ShownValues(names, effects[0].layout.labels, tuple(found), maskings.steps)
 
     def _resolved(self, side: Explainer) -> ResolvedExplainer:
@@ -195,12 +198,11 @@ class RowsToShow:
         """Bins, baselines and intervals of the fit; those that it did not need are learned from its rows."""
         fitted, known = self.fitted, self.fitted.reference
         readings = {r for effect in effects for r in effect.readings()} - known.bins.keys()
-        readings = {(masking, visible) for masking, visible in readings if masking not in known.baselines}
-        changes = {i for effect in effects for i in effect.changes()} - known.steps.keys()
+        readings = {reading for reading in readings if reading[0] not in known.baselines.keys() | known.copulas.keys()}
+        changes = {key for effect in effects for key in effect.changes()} - known.steps.keys()
         new = fit_reference(readings, changes, fitted.table, fitted.weights, self.seed)
-        return FittedMaskings(
-            {**known.bins, **new.bins}, {**known.baselines, **new.baselines}, {**known.steps, **new.steps}
-        )
+        names = [own.name for own in fields(FittedMaskings)]
+        return FittedMaskings(**{name: {**getattr(known, name), **getattr(new, name)} for name in names})
 
     def disagreement(self) -> Callable[[IntArray], float]:
         """Disagreement of some of the rows times their share; several questions weigh as in the fit."""

@@ -11,6 +11,7 @@ from granite_xai.search.candidates import candidates, cuts_of
 from granite_xai.search.pairs import PairTables, TwoLevels
 from granite_xai.search.refine import by_column
 
+PLAIN = {"confidence_level": None}
 SERVED = ("ice-pdp", "shap-pdp", "ice-shap", "coe")
 
 
@@ -46,7 +47,7 @@ def random_model(rng):
 
 def problem_of(model, X, question="ice-pdp", **options):
     spy, weight = Spy(), options.pop("sample_weight", None)
-    gx.Granite(model, question, partitioner=spy, **options).fit(X, sample_weight=weight)
+    gx.Granite(model, question, partitioner=spy, **PLAIN, **options).fit(X, sample_weight=weight)
     return spy.problem
 
 
@@ -140,11 +141,13 @@ def test_refined_is_never_worse_than_greedy(seed):
     }
     for question in QUESTIONS if seed % 4 == 0 else QUESTIONS[:2]:
         greedy, refined = (
-            gx.Granite(model, question, search=search, **options).fit(X, y) for search in ("greedy", "refined")
+            gx.Granite(model, question, search=search, **PLAIN, **options).fit(X, y) for search in ("greedy", "refined")
         )
         assert cost(refined) <= cost(greedy) + 1e-9
         assert min(region.n_samples for region in refined.partition_) >= min(options["min_samples_leaf"], len(X))
-        again = gx.Granite(model, question, partitioner=gx.partitioners.GivenRules(refined.partition_)).fit(X, y)
+        again = gx.Granite(model, question, partitioner=gx.partitioners.GivenRules(refined.partition_), **PLAIN).fit(
+            X, y
+        )
         assert again.remaining_ == pytest.approx(refined.remaining_, abs=1e-10)
 
 
@@ -154,7 +157,7 @@ def test_optimal_is_the_best_tree_of_two_levels_and_says_so(question):
     rng = np.random.default_rng(7)
     X, model = random_table(rng), random_model(rng)
     options = {"max_depth": 2, "min_samples_leaf": 5, "max_candidates": 5, "alpha": 0.02}
-    g = gx.Granite(model, question, search="optimal", **options).fit(X)
+    g = gx.Granite(model, question, search="optimal", **PLAIN, **options).fit(X)
     problem = problem_of(model, X, question)
     found, least = g.diagnostics_["certificate"], exhaustive(problem, options_of(problem, np.arange(60), 5, 5), 0.02, 5)
     assert found["objective"] == pytest.approx(least, abs=1e-12)
@@ -167,7 +170,9 @@ def test_a_tree_that_costs_less_than_all_over_the_cuts_of_the_root_is_kept_and_n
     """Children draw their own quantiles, and second thoughts try every value."""
     X = np.random.default_rng(0).uniform(-1, 1, size=(200, 2))
     model = random_steps(np.random.default_rng(0))
-    greedy, g = (gx.Granite(model, search=s, max_depth=2, max_candidates=4).fit(X) for s in ("greedy", "optimal"))
+    greedy, g = (
+        gx.Granite(model, search=s, max_depth=2, max_candidates=4, **PLAIN).fit(X) for s in ("greedy", "optimal")
+    )
     found = g.diagnostics_["certificate"]
     assert cost(g) <= cost(greedy) + 1e-9
     assert found["found"] < found["objective"] - 0.01
@@ -186,11 +191,11 @@ def test_optimal_names_the_questions_it_serves(question):
     rng = np.random.default_rng(0)
     X, calls = random_table(rng), []
     with pytest.raises(gx.InputError, match="P03.*ice-pdp.*coe"):
-        gx.Granite(lambda X: calls.append(len(X)) or X[:, 0], question, search="optimal").fit(X, X[:, 0])
+        gx.Granite(lambda X: calls.append(len(X)) or X[:, 0], question, search="optimal", **PLAIN).fit(X, X[:, 0])
     assert sum(calls) <= 1
 
 
-@pytest.mark.parametrize("option", [{"beam": 2}, {"min_improvement": 0.1}, {"cuts": "chunks"}])
+@pytest.mark.parametrize("option", [{"beam": 2}, {"min_improvement": 0.1}, {"cuts": "values"}])
 def test_options_of_the_greedy_search_are_refused_elsewhere(option):
     """Rather than ignored."""
     with pytest.raises(gx.InputError, match="P03.*greedy"):
@@ -214,7 +219,7 @@ def test_interactions_of_three_columns_are_seen(asked):
     X = np.random.default_rng(1).uniform(-1, 1, size=(300, 5))
     options = {"features": ["x0"], "min_samples_leaf": 10, **asked}
     fits = [
-        gx.Granite(lambda X: X[:, 0] * np.sign(X[:, 1]) * np.sign(X[:, 2]), search=search, **options).fit(X)
+        gx.Granite(lambda X: X[:, 0] * np.sign(X[:, 1]) * np.sign(X[:, 2]), search=search, **PLAIN, **options).fit(X)
         for search in ("greedy", "refined", "optimal")
     ]
     assert fits[0].remaining_ > 0.03

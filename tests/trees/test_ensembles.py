@@ -226,7 +226,7 @@ def test_values_of_one_cell_are_evaluated_once_and_every_bit_is_the_same(name, m
         patched.setattr(forest, "MOST_WORDS", -1)
         assert all(cells.masks is None for cells in large.cells)
     for columns in map(frozenset, ({0}, {1}, {0, 1}, set(range(1, table.n_columns)))):
-        stores = plan(table, [columns], cells=trees.codes).stores
+        stores = plan(table, [columns], cells=trees.cell_numbers).stores
         for side, joined in stores.items():
             every = Distinct(*table.distinct(side))
             assert len(joined) <= len(every)

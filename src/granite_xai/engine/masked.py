@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from granite_xai.base.typing import Coalition, FloatArray, IntArray, Terms
-from granite_xai.compute.primitives import Array
+from granite_xai.compute.primitives import Array, ArrayNamespace
 from granite_xai.engine.splits import Splits
 from granite_xai.engine.values import HybridFunction, RowValues
 from granite_xai.evaluations.evaluations import Evaluations
@@ -70,3 +70,16 @@ class AgainstReferences(Masked):
         if coalition == self.evaluations.everything:
             return self.evaluations.predictions[None]
         return self.predictions(coalition)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairGap:
+    """The gap of one set, whose mean over the rows of any region is a mean over a fixed matrix."""
+
+    parts: tuple[tuple[Masked, Terms], ...]
+    primitives: ArrayNamespace
+
+    def __call__(self, references: IntArray, rows: IntArray) -> FloatArray:
+        """Some rows against some references, (references, rows)."""
+        blocks = [self.primitives.host(masked.pair_block(terms, references, rows)) for masked, terms in self.parts]
+        return sum(blocks[1:], blocks[0])

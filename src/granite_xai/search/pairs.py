@@ -6,7 +6,7 @@ columns give the gaps of every rectangle of the grid, so that all trees of two l
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import combinations_with_replacement
@@ -21,8 +21,11 @@ from granite_xai.compute.compiled import primitives_for
 from granite_xai.compute.compiling import available, compiled
 from granite_xai.compute.kernels import quarter_sums
 from granite_xai.compute.primitives import SQUARE, Families
-from granite_xai.disagreement import PairGap, ResolvedQuestion
+from granite_xai.disagreement import ResolvedQuestion
+from granite_xai.engine.masked import PairGap
 from granite_xai.engine.splits import Cut, Splits
+from granite_xai.evaluations.evaluations import Evaluations
+from granite_xai.interaction import union
 from granite_xai.search.candidates import Candidate, cuts_of
 from granite_xai.search.problem import Problem
 
@@ -116,10 +119,10 @@ class PairTables:
         known, found = problem.evaluations, []
         splits = Splits.whole(known.weights)
         for question, factor in zip(problem.shares.comparisons, problem.shares.factors.tolist(), strict=True):
-            if not isinstance(question, ResolvedQuestion) or not question.in_pairs:
+            if not isinstance(question, ResolvedQuestion) or not in_pairs(question):
                 return None
             sizes = [known.weights @ question.loss(values[0]) for values in question.gap_values(known, splits)]
-            gaps, mode = question.pair_gaps(known, splits), question.measure.mode or SQUARE
+            gaps, mode = pair_gaps(question, known, splits), question.measure.mode or SQUARE
             found += [(factor * size, (factor, mode, gap)) for size, gap in zip(sizes, gaps, strict=True)]
         found = sorted((entry for entry in found if entry[0] > 0), key=lambda entry: -entry[0])
         return cls(problem, tuple(entry for _, entry in found))
@@ -171,6 +174,20 @@ class PairTables:
         everyone = Cut(-1, np.zeros(len(rows), dtype=np.intp), np.ones((1, 1), dtype=np.bool_))
         found = self.tables(rows, [*((cut, everyone) for cut in cuts), *pairs])
         return [table.shares[::2, :, 0] for table in found[: len(cuts)]], found[len(cuts) :]
+
+
+def in_pairs(question: ResolvedQuestion) -> bool:
+    """Whether gaps are means over pairs of rows, so that tables over pairs of cuts know them."""
+    linear = question.first.behavior.is_linear and question.measure.mode is not None
+    return linear and all(masking.in_pairs for masking in question.gaps[0])
+
+
+def pair_gaps(question: ResolvedQuestion, evaluations: Evaluations, splits: Splits) -> Iterator[PairGap]:
+    """The gap of each set as a mean over pairs of rows."""
+    for members, gap in zip(question.first.layout.sets, question.gaps, strict=True):
+        known = evaluations.on_grid(union(members))
+        parts = tuple((masking.masked(known, splits), terms) for masking, terms in gap.items())
+        yield PairGap(parts, splits.primitives)
 
 
 def _groups(grids: Sequence[_Grid]) -> list[list[int]]:
