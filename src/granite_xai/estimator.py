@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.base.errors import InputError
+from granite_xai.base.options import choose
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.behavior import Behavior
 from granite_xai.compute import Resources, resolve_jobs
@@ -23,12 +24,13 @@ from granite_xai.fit import FitInputs, FitResult, FitRun, run
 from granite_xai.fit_options import (
     chosen_influence,
     chosen_limits,
-    chosen_missing,
     chosen_partitioner,
     chosen_seed,
+    named_columns,
     rows_used,
 )
 from granite_xai.models import accepts_missing, as_predictor
+from granite_xai.models.columns import allows_missing, read_input
 from granite_xai.models.target import read_weights
 from granite_xai.new_rows import Evaluation, evaluate_rows, explain_rows
 from granite_xai.search.tree import Tree
@@ -320,6 +322,12 @@ def restore(g: Granite, result: FitResult, diagnostics: dict[str, Any]) -> None:
     attributes.update(state | dict(result.learned))
 
 
+def read_rows_of(g: Granite, X: Any) -> Table:
+    """The rows that an estimator is fitted on, as its options say; missing values are not looked at yet."""
+    named = named_columns(g.features, g.split_features, g.groups, getattr(g.influence, "features", None))
+    return read_input(X, g.model, g.kinds, named)
+
+
 def fit_inputs(g: Granite, X: Any, y: Any, sample_weight: Any, record: Diagnostics) -> FitInputs:
     """Check everything that the data alone decide."""
     tree = Tree(**{name: getattr(g, name) for name in _OF_THE_TREE})
@@ -331,12 +339,13 @@ def fit_inputs(g: Granite, X: Any, y: Any, sample_weight: Any, record: Diagnosti
     questions = objective.weighted(influence)
     seed = chosen_seed(g.random_state)
     record.note("seed", seed)
-    missing = chosen_missing(g.missing, g.model)
-    everyone = read_table(X, kinds=g.kinds, missing="allow" if missing else "error")
+    choice = choose("missing", g.missing, {name: name for name in ("auto", "allow", "error")})
+    everyone = read_rows_of(g, X)
     weights = read_weights(sample_weight, everyone)
     rows = rows_used(weights, g.max_samples, seed)
     ways = {"output": g.output, "response": g.response, "batch_size": resources.batch_size}
     predictor = as_predictor(g.model, **ways, diagnostics=record)
+    missing = allows_missing(choice, g.model, predictor, everyone)
     target = target_for(y, everyone, predictor, *(question.first.behavior for question, _ in questions))
     table = everyone.take(rows)  # always a copy: what is written into X later must not change the fit
     require_room(table, resources)

@@ -22,10 +22,11 @@ from granite_xai.influence import Individual, Influence, Interactions, Joint
 from granite_xai.interaction import INTERACTIONS, Additive, Interaction, Partial, Whole, union
 from granite_xai.masking import MASKINGS, Masking
 from granite_xai.masking.fitted import fit_reference
-from granite_xai.models import Predictor, accepts_missing, as_predictor
+from granite_xai.models import Predictor, as_predictor
+from granite_xai.models.columns import allows_missing, read_input
 from granite_xai.models.target import read_rows, read_target
 from granite_xai.resolved import ResolvedExplainer, resolve
-from granite_xai.tables import Table, read_table
+from granite_xai.tables import Table
 from granite_xai.trees.routes import Route
 
 INFLUENCES: dict[str, Influence] = {"individual": Individual(), "interaction": Interactions()}
@@ -143,8 +144,9 @@ class Explainer:
         """
         limits = Resources() if resources is None else resources
         require_supported(limits)
-        everyone = read_table(X, missing="allow" if accepts_missing(model) else "error")
+        everyone = read_input(X, model, named=getattr(self.influence, "features", None) or ())
         predictor = as_predictor(model, output=output, response=response, batch_size=limits.batch_size)
+        allows_missing("auto", model, predictor, everyone)
         target = target_for(y, everyone, predictor, self.behavior)
         chosen = read_rows(rows, everyone.n_rows)
         table = everyone.take(chosen)

@@ -161,7 +161,7 @@ def _described(
 ) -> FitResult:
     """The regions with their central rows and their additive surrogate."""
     table, partition = inputs.table, found.partition
-    players, order = inputs.comparisons[0].first.layout.players, _order(inputs.comparisons)
+    players, order = inputs.comparisons[0].first.layout.explained, _order(inputs.comparisons)
     regions = partition.apply(table)
     rows = [np.flatnonzero(regions == k) for k in range(len(partition))]
     _note_bins(inputs, evaluations, rows)
@@ -190,9 +190,9 @@ def _described(
 def requested(inputs: FitInputs) -> EvaluationPlan:
     """What a fit asks of the model: both sides of every question, and the pure effects of the surrogate."""
     effects = [side for comparison in inputs.comparisons for side in (comparison.first, comparison.second)]
-    players = inputs.comparisons[0].first.layout.players
+    players = inputs.comparisons[0].first.layout.explained
     additive = {term for term in Additive(_order(inputs.comparisons)).terms(players, ()) if isinstance(term, frozenset)}
-    singles = {frozenset({i}) for i in range(inputs.table.n_columns)}
+    singles = {frozenset({i}) for i in inputs.table.explained}
     return request(inputs.table, [*effects, *inputs.extra_effects], additive | singles, inputs.resources.max_grid)
 
 

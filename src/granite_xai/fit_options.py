@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from granite_xai.base.errors import InputError
-from granite_xai.base.options import choose, unknown, whole_number
+from granite_xai.base.options import unknown, whole_number
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.compute import Resources, require_supported
 from granite_xai.influence import Individual, Influence, Interactions, Joint
-from granite_xai.models import accepts_missing
 from granite_xai.search.problem import OwnPartitioner, Partitioner
 from granite_xai.search.tree import Tree
 
@@ -49,10 +48,17 @@ def chosen_influence(
     return Interactions(order, features) if kind == "interaction" else Individual(features)
 
 
-def chosen_missing(missing: Any, model: Any) -> bool:
-    """Whether X may have missing values."""
-    choice = choose("missing", missing, {name: name for name in ("auto", "allow", "error")})
-    return choice == "allow" or (choice == "auto" and accepts_missing(model))
+def named_columns(*options: Any) -> list[Any]:
+    """Every column that some options name: in sequences, tuples of sequences, and the values of mappings."""
+    found: list[Any] = []
+    for option in options:
+        if isinstance(option, Mapping):
+            found += named_columns(*option.values())
+        elif isinstance(option, tuple | list):
+            found += named_columns(*option)
+        elif isinstance(option, str | int):
+            found.append(option)
+    return found
 
 
 def chosen_limits(resources: Any) -> Resources:

@@ -163,7 +163,7 @@ class FitValues:
     def explained(self, scope: Scope) -> float:
         """Share of the variance in a scope that its own curves explain; 1 where nothing varies."""
         node = self.evaluations.restrict(scope.rows)
-        gap = node.predictions - additive(self.table, self.evaluations, self.fitted.layout.players, 1, scope.rows)
+        gap = node.predictions - additive(self.table, self.evaluations, self.fitted.layout.explained, 1, scope.rows)
         mean = np.average(node.predictions, weights=node.weights)
         total = float(node.weights @ np.square(node.predictions - mean))
         nothing = total <= 1e-20 * self.variance * float(node.weights.sum())  # rounding: the region is constant
@@ -171,7 +171,7 @@ class FitValues:
 
     def columns_with_curves(self) -> list[int]:
         """Columns that are players of their own and vary, those with the largest effects first."""
-        singles = [next(iter(player)) for player in self.fitted.layout.players if len(player) == 1]
+        singles = [next(iter(player)) for player in self.fitted.layout.explained if len(player) == 1]
         known = self.evaluations.stored_as
         columns = [i for i in singles if frozenset({i}) in known and len(self.table.columns[i].levels) > 1]
         return sorted(columns, key=self._reach, reverse=True)
@@ -218,7 +218,7 @@ class FitValues:
         node = self.evaluations.restrict(rows)
         splits = Splits.whole(node.weights)
         game = Game.of(Local(), Marginal(), node, splits)
-        total = game.values(Additive(1).terms(self.fitted.layout.players, ()))[0].copy()
+        total = game.values(Additive(1).terms(self.fitted.layout.explained, ()))[0].copy()
         route, wanted = Route(self.fitted.predictor, part), request(part, [], {union(pair) for pair in pairs})
         nothing = FittedMaskings({}, {}, {})
         further, _ = evaluate(route, wanted, nothing, weights=node.weights, y=None, resources=self.resources)
@@ -234,7 +234,7 @@ class FitValues:
 
         Inside the regions, and the smaller of both: a column that merely depends on an interacting one has flat curves.
         """
-        singles = [player for player in self.fitted.layout.players if len(player) == 1]
+        singles = [player for player in self.fitted.layout.explained if len(player) == 1]
         if len(singles) < 2 or len(self.evaluations.everything) < 3:
             return []
         strength = dict.fromkeys(combinations(singles, 2), 0.0)

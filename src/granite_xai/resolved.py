@@ -8,7 +8,7 @@ used for every row, reference and region, so that the estimates are one linear f
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -122,8 +122,8 @@ def resolve(
     if own is None and isinstance(interaction, Whole | Additive):  # one set, all columns
         if isinstance(interaction, Additive):
             interaction = Additive(max(interaction.order, layout.order))
-        own = (interaction.terms(layout.players, layout.players),)
-        layout = PlayersAndSets(layout.players, (layout.players,), (table.names,))
+        own = (interaction.terms(layout.players if interaction.key == "whole" else layout.explained, ()),)
+        layout = replace(layout, sets=(layout.players,), labels=(table.names,))
     elif own is None:
         own = behavior.terms(interaction.key, layout, masking)
     resolved = partial(ResolvedExplainer, masking, behavior, layout)

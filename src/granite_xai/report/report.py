@@ -19,13 +19,12 @@ from granite_xai.base.wording import ALL_ROWS, plain
 from granite_xai.behavior import Risk
 from granite_xai.compute import one_blas_thread
 from granite_xai.display.figures import framed
-from granite_xai.estimator import Granite, fit_with_evaluations, fitted_view, held_out_fidelity
+from granite_xai.estimator import Granite, fit_with_evaluations, fitted_view, held_out_fidelity, read_rows_of
 from granite_xai.fit_values import FitValues
 from granite_xai.report import sentences
 from granite_xai.report.panels import disagreement_map, effects, importances, ledger, regions, stored_effects, tree
 from granite_xai.report.sentences import ReportSource
 from granite_xai.report.text import story_text
-from granite_xai.tables import read_table
 
 VERSION = 1
 """Version of the dict."""
@@ -176,7 +175,7 @@ def _target(granite: Granite, X: Any, y: Any) -> FloatArray | None:
     if y is None:
         return None
     view = fitted_view(granite)
-    everyone = read_table(X, kinds=granite.kinds, missing="allow" if view.result.missing else "error")
+    everyone = read_rows_of(granite, X)
     target = view.target(y, everyone, Risk().resolved(view.result.predictor.is_probability))
     rows = view.drawn(everyone.n_rows)
     return None if target is None else target[rows]
