@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,32 +12,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.base.errors import InputError
-from granite_xai.base.options import choose
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.behavior import Behavior
-from granite_xai.compute import Resources, resolve_jobs
-from granite_xai.disagreement import Objective
-from granite_xai.evaluations.plan import require_room
+from granite_xai.compute import Resources
 from granite_xai.explainer import target_for
 from granite_xai.explanation import Explanation
-from granite_xai.fit import FitInputs, FitResult, FitRun, run
-from granite_xai.fit_options import (
-    chosen_influence,
-    chosen_limits,
-    chosen_partitioner,
-    chosen_seed,
-    named_columns,
-    rows_used,
-)
-from granite_xai.models import accepts_missing, as_predictor
-from granite_xai.models.columns import allows_missing, read_input
+from granite_xai.fit import FitResult, FitRun
+from granite_xai.fit_options import chosen_limits, rows_used
+from granite_xai.fitting import open_inputs, searched
+from granite_xai.models import accepts_missing
 from granite_xai.models.target import read_weights
-from granite_xai.new_rows import Evaluation, evaluate_rows, explain_rows
-from granite_xai.search.tree import Tree
+from granite_xai.new_rows import Evaluation, NewRows, evaluate_rows, explain_rows
 from granite_xai.tables import Table, read_table
 from granite_xai.trees.routes import Route
-
-_OF_THE_TREE = ("max_depth", "min_samples_leaf", "alpha", "max_candidates", "beam", "split_features")
 
 
 class Granite(BaseEstimator):
@@ -79,8 +66,9 @@ class Granite(BaseEstimator):
         Whether X may have missing values. "auto": if the model says that it takes them.
     kinds : mapping of column to "numeric", "ordinal", "nominal" or "boolean", optional
         How columns are read. None: from their dtypes.
-    max_samples : int, optional
-        Use this many rows, drawn with ``random_state``; every fitted figure is about them. None: all rows.
+    max_samples : "auto", int or None
+        Use this many rows, drawn with ``random_state``; every fitted figure is about them. None: all rows. "auto": all
+        that fit the limits.
     n_jobs : int, optional
         Threads for the search, as in scikit-learn; None: what ``joblib.parallel_config`` says, otherwise one. Inside
         ``joblib.parallel_config(backend="loky")`` or ``backend="dask"`` (with a ``distributed.Client``) these are
@@ -136,7 +124,7 @@ class Granite(BaseEstimator):
         response: str = "auto",
         missing: str = "auto",
         kinds: Mapping[Hashable, str] | None = None,
-        max_samples: int | None = None,
+        max_samples: int | str | None = "auto",
         n_jobs: int | None = None,
         random_state: Any = 0,
         resources: Resources | None = None,
@@ -196,6 +184,22 @@ class Granite(BaseEstimator):
         fit_with_evaluations(self, X, y, sample_weight)
         return self
 
+    def plan(self, X: Any, y: Any = None, sample_weight: Any = None) -> dict[str, Any]:
+        """What a fit would do and cost, before it is done: rows sent to the model, bytes, seconds by stage.
+
+        The model is asked about a few rows to time it.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`.
+        """
+        return dict(open_inputs(self, X, y, sample_weight, Diagnostics()).afforded().plan)
+
+    def __getstate__(self) -> Any:
+        """Without the evaluations of an interrupted fit, which only this object in this process keeps."""
+        return {name: value for name, value in super().__getstate__().items() if name != "_unfinished"}
+
     def apply(self, X: Any) -> IntArray:
         """Region of each row, numbered from left to right in the tree."""
         fitted = fitted_view(self)
@@ -215,7 +219,14 @@ class Granite(BaseEstimator):
         needs_model = exact or any(len(frozenset().union(*members)) > 1 for members in surrogate.effects)
         return surrogate.predict(table, fitted.regions(table), fitted.result.predictor if needs_model else None, exact)
 
-    def evaluate(self, X: Any, y: Any = None) -> Evaluation:
+    def evaluate(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        max_samples: int | None = None,
+        resources: Resources | None = None,
+    ) -> Evaluation:
         """Disagreement on other rows, with and without the regions.
 
         Parameters
@@ -223,10 +234,36 @@ class Granite(BaseEstimator):
         X : table
         y : array, optional
             The target; needed for questions about risk.
+        sample_weight : array, optional
+            Weights of the rows; those of weight 0 are left out.
+        max_samples : int, optional
+            Use this many rows, drawn with ``random_state``. None: all.
+        resources : Resources, optional
+            Limits of this call; None: those of the fit.
         """
-        return evaluate_rows(*fitted_view(self).other_rows(X, y))
+        return evaluate_rows(*fitted_view(self).other_rows(X, y, sample_weight, max_samples, resources))
 
-    def explain(self, X: Any, y: Any = None) -> Explanation:
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Share of the disagreement on other rows that the regions take away, for searches over options.
+
+        Parameters
+        ----------
+        X : table
+        y : array, optional
+            The target; needed for questions about risk.
+        sample_weight : array, optional
+            Weights of the rows.
+        """
+        return 1.0 - self.evaluate(X, y, sample_weight).remaining
+
+    def explain(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        max_samples: int | None = None,
+        resources: Resources | None = None,
+    ) -> Explanation:
         """Both sides of the question on other rows, region by region.
 
         Parameters
@@ -234,8 +271,14 @@ class Granite(BaseEstimator):
         X : table
         y : array, optional
             The target; needed for questions about risk.
+        sample_weight : array, optional
+            Weights of the rows; those of weight 0 are left out.
+        max_samples : int, optional
+            Use this many rows, drawn with ``random_state``. None: all.
+        resources : Resources, optional
+            Limits of this call; None: those of the fit.
         """
-        return explain_rows(*fitted_view(self).other_rows(X, y))
+        return explain_rows(*fitted_view(self).other_rows(X, y, sample_weight, max_samples, resources))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -245,7 +288,7 @@ class FittedGranite:
     result: FitResult
     resources: Resources
     diagnostics: Mapping[str, Any]
-    max_samples: int | None
+    max_samples: int | str | None
 
     @property
     def seed(self) -> int:
@@ -265,14 +308,31 @@ class FittedGranite:
         asked = behaviors or tuple(comparison.first.behavior for comparison in self.result.comparisons)
         return target_for(y, table, self.result.predictor, *asked)
 
-    def drawn(self, n_rows: int, max_samples: int | None = None) -> IntArray:
+    def drawn(self, weights: FloatArray, max_samples: int | None = None) -> IntArray:
         """Positions of rows to use, drawn as the fit draws: at most ``max_samples``, None: as many as the fit."""
-        return rows_used(np.ones(n_rows), self.max_samples if max_samples is None else max_samples, self.seed)
+        most = self.result.table.n_rows if self.max_samples == "auto" else self.max_samples
+        return rows_used(weights, most if max_samples is None else max_samples, self.seed)
 
-    def other_rows(self, X: Any, y: Any) -> tuple[FitResult, Table, FloatArray | None, IntArray, Resources]:
-        """A fit and other rows: their table, target and regions."""
-        table = self.read(X)
-        return self.result, table, self.target(y, table), self.regions(table), self.resources
+    def other_rows(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        max_samples: int | None = None,
+        resources: Resources | None = None,
+    ) -> tuple[NewRows, IntArray]:
+        """Other rows of a fit, those of weight 0 left out, and their regions."""
+        everyone = self.read(X)
+        target, weights = self.target(y, everyone), read_weights(sample_weight, everyone)
+        rows = rows_used(weights, max_samples, self.seed)
+        new = NewRows(
+            self.result,
+            Route(self.result.predictor, everyone if len(rows) == everyone.n_rows else everyone.take(rows)),
+            None if target is None else target[rows],
+            self.resources if resources is None else chosen_limits(resources),
+            weights[rows],
+        )
+        return new, self.regions(new.route.table)
 
 
 def fitted_view(g: Any) -> FittedGranite:
@@ -282,6 +342,8 @@ def fitted_view(g: Any) -> FittedGranite:
         raise InputError(text, code="P01", argument="g", hint="Pass gx.Granite(model).fit(X).")
     check_is_fitted(g)
     resources = Resources() if g.resources is None else g.resources
+    if resources.max_grid == "auto":  # what the fit came to
+        resources = replace(resources, max_grid=g.diagnostics_.get("plan", {}).get("max_grid"))
     return FittedGranite(vars(g)["_fitted"], resources, g.diagnostics_, g.max_samples)
 
 
@@ -289,9 +351,9 @@ def fit_with_evaluations(g: Granite, X: Any, y: Any = None, sample_weight: Any =
     """Fit, and hand over the evaluations, which the object does not keep."""
     record = Diagnostics()
     with record.stage("total"):
-        inputs = fit_inputs(g, X, y, sample_weight, record)
-        found = run(inputs)
-    usage = inputs.predictor.usage
+        opened = open_inputs(g, X, y, sample_weight, record)
+        found = searched(opened, g.__dict__)
+    usage = opened.predictor.usage
     record.spend(calls=usage.calls, rows=usage.rows, seconds=usage.seconds)
     record.note("stop_reasons", [region.stop_reason for region in found.result.partition])
     restore(g, found.result, record.as_dict())
@@ -320,62 +382,6 @@ def restore(g: Granite, result: FitResult, diagnostics: dict[str, Any]) -> None:
     for name in attributes["_fitted"].learned if "_fitted" in attributes else ():
         attributes.pop(name, None)  # what another partitioner learned
     attributes.update(state | dict(result.learned))
-
-
-def read_rows_of(g: Granite, X: Any) -> Table:
-    """The rows that an estimator is fitted on, as its options say; missing values are not looked at yet."""
-    named = named_columns(g.features, g.split_features, g.groups, getattr(g.influence, "features", None))
-    return read_input(X, g.model, g.kinds, named)
-
-
-def fit_inputs(g: Granite, X: Any, y: Any, sample_weight: Any, record: Diagnostics) -> FitInputs:
-    """Check everything that the data alone decide."""
-    tree = Tree(**{name: getattr(g, name) for name in _OF_THE_TREE})
-    partitioner = chosen_partitioner(g.partitioner, tree)
-    resources = chosen_limits(g.resources)
-    resolve_jobs(g.n_jobs)
-    influence = chosen_influence(g.influence, g.groups, g.features)
-    objective = g.question if isinstance(g.question, Objective) else Objective(g.question)
-    questions = objective.weighted(influence)
-    seed = chosen_seed(g.random_state)
-    record.note("seed", seed)
-    choice = choose("missing", g.missing, {name: name for name in ("auto", "allow", "error")})
-    everyone = read_rows_of(g, X)
-    weights = read_weights(sample_weight, everyone)
-    rows = rows_used(weights, g.max_samples, seed)
-    ways = {"output": g.output, "response": g.response, "batch_size": resources.batch_size}
-    predictor = as_predictor(g.model, **ways, diagnostics=record)
-    missing = allows_missing(choice, g.model, predictor, everyone)
-    target = target_for(y, everyone, predictor, *(question.first.behavior for question, _ in questions))
-    table = everyone.take(rows)  # always a copy: what is written into X later must not change the fit
-    require_room(table, resources)
-    for grower in (tree, partitioner):
-        if isinstance(grower, Tree):
-            grower.columns(table)
-    route = Route(predictor, table, record, seed)
-    extra_effects = partitioner.extra_effects(route, resources, seed)
-    comparisons = tuple(question.compare(route, resources, seed) for question, _ in questions)
-    for text in table.notices:
-        record.remember(text)
-    constant = [column.name for column in table.columns if len(column.levels) + column.missing.any() < 2]
-    record.note("constant_columns", constant)
-    record.note("candidates", dict.fromkeys(table.names, 0))  # stays so where no split is tried
-    return FitInputs(
-        route=route,
-        y=None if target is None else target[rows],
-        weights=weights[rows],
-        objective=objective,
-        comparisons=comparisons,
-        question_weights=tuple(weight for _, weight in questions),
-        partitioner=partitioner,
-        tree=tree,
-        extra_effects=extra_effects,
-        missing=missing,
-        resources=resources,
-        n_jobs=g.n_jobs,
-        seed=seed,
-        diagnostics=record,
-    )
 
 
 def held_out_fidelity(granite: Granite, X: Any) -> float:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from granite_xai.base.errors import InputError
 from granite_xai.base.options import choose
 from granite_xai.base.typing import FloatArray, IntArray, Terms
 from granite_xai.behavior import BEHAVIORS, Behavior, Local, Risk, Sensitivity
@@ -24,7 +25,7 @@ from granite_xai.masking import MASKINGS, Masking
 from granite_xai.masking.fitted import fit_reference
 from granite_xai.models import Predictor, as_predictor
 from granite_xai.models.columns import allows_missing, read_input
-from granite_xai.models.target import read_rows, read_target
+from granite_xai.models.target import read_rows, read_target, read_weights
 from granite_xai.resolved import ResolvedExplainer, resolve
 from granite_xai.tables import Table
 from granite_xai.trees.routes import Route
@@ -113,6 +114,7 @@ class Explainer:
         X: Any,
         y: Any = None,
         *,
+        sample_weight: Any = None,
         rows: Any = None,
         output: Any = None,
         response: str = "auto",
@@ -129,6 +131,8 @@ class Explainer:
             A DataFrame or array.
         y : array, optional
             The target; needed for risk.
+        sample_weight : array, optional
+            Weights of the rows, of which those of the region count in every mean.
         rows : array of int, optional
             Positions that form the region, explained and reference alike; None: all.
         output, response
@@ -148,17 +152,22 @@ class Explainer:
         predictor = as_predictor(model, output=output, response=response, batch_size=limits.batch_size)
         allows_missing("auto", model, predictor, everyone)
         target = target_for(y, everyone, predictor, self.behavior)
+        weights = read_weights(sample_weight, everyone)
         chosen = read_rows(rows, everyone.n_rows)
+        chosen = chosen[weights[chosen] > 0]
+        if not len(chosen):
+            text = "sample_weight is zero for every row of the region."
+            raise InputError(text, code="D43", argument="sample_weight", hint="Choose rows of which some count.")
         table = everyone.take(chosen)
         route = Route(predictor, table)
         effect = self.effect(route, limits, random_state)  # what it costs is decided by the region's rows
-        reference = fit_reference(effect.readings(), effect.changes(), everyone, np.ones(everyone.n_rows), random_state)
-        asked = request(table, [effect], max_grid=limits.max_grid)
+        reference = fit_reference(effect.readings(), effect.changes(), everyone, weights, random_state)
+        asked = request(table, [effect], max_grid=limits.grid)
         evaluations, _ = evaluate(
             route,
             asked,
             reference,
-            weights=np.ones(len(chosen)),
+            weights=weights[chosen],
             y=None if target is None else target[chosen],
             resources=limits,
             # Ranks, like bins, are those among all rows.

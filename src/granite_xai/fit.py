@@ -16,10 +16,10 @@ from granite_xai.compute import Resources, one_blas_thread
 from granite_xai.disagreement import Objective, ResolvedQuestion, ScaledObjective, shares
 from granite_xai.engine.centres import central_rows
 from granite_xai.engine.splits import CUT_BYTES, Splits
-from granite_xai.evaluation_plan import EvaluationPlan, evaluate, request
+from granite_xai.evaluation_plan import EvaluationPlan, Unfinished, evaluate, request
 from granite_xai.evaluations.agnostic import EvaluationRange, too_large
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.evaluations.noise_floor import Probe, delta as noise_delta, floor, inconstancy, probe, sampling_floor
+from granite_xai.evaluations.noise_floor import Probe, delta as noise_delta, floor, inconstancy, sampling_floor
 from granite_xai.explainer import regional_part
 from granite_xai.influence import Interactions, PlayersAndSets
 from granite_xai.interaction import Additive
@@ -60,6 +60,17 @@ class FitInputs:
     n_jobs: int | None
     seed: int
     diagnostics: Diagnostics
+    probed: Probe
+    plan: Mapping[str, Any] = field(default_factory=dict)
+    unfinished: Unfinished | None = None
+
+    def within(self, resources: Resources) -> FitInputs:
+        """The same under other limits: the number of evaluations decides how many orders of arrival are drawn."""
+        comparisons = self.comparisons
+        if resources.max_evaluations != self.resources.max_evaluations:
+            again = (each.question.compare(self.route, resources, self.seed) for each in comparisons)
+            comparisons = tuple(again)
+        return replace(self, resources=resources, comparisons=comparisons)
 
     @property
     def table(self) -> Table:
@@ -124,8 +135,8 @@ def run(inputs: FitInputs) -> FitRun:
     record.note("bytes", asked.bytes)
     candidate = candidate_bytes(inputs)
     budget = asked.budget(inputs.table, inputs.resources, candidate)
-    record.note("plan", asked.stages(inputs.table, budget, candidate))
-    probed = probe(inputs.predictor, inputs.table, record)
+    record.note("plan", {**asked.stages(inputs.table, budget, candidate), **inputs.plan})
+    probed = inputs.probed
     with record.stage("evaluations"):
         evaluations, extent = evaluate(
             inputs.route,
@@ -134,9 +145,10 @@ def run(inputs: FitInputs) -> FitRun:
             weights=inputs.weights,
             y=inputs.y,
             resources=inputs.resources,
-            seconds_per_row=probed.seconds_per_row,
+            planned=inputs.plan.get("seconds", {}).get("evaluations"),
             n_jobs=inputs.n_jobs,
             diagnostics=record,
+            unfinished=inputs.unfinished,
         )
     if evaluations.snapped:
         limits = inputs.resources, asked.checked, inputs.seed
@@ -193,7 +205,7 @@ def requested(inputs: FitInputs) -> EvaluationPlan:
     players = inputs.comparisons[0].first.layout.explained
     additive = {term for term in Additive(_order(inputs.comparisons)).terms(players, ()) if isinstance(term, frozenset)}
     singles = {frozenset({i}) for i in inputs.table.explained}
-    return request(inputs.table, [*effects, *inputs.extra_effects], additive | singles, inputs.resources.max_grid)
+    return request(inputs.table, [*effects, *inputs.extra_effects], additive | singles, inputs.resources.grid)
 
 
 def candidate_bytes(inputs: FitInputs) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -14,6 +14,29 @@ from granite_xai.compute import Resources, require_supported
 from granite_xai.influence import Individual, Influence, Interactions, Joint
 from granite_xai.search.problem import OwnPartitioner, Partitioner
 from granite_xai.search.tree import Tree
+
+
+class GraniteOptions(TypedDict, total=False):
+    """The options of `Granite`, for type checkers, of functions that pass them on."""
+
+    influence: Any
+    groups: Mapping[str, Sequence[Hashable]] | None
+    features: Sequence[Any] | None
+    split_features: Sequence[Hashable] | None
+    max_depth: int
+    min_samples_leaf: int
+    alpha: float
+    max_candidates: int
+    beam: int
+    partitioner: Any
+    output: Any
+    response: str
+    missing: str
+    kinds: Mapping[Hashable, str] | None
+    max_samples: int | str | None
+    n_jobs: int | None
+    random_state: Any
+    resources: Resources | None
 
 
 def chosen_partitioner(partitioner: Any, tree: Tree) -> Partitioner:
@@ -80,7 +103,7 @@ def chosen_seed(random_state: Any) -> int:
     return whole_number("random_state", random_state, at_least=0, at_most=2**32 - 1)
 
 
-def rows_used(weights: FloatArray, max_samples: int | None, seed: int) -> IntArray:
+def rows_used(weights: FloatArray, max_samples: Any, seed: int) -> IntArray:
     """Rows with weight, at most ``max_samples`` of them, in their order."""
     rows = np.flatnonzero(weights > 0)
     if max_samples is None or whole_number("max_samples", max_samples, at_least=1) >= len(rows):

@@ -26,7 +26,7 @@ from granite_xai.fit import FitResult
 from granite_xai.interaction import Additive, union
 from granite_xai.masking import Marginal
 from granite_xai.masking.fitted import FittedMaskings, fit_reference
-from granite_xai.resolved import ResolvedExplainer
+from granite_xai.resolved import MAX_ROWS, ResolvedExplainer
 from granite_xai.scopes import Scope, region_scopes, scopes_of
 from granite_xai.surrogate import additive
 from granite_xai.tables import Table
@@ -206,7 +206,9 @@ class FitValues:
         cost = sum(plan(part, coalitions).rows for _, part in parts)
         spent = sum(matrix.values.size for matrix in self.evaluations.matrices.values())
         limits = self.resources
-        limit = min((CHEAP_TREES if self.by_trees else 1) * spent, limits.max_evaluations, limits.memory_limit // 8)
+        limit = min(
+            (CHEAP_TREES if self.by_trees else 1) * spent, limits.max_evaluations or MAX_ROWS, limits.memory_limit // 8
+        )
         if not chosen or self.evaluations.everything in coalitions or cost > limit:
             return PairEffects(None, (), cost if chosen and cost > limit else 0, spent)
         wrong = sum(self._squared_error(rows, part, chosen) for rows, part in parts)

@@ -90,6 +90,7 @@ class NewRows:
     route: Route
     y: FloatArray | None
     resources: Resources
+    weights: FloatArray | None = None  # None: every row counts once
 
     def observe(
         self,
@@ -102,8 +103,8 @@ class NewRows:
         Its baseline, if there is one, is that of the fit; so is what the maskings learned, if nothing else is given.
         """
         effects, maskings = _anchored(self.fitted, effects, maskings or self.fitted.reference, region)
-        wanted = request(self.route.table, effects, max_grid=self.resources.max_grid)
-        weights = np.ones(self.route.table.n_rows)
+        wanted = request(self.route.table, effects, max_grid=self.resources.grid)
+        weights = np.ones(self.route.table.n_rows) if self.weights is None else self.weights
         evaluations, _ = evaluate(self.route, wanted, maskings, weights=weights, y=self.y, resources=self.resources)
         return Observation(tuple(effects), evaluations)
 
@@ -119,7 +120,8 @@ class NewRows:
         if everywhere is not None and not self.fitted.centres:
             return Observation(everywhere.effects, everywhere.evaluations.restrict(rows))
         route = Route(self.fitted.predictor, self.route.table.take(rows))
-        alone = replace(self, route=route, y=None if self.y is None else self.y[rows])
+        y, weights = (None if each is None else each[rows] for each in (self.y, self.weights))
+        alone = replace(self, route=route, y=y, weights=weights)
         return alone.observe(effects, region, maskings)
 
 
@@ -146,12 +148,10 @@ def rows_by_region(regions: IntArray) -> Iterator[tuple[int, IntArray]]:
         yield region, np.flatnonzero(regions == region)
 
 
-def evaluate_rows(
-    fitted: FitResult, table: Table, y: FloatArray | None, regions: IntArray, resources: Resources
-) -> Evaluation:
+def evaluate_rows(new: NewRows, regions: IntArray) -> Evaluation:
     """Measure the regions on other rows (C17)."""
+    fitted, table = new.fitted, new.route.table
     sides = both_sides(fitted.comparisons)
-    new = NewRows(fitted, Route(fitted.predictor, table), y, resources)
     observed = new.observe(sides)
     everywhere = observed.evaluations
     with one_blas_thread():
@@ -198,17 +198,15 @@ def _losses_by_row(
     return scaled
 
 
-def explain_rows(
-    fitted: FitResult, table: Table, y: FloatArray | None, regions: IntArray, resources: Resources
-) -> Explanation:
+def explain_rows(new: NewRows, regions: IntArray) -> Explanation:
     """Both sides of every question on other rows, region by region."""
+    fitted, table = new.fitted, new.route.table
     parts: list[Part] = []
     sides = both_sides(fitted.comparisons)
     questions = (question.question for question in fitted.comparisons)
     names = [name for q in questions for name in (q.first.name or "first", q.second.name or "second")]
     # A grid is that of all rows, in every region; without one, each region is asked about by itself, which costs less.
-    new = NewRows(fitted, Route(fitted.predictor, table), y, resources)
-    everywhere = new.observe(sides) if resources.max_grid is not None and not fitted.centres else None
+    everywhere = new.observe(sides) if new.resources.grid is not None and not fitted.centres else None
     for region, rows in rows_by_region(regions):
         parts += new.inside(region, rows, sides, everywhere).parts(region, names, rows)
     return Explanation(fitted.layout.labels, tuple(parts), table)

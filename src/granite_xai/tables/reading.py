@@ -178,8 +178,8 @@ def _passing(
     columns = tuple(replace(c, passes=True) if c.position in passing else c for c in table.columns)
     whys = {"the model does not use": idle, "more than half of the cells are different texts in": texts}
     told = [
-        f"D11: {why} {listing([table.names[j] for j in sorted(which)], _SHOWN)} of {argument}: passed on to the model as "
-        "it is, neither explained nor split. To explain it, name it in features or kinds."
+        f"D11: {why} {listing([table.names[j] for j in sorted(which)], _SHOWN)} of {argument}: passed on to the model "
+        "as it is, neither explained nor split. To explain it, name it in features or kinds."
         for why, which in whys.items()
         if which & passing
     ]
