@@ -26,8 +26,8 @@ CASES: dict[str, dict[str, str]] = {
         "D09": "Whole numbers are names; tuples and names that read the same: an error.",
         "D10": "Every column keeps its dtype when rows are recombined.",
         "D11": "Objects that are all numbers are numeric; texts are levels, splits tell the hundred most frequent "
-        "apart. A column of texts that are mostly different, or that the model does not use, passes on to it, unless it "
-        "is named.",
+        "apart. A column of texts that are mostly different, or that the model does not use, passes on to it, "
+        "unless it is named.",
         "D12": "Text and numbers in one column, or cells that are neither: an error with examples.",
         "D13": "Categories without order are split by levels and reach the model as they are.",
         "D14": "Ordered categories are split in their order; unused ones are kept for the model, not offered.",

@@ -78,17 +78,17 @@ def cost(inputs: FitInputs, speed: Speed, others: int = 0) -> Cost:
 
 
 def affordable(
-    inputs: FitInputs, others: int = 0, slower: float = 1.0, everyone: int | None = None, room: float = ROOM
+    inputs: FitInputs, others: int = 0, per_row: float = 0.0, everyone: int | None = None, room: float = ROOM
 ) -> Cost:
     """The finest plan for these rows that fits the limits: exact, on grids, or with fewer pairs of orders.
 
     Grids and counts come from a coarse ladder, so that the same plan has the same bits, whatever the time was.
-    ``slower``: how much longer the model has proved to take than it was timed; ``everyone``: the rows there are;
+    ``per_row``: seconds that the model has proved to take for a row, if more than it is timed at; ``everyone``: the rows there are;
     ``room``: share of the time that may be filled. Raises M13 where no plan for these rows fits.
     """
     limits, predictor = inputs.resources, inputs.predictor
     seconds = float("inf") if limits.max_seconds is None else limits.max_seconds
-    speed = bound(inputs.probed, predictor.batch_size)
+    speed = bound(inputs.probed, predictor.batch_size).at_least(per_row)
     best, refused = None, None
     for step in _ladder(inputs):
         try:
@@ -96,19 +96,19 @@ def affordable(
         except (ResourceError, InputError) as error:  # no room for it, or no grid for such effects
             refused = refused or error
             continue
-        if found.seconds * slower > SPARE * seconds and speed.per_call == 0.0 and found.facts["model_rows"]:
-            speed = measured(predictor, inputs.table, found.facts["model_rows"])
+        if found.seconds > SPARE * seconds and speed.per_call == 0.0 and found.facts["model_rows"]:
+            speed = measured(predictor, inputs.table, found.facts["model_rows"]).at_least(per_row)
             if limits.batch_size is None:
                 predictor.batch_size = speed.patient_batch()
                 speed = replace(speed, batch_size=predictor.batch_size)
             found = cost(inputs.within(step), speed, others)
         best = best or found
-        if found.seconds * slower <= room * seconds:
+        if found.seconds <= room * seconds:
             return _told(found, best, inputs, everyone or inputs.table.n_rows)
         smallest = found
     if best is None:
         raise refused or ValueError("no plan was tried")
-    raise _too_long(smallest, slower, seconds)
+    raise _too_long(smallest, seconds)
 
 
 def _ladder(inputs: FitInputs) -> Iterator[Resources]:
@@ -143,11 +143,11 @@ def _told(found: Cost, finest: Cost, inputs: FitInputs, everyone: int) -> Cost:
     return Cost(replace(found.inputs, plan=plan), plan)
 
 
-def _too_long(found: Cost, slower: float, seconds: float) -> ResourceError:
-    rows, needed = found.facts["model_rows"], found.seconds * slower
+def _too_long(found: Cost, seconds: float) -> ResourceError:
+    rows, needed = found.facts["model_rows"], found.seconds
     message = (
         f"{found.facts['rows']:,} rows need about {duration(needed)}, of which the model takes "
-        f"{duration(found.facts['seconds']['evaluations'] * slower)} for {rows:,} rows; max_seconds allows "
+        f"{duration(found.facts['seconds']['evaluations'])} for {rows:,} rows; max_seconds allows "
         f"{duration(seconds)}."
     )
     return too_little(message, f"max_seconds={ceil(needed / ROOM)}", "M13")

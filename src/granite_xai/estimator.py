@@ -19,11 +19,12 @@ from granite_xai.explainer import target_for
 from granite_xai.explanation import Explanation
 from granite_xai.fit import FitResult, FitRun
 from granite_xai.fit_options import chosen_limits, rows_used
-from granite_xai.fitting import open_inputs, searched
+from granite_xai.fitting import collected_for, open_inputs, searched
 from granite_xai.models import accepts_missing
 from granite_xai.models.target import read_weights
 from granite_xai.new_rows import Evaluation, NewRows, evaluate_rows, explain_rows
 from granite_xai.tables import Table, read_table
+from granite_xai.tables.lazy import collected, is_lazy, region_numbers
 from granite_xai.trees.routes import Route
 
 
@@ -174,7 +175,8 @@ class Granite(BaseEstimator):
         Parameters
         ----------
         X : table
-            DataFrame (pandas, polars, pyarrow) or array that the model accepts.
+            DataFrame (pandas, polars, pyarrow) or array that the model accepts; or a polars LazyFrame, a DuckDB
+            relation, a Dask or PySpark DataFrame, of which a sample is collected (y and weights by column name).
         y : array, optional
             The target; needed for questions about risk.
         sample_weight : array, optional
@@ -194,7 +196,7 @@ class Granite(BaseEstimator):
         X, y, sample_weight
             As in `fit`.
         """
-        return dict(open_inputs(self, X, y, sample_weight, Diagnostics()).afforded().plan)
+        return dict(open_inputs(self, *collected_for(self, X, y, sample_weight), Diagnostics()).afforded().plan)
 
     def __getstate__(self) -> Any:
         """Without the evaluations of an interrupted fit, which only this object in this process keeps."""
@@ -203,6 +205,8 @@ class Granite(BaseEstimator):
     def apply(self, X: Any) -> IntArray:
         """Region of each row, numbered from left to right in the tree."""
         fitted = fitted_view(self)
+        if is_lazy(X):
+            return region_numbers(fitted.result.partition.assign(X, "region"), "region")
         return fitted.regions(fitted.read(X))
 
     def predict(self, X: Any, exact: bool = False) -> FloatArray:
@@ -322,6 +326,7 @@ class FittedGranite:
         resources: Resources | None = None,
     ) -> tuple[NewRows, IntArray]:
         """Other rows of a fit, those of weight 0 left out, and their regions."""
+        X, y, sample_weight = collected(X, y, sample_weight, max_samples, self.seed)
         everyone = self.read(X)
         target, weights = self.target(y, everyone), read_weights(sample_weight, everyone)
         rows = rows_used(weights, max_samples, self.seed)
@@ -351,7 +356,7 @@ def fit_with_evaluations(g: Granite, X: Any, y: Any = None, sample_weight: Any =
     """Fit, and hand over the evaluations, which the object does not keep."""
     record = Diagnostics()
     with record.stage("total"):
-        opened = open_inputs(g, X, y, sample_weight, record)
+        opened = open_inputs(g, *collected_for(g, X, y, sample_weight), record)
         found = searched(opened, g.__dict__)
     usage = opened.predictor.usage
     record.spend(calls=usage.calls, rows=usage.rows, seconds=usage.seconds)

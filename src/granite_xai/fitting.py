@@ -32,6 +32,7 @@ from granite_xai.models.columns import allows_missing, read_input
 from granite_xai.models.target import read_weights
 from granite_xai.search.tree import Tree
 from granite_xai.tables import Table
+from granite_xai.tables.lazy import collected, is_lazy
 from granite_xai.trees.routes import Route
 
 _OF_THE_TREE = ("max_depth", "min_samples_leaf", "alpha", "max_candidates", "beam", "split_features")
@@ -43,6 +44,12 @@ def read_rows_of(g: Any, X: Any) -> Table:
     return read_input(X, g.model, g.kinds, named)
 
 
+def collected_for(g: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
+    """The rows of a fit in memory: of a lazy table as many as it may use, drawn by its engine."""
+    count = 2 * g.max_samples if isinstance(g.max_samples, int) else None  # some may be held out
+    return collected(X, y, sample_weight, count, chosen_seed(g.random_state) if is_lazy(X) else 0)
+
+
 class OpenInputs(NamedTuple):
     """What the data alone decide: the inputs of a fit on so many rows, how many may be tried, and the model."""
 
@@ -51,12 +58,12 @@ class OpenInputs(NamedTuple):
     n_rows: int
     predictor: Predictor
 
-    def afforded(self, slower: float = 1.0) -> FitInputs:
+    def afforded(self, per_row: float = 0.0) -> FitInputs:
         """The largest plan that fits the limits: more rows before fewer, exact before grids (M13)."""
         for count in self.counts:
             try:
                 room = 1.0 if count == self.counts[-1] else ROOM  # the smallest plan may take all of the time
-                return affordable(self.chosen(count), slower=slower, everyone=self.n_rows, room=room).inputs
+                return affordable(self.chosen(count), per_row=per_row, everyone=self.n_rows, room=room).inputs
             except ResourceError:
                 if count == self.counts[-1]:
                     raise
@@ -68,14 +75,14 @@ def searched(opened: OpenInputs, kept: dict[str, Any]) -> FitRun:
 
     ``kept`` holds what an interrupted fit has evaluated, and gets what this one has if it is interrupted as well.
     """
-    inputs, slower = resumed(opened, kept), 1.0
+    inputs, per_row = resumed(opened, kept), 0.0
     while True:
-        inputs = opened.afforded(slower) if inputs is None else inputs
+        inputs = opened.afforded(per_row) if inputs is None else inputs
         inputs = inputs if inputs.unfinished else replace(inputs, unfinished=Unfinished())
         try:
             found = run(inputs)
         except TooSlowError as error:
-            inputs, slower = None, slower * error.factor
+            inputs, per_row = None, max(per_row, error.per_row)
         except KeyboardInterrupt:
             kept["_unfinished"] = inputs
             raise

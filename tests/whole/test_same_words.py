@@ -112,7 +112,9 @@ def _texts():
     """Every text of the package that names an option of the library, but for docstrings."""
     for path in SOURCE.rglob("*.py"):
         tree = ast.parse(path.read_text(encoding="utf-8"))
-        bodies = [n.body[0] for n in ast.walk(tree) if isinstance(n, ast.Module | ast.ClassDef | ast.FunctionDef) and n.body]
+        bodies = [
+            n.body[0] for n in ast.walk(tree) if isinstance(n, ast.Module | ast.ClassDef | ast.FunctionDef) and n.body
+        ]
         docs = {id(body.value) for body in bodies if isinstance(body, ast.Expr)}
         docs |= {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
         for node in ast.walk(tree):

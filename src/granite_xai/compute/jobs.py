@@ -41,9 +41,9 @@ def progress(items: Iterable[Item], resources: Resources, desc: str, total: int 
 
 
 class TooSlowError(ResourceError):
-    """The model takes ``factor`` times as long as planned, and longer than the limit."""
+    """The model takes far longer than planned, and than the limit: ``per_row`` seconds a row."""
 
-    factor = 1.0
+    per_row = 0.0
 
 
 class Meter:
@@ -73,7 +73,7 @@ class Meter:
         if whole > max(2 * self.planned, self.limit):
             text = f"the model takes about {duration(whole)} for {self.total:,} rows, not {duration(self.planned)}."
             error = TooSlowError(text, code="M13", argument="resources", hint="Use fewer rows (max_samples=).")
-            error.factor = whole / self.planned
+            error.per_row = whole / self.total
             raise error
 
     def close(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -34,6 +34,10 @@ class Speed:
     def seconds(self, rows: float) -> float:
         """Seconds for so many rows."""
         return float(-(-rows // self.batch_size) * self.per_call + rows * self.per_row)
+
+    def at_least(self, per_row: float) -> Speed:
+        """The same, or slower."""
+        return replace(self, per_row=max(self.per_row, per_row))
 
     def patient_batch(self) -> int:
         """Rows of a call that takes about a second, a power of two; the batch size where it is not too slow."""

@@ -23,7 +23,7 @@ from granite_xai.display.figures import framed
 from granite_xai.estimator import Granite, fit_with_evaluations, fitted_view, held_out_fidelity
 from granite_xai.fit_options import GraniteOptions
 from granite_xai.fit_values import FitValues
-from granite_xai.fitting import read_rows_of
+from granite_xai.fitting import collected_for, read_rows_of
 from granite_xai.models.target import read_weights
 from granite_xai.report import sentences
 from granite_xai.report.panels import disagreement_map, effects, importances, ledger, regions, stored_effects, tree
@@ -165,6 +165,7 @@ def explain(
     """
     begin = time.perf_counter()
     granite = Granite(model, question, **options)
+    X, y, sample_weight = collected_for(granite, X, y, sample_weight)
     found, view = fit_with_evaluations(granite, X, y, sample_weight), fitted_view(granite)
     by_trees = view.diagnostics["evaluations"]["path"] != "model"
     values = FitValues(*found, view.resources, view.seed, by_trees)

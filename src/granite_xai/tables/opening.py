@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from granite_xai.base.errors import InputError
 from granite_xai.base.files.arrays import object_array
 from granite_xai.tables.containers import ArrayContainer, Container
+from granite_xai.tables.lazy import is_lazy
 
 _CONVERT = "Pass a 2-D NumPy array, a list of lists, or a pandas, polars or pyarrow table."
 _TO_FRAME = "Pass pandas.DataFrame({})."
@@ -80,8 +81,9 @@ def _no_table(X: Any, argument: str) -> InputError:
         size = int(np.prod(X.shape)) * X.dtype.itemsize
         message = f"is sparse ({name} of shape {X.shape}); dense it takes {size:,} bytes."
         return _refused(argument, message, "Pass {}.toarray() if that fits.", "D23")
-    if _is(X, "polars", "LazyFrame"):
-        return _refused(argument, f"is a {name}.", "Pass {}.collect().", "D26")
+    if is_lazy(X):
+        how = {"polars": "collect", "dask": "compute", "pyspark": "toPandas"}.get(name.partition(".")[0], "df")
+        return _refused(argument, f"is a {name}.", f"Pass {{}}.{how}().", "D26")
     for library in ("pandas", "polars"):
         if _is(X, library, "Series"):
             hint = f"{_RESHAPE} A Series becomes a table by {{}}.to_frame()."
