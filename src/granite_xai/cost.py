@@ -11,6 +11,8 @@ from granite_xai.base.errors import InputError, ModelWarning, ResourceError
 from granite_xai.base.wording import count
 from granite_xai.compute import Resources
 from granite_xai.compute.limits import duration, too_little
+from granite_xai.evaluation_plan import EvaluationPlan
+from granite_xai.evaluations.noise_floor import probe
 from granite_xai.evaluations.speed import Speed, bound, measured
 from granite_xai.fit import FitInputs, candidate_bytes, requested
 from granite_xai.resolved import MAX_ROWS
@@ -46,13 +48,11 @@ def cost(inputs: FitInputs, speed: Speed, others: int = 0) -> Cost:
 
     Raises D33 where neither memory nor the disk has room for it.
     """
-    table, asked = inputs.table, requested(inputs)
+    table, (asked, stages) = inputs.table, _room(inputs)
     route = inputs.route.for_plans(asked.kept, asked.streamed)
     name = route.name(len(asked.kept.stores) + len(asked.streamed.stores))
     cells = asked.kept.rows + asked.streamed.rows
     rows = asked.rows(table, recombined=route.trees is None)
-    candidate = candidate_bytes(inputs)
-    stages = asked.stages(table, asked.budget(table, inputs.resources, candidate), candidate)
     sets = sum(len(question.first.layout.sets) for question in inputs.comparisons)
     splits = sum(min(len(column.levels), inputs.tree.max_candidates) for column in table.columns)
     search = _SEARCH["candidate"] * table.n_rows * sets * splits + _SEARCH["cell"] * cells
@@ -77,25 +77,34 @@ def cost(inputs: FitInputs, speed: Speed, others: int = 0) -> Cost:
     return Cost(inputs, facts)
 
 
+def _room(inputs: FitInputs) -> tuple[EvaluationPlan, dict[str, Any]]:
+    """What is asked, and the bytes of each stage; refused before the model is asked, where there is no room (D33)."""
+    asked, candidate = requested(inputs), candidate_bytes(inputs)
+    return asked, asked.stages(inputs.table, asked.budget(inputs.table, inputs.resources, candidate), candidate)
+
+
 def affordable(
     inputs: FitInputs, others: int = 0, per_row: float = 0.0, everyone: int | None = None, room: float = ROOM
 ) -> Cost:
     """The finest plan for these rows that fits the limits: exact, on grids, or with fewer pairs of orders.
 
     Grids and counts come from a coarse ladder, so that the same plan has the same bits, whatever the time was.
-    ``per_row``: seconds that the model has proved to take for a row, if more than it is timed at; ``everyone``: the rows there are;
-    ``room``: share of the time that may be filled. Raises M13 where no plan for these rows fits.
+    ``per_row``: seconds that the model has proved to take for a row, if it was timed at less; ``everyone``: the rows
+    there are; ``room``: share of the time that may be filled. Raises M13 where no plan for these rows fits.
     """
     limits, predictor = inputs.resources, inputs.predictor
     seconds = float("inf") if limits.max_seconds is None else limits.max_seconds
-    speed = bound(inputs.probed, predictor.batch_size).at_least(per_row)
-    best, refused = None, None
+    best, refused, speed = None, None, None
     for step in _ladder(inputs):
         try:
-            found = cost(inputs.within(step), speed, others)
+            _room(inputs.within(step))
         except (ResourceError, InputError) as error:  # no room for it, or no grid for such effects
             refused = refused or error
             continue
+        if speed is None:
+            inputs = replace(inputs, probed=probe(predictor, inputs.table, inputs.diagnostics))
+            speed = bound(inputs.probed, predictor.batch_size).at_least(per_row)
+        found = cost(inputs.within(step), speed, others)
         if found.seconds > SPARE * seconds and speed.per_call == 0.0 and found.facts["model_rows"]:
             speed = measured(predictor, inputs.table, found.facts["model_rows"]).at_least(per_row)
             if limits.batch_size is None:

@@ -62,8 +62,8 @@ class EvaluationPlan:
 
     @property
     def checked(self) -> int:
-        """Rows whose exact gaps are computed beside those on a grid: 200, or as many as cost an eighth of the fit."""
-        affordable = isqrt(self.kept.rows // (8 * len(self.kept.stores))) if self.snapped else 0
+        """Rows whose exact gaps are computed beside those on a grid: 200, or as many as cost what the fit costs."""
+        affordable = isqrt(self.kept.rows // len(self.kept.stores)) if self.snapped else 0
         return min(CHECKED, self.kept.n_rows, affordable)
 
     @property

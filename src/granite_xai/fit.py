@@ -19,7 +19,7 @@ from granite_xai.engine.splits import CUT_BYTES, Splits
 from granite_xai.evaluation_plan import EvaluationPlan, Unfinished, evaluate, request
 from granite_xai.evaluations.agnostic import EvaluationRange, too_large
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.evaluations.noise_floor import Probe, delta as noise_delta, floor, inconstancy, sampling_floor
+from granite_xai.evaluations.noise_floor import Probe, delta as noise_delta, floor, inconstancy, probe, sampling_floor
 from granite_xai.explainer import regional_part
 from granite_xai.influence import Interactions, PlayersAndSets
 from granite_xai.interaction import Additive
@@ -60,7 +60,7 @@ class FitInputs:
     n_jobs: int | None
     seed: int
     diagnostics: Diagnostics
-    probed: Probe
+    probed: Probe | None = None
     plan: Mapping[str, Any] = field(default_factory=dict)
     unfinished: Unfinished | None = None
 
@@ -136,7 +136,7 @@ def run(inputs: FitInputs) -> FitRun:
     candidate = candidate_bytes(inputs)
     budget = asked.budget(inputs.table, inputs.resources, candidate)
     record.note("plan", {**asked.stages(inputs.table, budget, candidate), **inputs.plan})
-    probed = inputs.probed
+    probed = inputs.probed or probe(inputs.predictor, inputs.table, record)
     with record.stage("evaluations"):
         evaluations, extent = evaluate(
             inputs.route,

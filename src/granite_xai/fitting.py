@@ -15,7 +15,6 @@ from granite_xai.compute import TooSlowError, resolve_jobs
 from granite_xai.cost import ROOM, affordable
 from granite_xai.disagreement import Objective
 from granite_xai.evaluation_plan import Unfinished
-from granite_xai.evaluations.noise_floor import probe
 from granite_xai.evaluations.plan import require_room
 from granite_xai.explainer import target_for
 from granite_xai.fit import FitInputs, FitRun, run
@@ -161,7 +160,6 @@ def open_inputs(g: Any, X: Any, y: Any, sample_weight: Any, record: Diagnostics)
             n_jobs=g.n_jobs,
             seed=seed,
             diagnostics=record,
-            probed=probe(predictor, table, record),
         )
 
     total = int(np.count_nonzero(weights))

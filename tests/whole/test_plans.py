@@ -45,7 +45,7 @@ def test_a_slow_model_is_planned_on_grids_then_on_fewer_rows_and_it_is_said():
     assert plan["rows"] == 700
     assert plan["max_grid"] in (128, 64, 32)
     with pytest.warns(gx.ModelWarning, match=r"M13: 500 of 700 rows, 4 columns on grids of 32 values"):
-        g = gx.Granite(slow(6e-5), max_depth=1, resources=limits).fit(X)
+        g = gx.Granite(slow(3.8e-5), max_depth=1, resources=limits).fit(X)
     assert g.diagnostics_["plan"]["rows"] == 500
 
 

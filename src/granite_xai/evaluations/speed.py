@@ -46,9 +46,11 @@ class Speed:
         return int(2 ** max(6, np.floor(np.log2(max(1.0 - self.per_call, 0.1) / self.per_row))))
 
 
-def bound(probed: Probe, batch_size: int) -> Speed:
+def bound(probed: Probe | None, batch_size: int) -> Speed:
     """What a model takes at most, if larger calls cost no more a row than the small one of the probe."""
     sent = min(64, batch_size)
+    if probed is None:
+        return Speed(0.0, 0.0, batch_size)
     return Speed(0.0, probed.seconds_per_row + probed.seconds_per_call / sent, batch_size)
 
 
