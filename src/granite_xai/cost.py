@@ -49,7 +49,7 @@ def cost(inputs: FitInputs, speed: Speed, others: int = 0) -> Cost:
     Raises D33 where neither memory nor the disk has room for it.
     """
     table, (asked, stages) = inputs.table, _room(inputs)
-    route = inputs.route.for_plans(asked.kept, asked.streamed)
+    route = asked.route(inputs.route)
     name = route.name(len(asked.kept.stores) + len(asked.streamed.stores))
     cells = asked.kept.rows + asked.streamed.rows
     rows = asked.rows(table, recombined=route.trees is None)

@@ -55,6 +55,11 @@ class EvaluationPlan:
         planned = self.kept.rows + self.streamed.rows + grid if recombined else 0
         return table.n_rows * (1 + 2 * len(self.changes)) + planned + baseline
 
+    def route(self, route: Route) -> Route:
+        """The cheaper way for these matrices; what comes from the paths of trees leaves no choice."""
+        paths = any(term.kind == "paths" for term in self.attributions)
+        return route if paths else route.for_plans(self.kept, self.streamed)
+
     @property
     def snapped(self) -> dict[Coalition, Distinct]:
         """The columns on a grid."""
@@ -178,7 +183,7 @@ def evaluate(
 
     ``given``: weights, y, n_jobs, coordinates (where those of other rows count), unfinished.
     """
-    route = route.for_plans(asked.kept, asked.streamed)
+    route = asked.route(route)
     count = len(asked.kept.stores) + len(asked.streamed.stores)
     if diagnostics is not None:
         diagnostics.note("evaluations", route.note(count))
