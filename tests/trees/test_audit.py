@@ -206,12 +206,12 @@ def test_M30_whatever_fails_while_trees_are_read_leaves_the_model(build):
 def test_M25_native_categories_of_xgboost_are_read_from_its_trees():
     xgboost = pytest.importorskip("xgboost")
     rng = np.random.default_rng(0)
-    colors = pd.Categorical(rng.choice(["red", "grün", "blue", "x"], 300))
+    colors = pd.Categorical(rng.choice(["red", "green", "blue", "x"], 300))
     X = pd.DataFrame({"a": rng.normal(size=300), "color": colors, "k": pd.Categorical(rng.choice([3, 7, 9], 300))})
     y = X["a"] * X["color"].isin(["red", "x"]) + (X["k"] == 7)
     for options in ({}, {"max_cat_to_onehot": 1}, {"booster": "dart"}):
         model = xgboost.XGBRegressor(n_estimators=8, max_depth=4, enable_categorical=True, **options).fit(X, y)
-        moved = X.assign(color=X["color"].cat.reorder_categories(["x", "blue", "red", "grün"]))  # found by label
+        moved = X.assign(color=X["color"].cat.reorder_categories(["x", "blue", "red", "green"]))  # found by label
         for table in (X, moved):
             g = Granite(model, max_samples=80).fit(table)
             assert g.diagnostics_["evaluations"]["path"].startswith("trees"), g.diagnostics_["evaluations"]

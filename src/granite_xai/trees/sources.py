@@ -228,8 +228,10 @@ def _category_labels(entry: dict[str, Any]) -> list[Any]:
     """Labels in the order of their codes: numbers as they are, texts as bytes with their offsets."""
     if "offsets" not in entry:
         return list(entry["values"])
-    raw, at = bytes(byte % 256 for byte in entry["values"]), entry["offsets"]
-    return [raw[start:end].decode() for start, end in itertools.pairwise(at)]
+    if not all(0 <= byte < 128 for byte in entry["values"]):
+        raise RefusalError("xgboost does not keep categories exactly that are not plain ASCII", "M25")
+    text = bytes(entry["values"]).decode()
+    return [text[start:end] for start, end in itertools.pairwise(entry["offsets"])]
 
 
 def category_matrix(labels: dict[int, list[Any]], table: Table) -> FloatArray:
