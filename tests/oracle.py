@@ -288,16 +288,16 @@ def stood_for(fitted: Problem) -> dict[int, Fraction]:
     return {n: w / min(average, 1) for n, w in weights.items()}
 
 
-def edges(fitted: Problem, j: int) -> list[Any]:
+def edges(fitted: Problem, j: int, count: int = 10) -> list[Any]:
     """C8: z_k, the smallest fitting value with k/10 of the weight (to 1e-12) at or below it, equal ones once."""
     distinct, w = fitted.levels(j), stood_for(fitted)
-    if len(distinct) <= 10:
+    if len(distinct) <= count:
         return distinct
     found: list[Any] = []
     seen = [n for n in fitted.rows if not is_missing(fitted.X[n][j])]
     total = sum(w[n] for n in seen) * (1 - Fraction(1, 10**12))
-    for k in range(1, 11):
-        z = next(v for v in distinct if 10 * sum(w[n] for n in seen if fitted.X[n][j] <= v) >= k * total)
+    for k in range(1, count + 1):
+        z = next(v for v in distinct if count * sum(w[n] for n in seen if fitted.X[n][j] <= v) >= k * total)
         if z not in found:
             found.append(z)
     return found
@@ -649,21 +649,32 @@ def snapped(problem: Problem, S: Set, G: int) -> Problem:
     return problem.remember(("snapped", S, G), compute)
 
 
-def ale_gap(problem: Problem, j: int, rows: Rows) -> dict[int, float]:
+def ale_edges(problem: Problem, j: int, rows: Rows, intervals: int) -> list[Any]:
+    """Ends of the intervals in a region: those of the fit, cut at the first and last hundredth within its range."""
+    fitted = problem.fitted
+    coarse, fine = (
+        sorted({min(fitted.levels(j)), *(edges(fitted, j, k) if fitted.is_ordered(j) else fitted.levels(j))})
+        for k in (intervals, 10 * intervals)
+    )
+    seen = [problem.X[n][j] for n in rows if not is_missing(problem.X[n][j])]
+    low = min((z for z in fine if z >= min(seen)), default=fine[-1])
+    high = max((z for z in fine if z <= max(seen)), default=fine[0])
+    return sorted({low, high, *(z for z in coarse if low < z < high)}) if low < high else []
+
+
+def ale_gap(problem: Problem, j: int, rows: Rows, intervals: int = 10) -> dict[int, float]:
     """F(upper) - F(lower) in the row's interval, minus its mean over the region's rows in that interval."""
     fitted, gap = problem.fitted, dict.fromkeys(rows, 0.0)
-    if fitted.kinds[j] == "nominal" or len(fitted.levels(j)) < 2:
+    known = [n for n in rows if not is_missing(problem.X[n][j])]
+    if fitted.kinds[j] == "nominal" or len(fitted.levels(j)) < 2 or not known:
         return gap
-    z = fitted.levels(j) if not fitted.is_ordered(j) else edges(fitted, j)
-    z = sorted({min(fitted.levels(j)), *z})
+    z = ale_edges(problem, j, known, intervals)
     interval, effect = {}, {}
-    for n in rows:
-        cell = problem.X[n][j]
-        if is_missing(cell):
-            continue
-        k = min(max(sum(edge < cell for edge in z), 1), len(z) - 1)  # the interval (z_{k-1}, z_k]; the first is closed
+    for n in known if z else []:
+        # the interval (z_{k-1}, z_k]; the first is closed
+        k = min(max(sum(edge < problem.X[n][j] for edge in z), 1), len(z) - 1)
         ends = [recombine(problem.X[n], [z[k - side]] * problem.d, problem.D - {j}) for side in (0, 1)]
-        upper, lower = problem.remember(("ale", j, n), lambda ends=ends: problem.call(ends))
+        upper, lower = problem.remember(("ale", j, n, z[k - 1], z[k]), lambda ends=ends: problem.call(ends))
         interval[n], effect[n] = k, upper - lower
     for n in effect:
         mates = [m for m in effect if interval[m] == interval[n]]

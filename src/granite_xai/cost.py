@@ -77,6 +77,15 @@ def cost(inputs: FitInputs, speed: Speed, others: int = 0) -> Cost:
     return Cost(inputs, facts)
 
 
+def within(inputs: FitInputs, resources: Resources) -> FitInputs:
+    """The same under other limits: the number of evaluations decides how many orders of arrival are drawn."""
+    comparisons = inputs.comparisons
+    if resources.max_evaluations != inputs.resources.max_evaluations:
+        again = [each.question.compare(inputs.route, resources, inputs.seed) for each in comparisons]
+        comparisons = tuple(each if inputs.confidence is None else each.beyond_chance() for each in again)
+    return replace(inputs, resources=resources, comparisons=comparisons)
+
+
 def _room(inputs: FitInputs) -> tuple[EvaluationPlan, dict[str, Any]]:
     """What is asked, and the bytes of each stage; refused before the model is asked, where there is no room (D33)."""
     asked, candidate = requested(inputs), candidate_bytes(inputs)
@@ -97,20 +106,20 @@ def affordable(
     best, refused, speed = None, None, None
     for step in _ladder(inputs):
         try:
-            _room(inputs.within(step))
+            _room(within(inputs, step))
         except (ResourceError, InputError) as error:  # no room for it, or no grid for such effects
             refused = refused or error
             continue
         if speed is None:
             inputs = replace(inputs, probed=probe(predictor, inputs.table, inputs.diagnostics))
             speed = bound(inputs.probed, predictor.batch_size).at_least(per_row)
-        found = cost(inputs.within(step), speed, others)
+        found = cost(within(inputs, step), speed, others)
         if found.seconds > SPARE * seconds and speed.per_call == 0.0 and found.facts["model_rows"]:
             speed = measured(predictor, inputs.table, found.facts["model_rows"]).at_least(per_row)
             if limits.batch_size is None:
                 predictor.batch_size = speed.patient_batch()
                 speed = replace(speed, batch_size=predictor.batch_size)
-            found = cost(inputs.within(step), speed, others)
+            found = cost(within(inputs, step), speed, others)
         best = best or found
         if found.seconds <= room * seconds:
             return _told(found, best, inputs, everyone or inputs.table.n_rows)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,20 +12,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.base.errors import InputError
+from granite_xai.base.options import real_number, whole_number
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.behavior import Behavior
+from granite_xai.chance.rows import rows_needed
+from granite_xai.chance.stability import Stability
 from granite_xai.compute import Resources
-from granite_xai.explainer import target_for
 from granite_xai.explanation import Explanation
 from granite_xai.fit import FitResult, FitRun
-from granite_xai.fit_options import chosen_limits, rows_used
-from granite_xai.fitting import collected_for, open_inputs, searched
+from granite_xai.fitted_granite import FittedGranite
+from granite_xai.fitting import collected_for, half_samples, open_inputs, refits, searched
 from granite_xai.models import accepts_missing
-from granite_xai.models.target import read_weights
-from granite_xai.new_rows import Evaluation, NewRows, evaluate_rows, explain_rows
-from granite_xai.tables import Table, read_table
-from granite_xai.tables.lazy import collected, is_lazy, region_numbers
-from granite_xai.trees.routes import Route
+from granite_xai.new_rows import Evaluation, evaluate_rows, explain_rows
+from granite_xai.tables.lazy import is_lazy, region_numbers
 
 
 class Granite(BaseEstimator):
@@ -68,8 +66,17 @@ class Granite(BaseEstimator):
     kinds : mapping of column to "numeric", "ordinal", "nominal" or "boolean", optional
         How columns are read. None: from their dtypes.
     max_samples : "auto", int or None
-        Use this many rows, drawn with ``random_state``; every fitted figure is about them. None: all rows. "auto": all
-        that fit the limits.
+        Rows that search for regions, drawn with ``random_state``; fitted figures are about them. "auto": 500, and twice
+        as many until the estimate is precise enough (``diagnostics_["rows"]`` says why it stopped); tables of fewer
+        than 1,000 rows take two thirds or all. None: all rows.
+    confidence_level : float or None
+        Level of the chance bar and of intervals. A region that shows no more than chance is not split. None: the
+        sample is taken for the world, as in the paper; then "auto" of other options means all rows, none held out.
+    n_resamples : int
+        Replicates that tell what chance does.
+    holdout : "auto", False, float or (X, y)
+        Rows that are held out of the search and judge its regions: as many as search if there are so many, none, a
+        share of the rows, or rows of your own (for risk: rows that the model has not seen).
     n_jobs : int, optional
         Threads for the search, as in scikit-learn; None: what ``joblib.parallel_config`` says, otherwise one. Inside
         ``joblib.parallel_config(backend="loky")`` or ``backend="dask"`` (with a ``distributed.Client``) these are
@@ -91,6 +98,9 @@ class Granite(BaseEstimator):
         Share of it that is left in the regions; 0.0 when there is nothing to explain.
     fidelity_, global_fidelity_ : float
         Share of the prediction's variance that an additive surrogate explains, with and without regions.
+    estimate_ : Estimate or None
+        Share left on the held-out rows, corrected for chance, with an interval: the number to quote. Without held-out
+        rows that of the fitting rows, without an interval; None without a ``confidence_level``.
     diagnostics_ : dict
         What the fit noticed and spent.
 
@@ -126,6 +136,9 @@ class Granite(BaseEstimator):
         missing: str = "auto",
         kinds: Mapping[Hashable, str] | None = None,
         max_samples: int | str | None = "auto",
+        confidence_level: float | None = 0.95,
+        n_resamples: int = 50,
+        holdout: Any = "auto",
         n_jobs: int | None = None,
         random_state: Any = 0,
         resources: Resources | None = None,
@@ -147,6 +160,9 @@ class Granite(BaseEstimator):
         self.missing = missing
         self.kinds = kinds
         self.max_samples = max_samples
+        self.confidence_level = confidence_level
+        self.n_resamples = n_resamples
+        self.holdout = holdout
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.resources = resources
@@ -169,7 +185,11 @@ class Granite(BaseEstimator):
         tags.target_tags.required = False
         return tags
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Granite:
+    def __getstate__(self) -> Any:
+        """Without the evaluations, also of an interrupted fit, which only this object in this process keeps."""
+        return {name: v for name, v in super().__getstate__().items() if name not in ("_run", "_unfinished")}
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, clusters: Any = None) -> Granite:
         """Search for regions on these rows, which serve as explained rows and as reference.
 
         Parameters
@@ -182,25 +202,12 @@ class Granite(BaseEstimator):
         sample_weight : array, optional
             Weights of the rows; those of weight 0 are left out. A row of weight 2 counts as two rows in every mean,
             share and bin; cuts and the leaf minimum of regions count rows as they are.
+        clusters : array, optional
+            Which rows belong together (hours of a day, visits of a patient): whole clusters are drawn, held out and
+            reweighted.
         """
-        fit_with_evaluations(self, X, y, sample_weight)
+        fit_with_evaluations(self, X, y, sample_weight, clusters)
         return self
-
-    def plan(self, X: Any, y: Any = None, sample_weight: Any = None) -> dict[str, Any]:
-        """What a fit would do and cost, before it is done: rows sent to the model, bytes, seconds by stage.
-
-        The model is asked about a few rows to time it.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As in `fit`.
-        """
-        return dict(open_inputs(self, *collected_for(self, X, y, sample_weight), Diagnostics()).afforded().plan)
-
-    def __getstate__(self) -> Any:
-        """Without the evaluations of an interrupted fit, which only this object in this process keeps."""
-        return {name: value for name, value in super().__getstate__().items() if name != "_unfinished"}
 
     def apply(self, X: Any) -> IntArray:
         """Region of each row, numbered from left to right in the tree."""
@@ -208,6 +215,21 @@ class Granite(BaseEstimator):
         if is_lazy(X):
             return region_numbers(fitted.result.partition.assign(X, "region"), "region")
         return fitted.regions(fitted.read(X))
+
+    def plan(self, X: Any, y: Any = None, sample_weight: Any = None) -> dict[str, Any]:
+        """What a fit would do first and what that costs, before it is done: rows, bytes, seconds by stage.
+
+        The model is asked about a few rows to time it. With ``max_samples="auto"`` more rows follow until the estimate
+        is precise, as long as they fit the time.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`.
+        """
+        record = Diagnostics()
+        opened = open_inputs(self, *collected_for(self, X, y, sample_weight), None, record)
+        return dict(opened.afforded(next(opened.choices()), record).plan)
 
     def predict(self, X: Any, exact: bool = False) -> FloatArray:
         """The regional additive surrogate of the model.
@@ -220,8 +242,8 @@ class Granite(BaseEstimator):
         """
         fitted = fitted_view(self)
         table, surrogate = fitted.read(X), fitted.result.surrogate
-        needs_model = exact or any(len(frozenset().union(*members)) > 1 for members in surrogate.effects)
-        return surrogate.predict(table, fitted.regions(table), fitted.result.predictor if needs_model else None, exact)
+        predictor = fitted.result.predictor if exact or surrogate.needs_model else None
+        return surrogate.predict(table, fitted.regions(table), predictor, exact)
 
     def evaluate(
         self,
@@ -231,7 +253,7 @@ class Granite(BaseEstimator):
         max_samples: int | None = None,
         resources: Resources | None = None,
     ) -> Evaluation:
-        """Disagreement on other rows, with and without the regions.
+        """Disagreement on other rows, with and without the regions; corrected for chance, with its interval.
 
         Parameters
         ----------
@@ -245,18 +267,18 @@ class Granite(BaseEstimator):
         resources : Resources, optional
             Limits of this call; None: those of the fit.
         """
-        return evaluate_rows(*fitted_view(self).other_rows(X, y, sample_weight, max_samples, resources))
+        view = fitted_view(self)
+        new, regions = view.other_rows(X, y, sample_weight, max_samples, resources)
+        same = new.route.table.same_rows(view.result.table)
+        return evaluate_rows(new, regions, kind="fitting" if same else "given")
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Share of the disagreement on other rows that the regions take away, for searches over options.
 
         Parameters
         ----------
-        X : table
-        y : array, optional
-            The target; needed for questions about risk.
-        sample_weight : array, optional
-            Weights of the rows.
+        X, y, sample_weight
+            As in `evaluate`.
         """
         return 1.0 - self.evaluate(X, y, sample_weight).remaining
 
@@ -272,72 +294,48 @@ class Granite(BaseEstimator):
 
         Parameters
         ----------
-        X : table
-        y : array, optional
-            The target; needed for questions about risk.
-        sample_weight : array, optional
-            Weights of the rows; those of weight 0 are left out.
-        max_samples : int, optional
-            Use this many rows, drawn with ``random_state``. None: all.
-        resources : Resources, optional
-            Limits of this call; None: those of the fit.
+        X, y, sample_weight, max_samples, resources
+            As in `evaluate`.
         """
         return explain_rows(*fitted_view(self).other_rows(X, y, sample_weight, max_samples, resources))
 
+    def stability(self, n_resamples: int = 50, models: Sequence[tuple[Any, Any, Any]] | None = None) -> Stability:
+        """Which splits and regions come back: on random halves of the fitting rows, or for refits of the learner.
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FittedGranite:
-    """What displays, reports, files and frameworks read of a fitted Granite."""
+        Halves ask the model nothing; they need the evaluations of this fit, which no file keeps.
 
-    result: FitResult
-    resources: Resources
-    diagnostics: Mapping[str, Any]
-    max_samples: int | str | None
+        Parameters
+        ----------
+        n_resamples : int
+            Random halves, each searched together with its complement.
+        models : list of (model, X, y), optional
+            Other fits of the same learner, each with rows that it has not seen: the same question is asked of each, and
+            what the regions of this fit leave gets the learner's interval. Intervals over rows hold for one model.
+        """
+        view, count = fitted_view(self), whole_number("n_resamples", n_resamples, at_least=1)
+        found = refits(self, models) if models is not None else half_samples(self.__dict__.get("_run"), count)
+        restore(self, replace(view.result, stability=found), self.diagnostics_)
+        return found
 
-    @property
-    def seed(self) -> int:
-        """Seed of everything that was drawn."""
-        return int(self.diagnostics["seed"])
+    def rows_needed(self, half_width: float = 0.05) -> int:
+        """Rows to search with, and as many to hold out, for an interval of the share left of this half width.
 
-    def read(self, X: Any) -> Table:
-        """Other rows, with the columns and kinds of the fitting rows."""
-        return read_table(X, missing="allow" if self.result.missing else "error", like=self.result.table)
+        Extrapolated from the sizes that ``max_samples="auto"`` went through, or from the held-out rows of this fit.
 
-    def regions(self, table: Table) -> IntArray:
-        """Region of each row."""
-        return self.result.partition.apply(table)
-
-    def target(self, y: Any, table: Table, *behaviors: Behavior) -> FloatArray | None:
-        """The target as numbers, where a behavior (without any: of the questions) needs it."""
-        asked = behaviors or tuple(comparison.first.behavior for comparison in self.result.comparisons)
-        return target_for(y, table, self.result.predictor, *asked)
-
-    def drawn(self, weights: FloatArray, max_samples: int | None = None) -> IntArray:
-        """Positions of rows to use, drawn as the fit draws: at most ``max_samples``, None: as many as the fit."""
-        most = self.result.table.n_rows if self.max_samples == "auto" else self.max_samples
-        return rows_used(weights, most if max_samples is None else max_samples, self.seed)
-
-    def other_rows(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        max_samples: int | None = None,
-        resources: Resources | None = None,
-    ) -> tuple[NewRows, IntArray]:
-        """Other rows of a fit, those of weight 0 left out, and their regions."""
-        X, y, sample_weight = collected(X, y, sample_weight, max_samples, self.seed)
-        everyone = self.read(X)
-        target, weights = self.target(y, everyone), read_weights(sample_weight, everyone)
-        rows = rows_used(weights, max_samples, self.seed)
-        new = NewRows(
-            self.result,
-            Route(self.result.predictor, everyone if len(rows) == everyone.n_rows else everyone.take(rows)),
-            None if target is None else target[rows],
-            self.resources if resources is None else chosen_limits(resources),
-            weights[rows],
-        )
-        return new, self.regions(new.route.table)
+        Parameters
+        ----------
+        half_width : float
+            Half the width of the interval, as a share: 0.05 is five points.
+        """
+        view = fitted_view(self)
+        history = [(step["search"], step["standard_error"]) for step in view.diagnostics["rows"]["steps"]]
+        history = [(count, error) for count, error in history if error is not None and error > 0]
+        real_number("half_width", half_width, above=0)
+        if not history or view.result.confidence is None:
+            text = "rows_needed() needs an interval, and this fit has none."
+            hint = "Fit with a confidence_level and held-out rows (holdout=), on rows with more than chance."
+            raise InputError(text, code="P03", argument="half_width", hint=hint)
+        return rows_needed(history, half_width, view.result.confidence.normal)
 
 
 def fitted_view(g: Any) -> FittedGranite:
@@ -352,16 +350,17 @@ def fitted_view(g: Any) -> FittedGranite:
     return FittedGranite(vars(g)["_fitted"], resources, g.diagnostics_, g.max_samples)
 
 
-def fit_with_evaluations(g: Granite, X: Any, y: Any = None, sample_weight: Any = None) -> FitRun:
-    """Fit, and hand over the evaluations, which the object does not keep."""
+def fit_with_evaluations(g: Granite, X: Any, y: Any = None, sample_weight: Any = None, clusters: Any = None) -> FitRun:
+    """Fit, and hand over the evaluations; with ``max_samples="auto"`` on more rows until the estimate is precise."""
     record = Diagnostics()
     with record.stage("total"):
-        opened = open_inputs(g, *collected_for(g, X, y, sample_weight), record)
-        found = searched(opened, g.__dict__)
+        opened = open_inputs(g, *collected_for(g, X, y, sample_weight), clusters, record)
+        found = searched(opened, record, g.__dict__)
     usage = opened.predictor.usage
     record.spend(calls=usage.calls, rows=usage.rows, seconds=usage.seconds)
     record.note("stop_reasons", [region.stop_reason for region in found.result.partition])
     restore(g, found.result, record.as_dict())
+    g.__dict__["_run"] = found
     return found
 
 
@@ -369,12 +368,16 @@ def restore(g: Granite, result: FitResult, diagnostics: dict[str, Any]) -> None:
     """Set all fitted attributes at once: a fit that fails leaves the previous one as it was."""
     labels = [comparison.question.label for comparison in result.comparisons]
     measured = np.where(result.roots > result.floors, result.roots, 0.0)
+    if result.estimate is not None:
+        result = replace(result, partition=replace(result.partition, headline=result.estimate.headline))
     state: dict[str, Any] = {
         "_fitted": result,
         "partition_": result.partition,
         "disagreement_": float(measured[0]) if len(labels) == 1 else float(not result.below_noise_floor),
         "disagreements_": dict(zip(labels, measured.tolist(), strict=True)),
         "remaining_": result.remaining,
+        "estimate_": result.estimate,
+        "stability_": result.stability,
         "fidelity_": result.fidelity,
         "global_fidelity_": result.global_fidelity,
         "diagnostics_": diagnostics,

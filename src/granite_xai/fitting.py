@@ -1,40 +1,183 @@
-"""From the options of an estimator and a table to a fit: what the data decide, the plan, what an interrupt leaves."""
+"""From the options of an estimator and a table to a fit: what the data decide, the rows, and their judgement."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-from typing import Any, NamedTuple
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from granite_xai.base.diagnostics import Diagnostics
-from granite_xai.base.errors import ResourceError
+from granite_xai.base.errors import InputError, ModelWarning, ResourceError
 from granite_xai.base.options import choose
-from granite_xai.compute import TooSlowError, resolve_jobs
-from granite_xai.cost import ROOM, affordable
-from granite_xai.disagreement import Objective
+from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.chance.estimate import Estimate
+from granite_xai.chance.replicates import Confidence
+from granite_xai.chance.rows import PRECISE, RowChoice, choices
+from granite_xai.chance.stability import Stability, halves, refit_interval, stability_of
+from granite_xai.compute import Resources, TooSlowError, resolve_jobs
+from granite_xai.cost import ROOM, affordable, within
+from granite_xai.disagreement import Disagreement, Objective
 from granite_xai.evaluation_plan import Unfinished
 from granite_xai.evaluations.plan import require_room
 from granite_xai.explainer import target_for
 from granite_xai.fit import FitInputs, FitRun, run
 from granite_xai.fit_options import (
+    chosen_confidence,
+    chosen_holdout,
     chosen_influence,
     chosen_limits,
     chosen_partitioner,
+    chosen_samples,
     chosen_seed,
     named_columns,
-    rows_used,
 )
 from granite_xai.models import Predictor, as_predictor
 from granite_xai.models.columns import allows_missing, read_input
 from granite_xai.models.target import read_weights
+from granite_xai.new_rows import NewRows, evaluate_rows, fitting_estimate
+from granite_xai.search.problem import Partitioner
 from granite_xai.search.tree import Tree
-from granite_xai.tables import Table
+from granite_xai.tables import Table, read_table
 from granite_xai.tables.lazy import collected, is_lazy
 from granite_xai.trees.routes import Route
 
 _OF_THE_TREE = ("max_depth", "min_samples_leaf", "alpha", "max_candidates", "beam", "split_features")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """A table with what comes with its rows."""
+
+    table: Table
+    y: FloatArray | None
+    weights: FloatArray
+    clusters: IntArray
+
+    def take(self, rows: IntArray) -> Rows:
+        """Some of the rows; always a copy: what is written into X later must not change the fit."""
+        y = None if self.y is None else self.y[rows]
+        together = np.unique(self.clusters[rows], return_inverse=True)[1].reshape(-1)
+        return Rows(self.table.take(rows), y, self.weights[rows], together)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OpenInputs:
+    """Everything that options and data alone decide, before the rows are chosen."""
+
+    everyone: Rows
+    predictor: Predictor
+    objective: Objective
+    questions: tuple[tuple[Disagreement, float], ...]
+    partitioner: Partitioner
+    tree: Tree
+    missing: bool
+    resources: Resources
+    n_jobs: int | None
+    seed: int
+    confidence: Confidence | None
+    max_samples: int | str | None
+    holdout: Any
+    given: Rows | None  # rows that the user holds out
+
+    def choices(self) -> Iterator[RowChoice]:
+        """The rows to use, then more of them."""
+        rows = self.everyone
+        return choices(rows.weights, rows.clusters, self.max_samples, self.holdout, self.seed)
+
+    def afforded(
+        self, choice: RowChoice, record: Diagnostics, spent: float = 0.0, per_row: float = 0.0, first: bool = True
+    ) -> FitInputs:
+        """The finest plan for these rows that fits the limits (M13), after so many seconds; the first may fill them."""
+        limits = self.resources
+        if limits.max_seconds is not None:
+            limits = replace(limits, max_seconds=max(limits.max_seconds - spent, 1e-3))
+        inputs = replace(self.chosen(choice.search, record), resources=limits)
+        found = affordable(inputs, len(choice.held_out), per_row, room=1.0 if first else ROOM).inputs
+        return replace(found, unfinished=Unfinished())
+
+    def chosen(self, rows: IntArray, record: Diagnostics) -> FitInputs:
+        """The inputs of a fit on some of the rows."""
+        some, resources, seed = self.everyone.take(rows), self.resources, self.seed
+        require_room(some.table, resources)
+        for grower in (self.tree, self.partitioner):
+            if isinstance(grower, Tree):
+                grower.columns(some.table)
+        route = Route(self.predictor, some.table, record, seed)
+        extra_effects = self.partitioner.extra_effects(route, resources, seed)
+        asked = [question.compare(route, resources, seed) for question, _ in self.questions]
+        for text in some.table.notices:
+            record.remember(text)
+        constant = [column.name for column in some.table.columns if len(column.levels) + column.missing.any() < 2]
+        record.note("constant_columns", constant)
+        record.note("candidates", dict.fromkeys(some.table.names, 0))  # stays so where no split is tried
+        return FitInputs(
+            route=route,
+            y=some.y,
+            weights=some.weights,
+            objective=self.objective,
+            comparisons=tuple(each if self.confidence is None else each.beyond_chance() for each in asked),
+            question_weights=tuple(weight for _, weight in self.questions),
+            partitioner=self.partitioner,
+            tree=self.tree,
+            extra_effects=extra_effects,
+            missing=self.missing,
+            resources=resources,
+            n_jobs=self.n_jobs,
+            seed=seed,
+            diagnostics=record,
+            confidence=self.confidence,
+            clusters=some.clusters,
+        )
+
+
+def open_inputs(g: Any, X: Any, y: Any, sample_weight: Any, clusters: Any, record: Diagnostics) -> OpenInputs:
+    """Check everything that the data alone decide."""
+    tree = Tree(**{name: getattr(g, name) for name in _OF_THE_TREE})
+    partitioner = chosen_partitioner(g.partitioner, tree)
+    resources = chosen_limits(g.resources)
+    resolve_jobs(g.n_jobs)
+    influence = chosen_influence(g.influence, g.groups, g.features)
+    objective = g.question if isinstance(g.question, Objective) else Objective(g.question)
+    questions = objective.weighted(influence)
+    seed = chosen_seed(g.random_state)
+    record.note("seed", seed)
+    confidence, holdout, max_samples = chosen_confidence(g, seed), chosen_holdout(g), chosen_samples(g)
+    if confidence is None:  # as in the paper: exact, whatever the time
+        resources = replace(resources, max_grid=resources.grid, max_seconds=None)
+    behaviors = [question.first.behavior for question, _ in questions]
+    choice = choose("missing", g.missing, {name: name for name in ("auto", "allow", "error")})
+    table = read_rows_of(g, X)
+    weights = read_weights(sample_weight, table)
+    ways = {"output": g.output, "response": g.response, "batch_size": resources.batch_size}
+    predictor = as_predictor(g.model, **ways, diagnostics=record)
+    missing = allows_missing(choice, g.model, predictor, table)
+    everyone = Rows(table, target_for(y, table, predictor, *behaviors), weights, _clusters(clusters, table))
+    given = None
+    if isinstance(holdout, tuple | list):
+        others = read_table(holdout[0], missing="allow" if missing else "error", like=table, argument="holdout")
+        target = target_for(holdout[1], others, predictor, *behaviors)
+        given = Rows(others, target, np.ones(others.n_rows), np.arange(others.n_rows))
+    return OpenInputs(
+        everyone,
+        predictor,
+        objective,
+        questions,
+        partitioner,
+        tree,
+        missing,
+        resources,
+        g.n_jobs,
+        seed,
+        confidence,
+        max_samples,
+        holdout if given is None else False,
+        given,
+    )
 
 
 def read_rows_of(g: Any, X: Any) -> Table:
@@ -49,120 +192,139 @@ def collected_for(g: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any,
     return collected(X, y, sample_weight, count, chosen_seed(g.random_state) if is_lazy(X) else 0)
 
 
-class OpenInputs(NamedTuple):
-    """What the data alone decide: the inputs of a fit on so many rows, how many may be tried, and the model."""
-
-    chosen: Callable[[int | None], FitInputs]
-    counts: list[int | None]
-    n_rows: int
-    predictor: Predictor
-
-    def afforded(self, per_row: float = 0.0) -> FitInputs:
-        """The largest plan that fits the limits: more rows before fewer, exact before grids (M13)."""
-        for count in self.counts:
-            try:
-                room = 1.0 if count == self.counts[-1] else ROOM  # the smallest plan may take all of the time
-                return affordable(self.chosen(count), per_row=per_row, everyone=self.n_rows, room=room).inputs
-            except ResourceError:
-                if count == self.counts[-1]:
-                    raise
-        raise ValueError("no rows were chosen")
-
-
-def searched(opened: OpenInputs, kept: dict[str, Any]) -> FitRun:
-    """Search on the rows that the limits allow, on fewer where the model proves slower than it was timed.
+def searched(opened: OpenInputs, record: Diagnostics, kept: dict[str, Any] | None = None) -> FitRun:
+    """Search on the chosen rows and judge the regions on others; on more rows until that is precise enough.
 
     ``kept`` holds what an interrupted fit has evaluated, and gets what this one has if it is interrupted as well.
     """
-    inputs, per_row = resumed(opened, kept), 0.0
-    while True:
-        inputs = opened.afforded(per_row) if inputs is None else inputs
-        inputs = inputs if inputs.unfinished else replace(inputs, unfinished=Unfinished())
+    steps, found = list[dict[str, Any]](), None
+    reason, begin, kept = "as asked", time.perf_counter(), {} if kept is None else kept
+    for choice in opened.choices():
         try:
-            found = run(inputs)
+            again = _run(opened, choice, record, kept, 0.0 if found is None else time.perf_counter() - begin)
+        except ResourceError:
+            if found is None:
+                raise
+            reason = "more rows do not fit the limits"
+            text = (
+                f"{steps[-1]['search']:,} of {opened.everyone.table.n_rows:,} rows search: twice as many do not fit the"
+            )
+            record.warn(f"M13: {text} limits (Resources(max_seconds=), Resources(memory_limit=)).", ModelWarning)
+            break
+        inputs = again.inputs
+        judged = _judged(opened, inputs, again, choice)
+        found = again._replace(result=replace(again.result, estimate=judged))
+        error = None if judged is None or np.isnan(judged.standard_error) else judged.standard_error
+        steps.append({"search": len(choice.search), "held_out": len(choice.held_out), "standard_error": error})
+        used = choice
+        if error is not None and 2 * error <= PRECISE:
+            reason = "precise enough"
+            break
+        reason = "the table has no more rows" if opened.max_samples == "auto" else "as asked"
+    if found is None:
+        raise ValueError("no rows were chosen")
+    positions = {"search": used.search.tolist(), "held_out": used.held_out.tolist()}
+    record.note("rows", {**positions, "steps": steps, "reason": reason})
+    return found
+
+
+def _run(opened: OpenInputs, choice: RowChoice, record: Diagnostics, kept: dict[str, Any], spent: float) -> FitRun:
+    """One search; on a smaller plan where the model proves slower than it was timed."""
+    inputs, per_row, first = _resumed(opened, choice, record, kept), 0.0, spent == 0.0
+    while True:
+        if inputs is None:
+            inputs = opened.afforded(choice, record, spent, per_row, first)
+        try:
+            return run(inputs)
         except TooSlowError as error:
             inputs, per_row = None, max(per_row, error.per_row)
         except KeyboardInterrupt:
             kept["_unfinished"] = inputs
             raise
-        else:
-            kept.pop("_unfinished", None)
-            return found
 
 
-def resumed(opened: OpenInputs, kept: dict[str, Any]) -> FitInputs | None:
-    """The inputs of an interrupted fit, if this one is about the same rows, model and question; said if it is not."""
+def _resumed(opened: OpenInputs, choice: RowChoice, record: Diagnostics, kept: dict[str, Any]) -> FitInputs | None:
+    """The inputs of an interrupted fit, if these are the same rows and model; said where they are not (R01)."""
     past: FitInputs | None = kept.pop("_unfinished", None)
-    if past is None:
+    if past is None or past.unfinished is None:
         return None
-    now = opened.chosen(past.table.n_rows)
-    same = (
-        now.predictor.model_output == past.predictor.model_output
-        and np.array_equal(now.weights, past.weights)
-        and all(
-            np.array_equal(one.levels, two.levels) and np.array_equal(one.codes, two.codes)
-            for one, two in zip(now.table.columns, past.table.columns, strict=False)
-        )
-        and now.table.names == past.table.names
-    )
-    if not same:
-        now.diagnostics.remember("R01: the evaluations of the interrupted fit are of other rows or another model.")
+    now = opened.chosen(choice.search, record)
+    same = now.table.same_rows(past.table) and np.array_equal(now.weights, past.weights)
+    if not same or now.predictor.model_output != past.predictor.model_output:
+        if len(choice.search) < past.table.n_rows:
+            kept["_unfinished"] = past  # more rows may follow
+        else:
+            record.remember("R01: the evaluations of the interrupted fit are of other rows or another model.")
         return None
     now.predictor.batch_size = past.predictor.batch_size
-    now.diagnostics.note("resumed_matrices", len(past.unfinished.matrices) if past.unfinished else 0)
-    return replace(now.within(past.resources), plan=past.plan, unfinished=past.unfinished)
+    record.note("resumed_matrices", len(past.unfinished.matrices))
+    return replace(within(now, past.resources), plan=past.plan, unfinished=past.unfinished)
 
 
-def open_inputs(g: Any, X: Any, y: Any, sample_weight: Any, record: Diagnostics) -> OpenInputs:
-    """Check everything that the data alone decide."""
-    tree = Tree(**{name: getattr(g, name) for name in _OF_THE_TREE})
-    partitioner = chosen_partitioner(g.partitioner, tree)
-    resources = chosen_limits(g.resources)
-    resolve_jobs(g.n_jobs)
-    influence = chosen_influence(g.influence, g.groups, g.features)
-    objective = g.question if isinstance(g.question, Objective) else Objective(g.question)
-    questions = objective.weighted(influence)
-    seed = chosen_seed(g.random_state)
-    record.note("seed", seed)
-    choice = choose("missing", g.missing, {name: name for name in ("auto", "allow", "error")})
-    everyone = read_rows_of(g, X)
-    weights = read_weights(sample_weight, everyone)
-    ways = {"output": g.output, "response": g.response, "batch_size": resources.batch_size}
-    predictor = as_predictor(g.model, **ways, diagnostics=record)
-    missing = allows_missing(choice, g.model, predictor, everyone)
-    target = target_for(y, everyone, predictor, *(question.first.behavior for question, _ in questions))
+def _judged(opened: OpenInputs, inputs: FitInputs, found: FitRun, choice: RowChoice) -> Estimate | None:
+    """What the held-out rows say, or without any the fitting rows; None without a confidence level."""
+    if opened.confidence is None:
+        return None
+    others = opened.given if len(choice.held_out) == 0 else opened.everyone.take(choice.held_out)
+    with inputs.diagnostics.stage("estimate"):
+        if others is None:
+            return fitting_estimate(found, inputs.clusters)
+        route = Route(opened.predictor, others.table)
+        new = NewRows(found.result, route, others.y, inputs.resources, others.weights)
+        return evaluate_rows(new, found.result.partition.apply(others.table), others.clusters, "held-out").estimate
 
-    def chosen(count: int | None) -> FitInputs:
-        rows = rows_used(weights, count, seed)
-        table = everyone.take(rows)  # always a copy: what is written into X later must not change the fit
-        require_room(table, resources)
-        for grower in (tree, partitioner):
-            if isinstance(grower, Tree):
-                grower.columns(table)
-        route = Route(predictor, table, record, seed)
-        for text in table.notices:
-            record.remember(text)
-        constant = [column.name for column in table.columns if len(column.levels) + column.missing.any() < 2]
-        record.note("constant_columns", constant)
-        record.note("candidates", dict.fromkeys(table.names, 0))  # stays so where no split is tried
-        return FitInputs(
-            route=route,
-            y=None if target is None else target[rows],
-            weights=weights[rows],
-            objective=objective,
-            comparisons=tuple(question.compare(route, resources, seed) for question, _ in questions),
-            question_weights=tuple(weight for _, weight in questions),
-            partitioner=partitioner,
-            tree=tree,
-            extra_effects=partitioner.extra_effects(route, resources, seed),
-            missing=missing,
-            resources=resources,
-            n_jobs=g.n_jobs,
-            seed=seed,
-            diagnostics=record,
-        )
 
-    total = int(np.count_nonzero(weights))
-    ladder = [500 * 2**k for k in range(40) if 500 * 2**k < total]
-    counts: list[Any] = [total, *ladder[::-1]] if g.max_samples == "auto" else [g.max_samples]
-    return OpenInputs(chosen, counts, total if g.max_samples == "auto" else 0, predictor)
+def _clusters(clusters: Any, table: Table) -> IntArray:
+    """Number of each row's cluster; without any every row is its own."""
+    if clusters is None:
+        return np.arange(table.n_rows)
+    labels = np.asarray(clusters)
+    if labels.shape != (table.n_rows,):
+        text = f"clusters has shape {labels.shape}; X has {table.n_rows} rows."
+        raise InputError(text, code="D43", argument="clusters", hint="Pass one label for each row.")
+    keys: dict[Any, int] = {}
+    return np.array([keys.setdefault(label, len(keys)) for label in labels.tolist()], dtype=np.intp)
+
+
+def half_samples(found: FitRun | None, count: int) -> Stability:
+    """The search on random halves of the fitting rows and on their complements."""
+    if found is None:
+        text = "stability() needs the evaluations of the fit, which only the object that was fitted keeps."
+        raise InputError(text, code="P03", argument="models", hint="Fit again, or read stability_ of a saved fit.")
+    inputs = found.inputs
+    pairs = [
+        (found.again(one), found.again(two)) for one, two in halves(inputs.clusters, count, inputs.seed) if len(one)
+    ]
+    return stability_of(found.result.partition, inputs.table, pairs)
+
+
+def refits(g: Any, models: Sequence[tuple[Any, Any, Any]]) -> Stability:
+    """The same question asked of other fits of a learner, each on rows that it has not seen."""
+    result, trees, left, tables = vars(g)["_fitted"], [], [], []
+    if len(models) < 2:
+        text = f"models has {len(models)} entries; two refits are the least."
+        raise InputError(text, code="P01", argument="models", hint="Pass [(model, X, y), …], X unseen by its model.")
+    for model, X, y in models:
+        own = clone(g).set_params(model=model, holdout=False, max_samples=None)
+        opened = open_inputs(own, X, y, None, None, Diagnostics())
+        found, rows = searched(opened, Diagnostics()), opened.everyone
+        trees.append(found.result.partition)
+        tables.append(rows.table)
+        judged = replace(result, predictor=opened.predictor, floors=found.result.floors)
+        new = NewRows(judged, Route(opened.predictor, rows.table), rows.y, opened.resources)
+        evaluation = evaluate_rows(new, result.partition.apply(rows.table))
+        left.append(evaluation.remaining if evaluation.estimate is None else evaluation.estimate.remaining)
+    again = stability_of(result.partition, result.table, list(combinations(trees, 2)))
+    tested = round(float(np.mean([table.n_rows for table in tables])))
+    # Rows that other refits were tested on are those that each was trained with, or as many as it was tested on.
+    trained = len(set().union(*map(_cells, tables))) - tested
+    confidence = result.confidence or Confidence(0.95, 1, 0)
+    mean, low, high = refit_interval(left, tested, trained or tested, confidence.normal)
+    return replace(again, searches=len(trees), remaining=mean, remaining_low=low, remaining_high=high)
+
+
+def _cells(table: Table) -> set[tuple[Any, ...]]:
+    """The distinct rows of a table."""
+    levels = ([*column.levels.tolist(), None] for column in table.columns)
+    pairs = zip(levels, table.columns, strict=True)
+    return set(zip(*([own[code] for code in column.codes.tolist()] for own, column in pairs), strict=True))

@@ -99,6 +99,7 @@ class Joint:
         singles = {name: frozenset({i}) for i, name in enumerate(table.names) if i not in grouped | table.passing}
         everyone = {**players, **{name: single for name, single in singles.items() if name not in players}}
         chosen = list(everyone) if self.features is None else [self._named(table, everyone, f) for f in self.features]
+        chosen = list(dict.fromkeys(chosen))
         return PlayersAndSets(
             (*players.values(), *singles.values(), *filter(None, [table.passing])),
             tuple((everyone[name],) for name in chosen),
@@ -178,7 +179,7 @@ class Interactions:
             )
         if self.sets is None:
             return _columns_layout(table, list(combinations(table.explained, self.order)))
-        chosen = [tuple(sorted(_positions(table, columns))) for columns in self.sets]
+        chosen = list(dict.fromkeys(tuple(sorted(_positions(table, columns))) for columns in self.sets))
         if not chosen:
             raise _nothing_compared(table)
         if any(len(columns) != self.order for columns in chosen):

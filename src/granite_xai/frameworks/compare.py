@@ -165,8 +165,8 @@ def stability(granite: Granite, X: Any, y: Any, test: Any, resamples: int = 3, r
 def remaining(ruler: Granite, partition: Partition, X: Any, y: Any) -> float:
     """Share of the disagreement on other rows that some regions leave."""
     new, _ = fitted_view(ruler).other_rows(X, y)
-    moved = replace(new, fitted=replace(new.fitted, partition=partition))
-    return evaluate_rows(moved, partition.apply(new.route.table)).remaining
+    plain = replace(new.fitted, partition=partition, confidence=None)
+    return evaluate_rows(replace(new, fitted=plain), partition.apply(new.route.table)).remaining
 
 
 def configurations() -> dict[str, list[Granite]]:

@@ -24,7 +24,6 @@ from granite_xai.estimator import Granite, fit_with_evaluations, fitted_view, he
 from granite_xai.fit_options import GraniteOptions
 from granite_xai.fit_values import FitValues
 from granite_xai.fitting import collected_for, read_rows_of
-from granite_xai.models.target import read_weights
 from granite_xai.report import sentences
 from granite_xai.report.panels import disagreement_map, effects, importances, ledger, regions, stored_effects, tree
 from granite_xai.report.sentences import ReportSource
@@ -168,8 +167,8 @@ def explain(
     X, y, sample_weight = collected_for(granite, X, y, sample_weight)
     found, view = fit_with_evaluations(granite, X, y, sample_weight), fitted_view(granite)
     by_trees = view.diagnostics["evaluations"]["path"] != "model"
-    values = FitValues(*found, view.resources, view.seed, by_trees)
-    source = ReportSource(granite, values.with_target(_target(granite, X, y, sample_weight)))
+    values = FitValues(found.result, found.evaluations, found.route, view.resources, view.seed, by_trees)
+    source = ReportSource(granite, values.with_target(_target(granite, X, y)))
     return Report(story(source, test=test, title=title, began=begin), granite)
 
 
@@ -188,14 +187,14 @@ def retold(granite: Granite, title: str | None = None) -> Report:
     return Report(story(ReportSource(granite), title=title), granite)
 
 
-def _target(granite: Granite, X: Any, y: Any, sample_weight: Any) -> FloatArray | None:
+def _target(granite: Granite, X: Any, y: Any) -> FloatArray | None:
     """The target of the fitting rows, for questions about risk that nobody asked but that cost nothing."""
     if y is None:
         return None
     view = fitted_view(granite)
     everyone = read_rows_of(granite, X)
     target = view.target(y, everyone, Risk().resolved(view.result.predictor.is_probability))
-    rows = view.drawn(read_weights(sample_weight, everyone))
+    rows = np.asarray(view.diagnostics["rows"]["search"], dtype=np.intp)
     return None if target is None else target[rows]
 
 
