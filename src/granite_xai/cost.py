@@ -23,6 +23,8 @@ COUNTS = tuple(MAX_ROWS // 2**k for k in range(12))
 """Rows that sampled partial effects may send to the model: few of them draw fewer pairs of orders (64, 32, 16, 8)."""
 ROOM = 0.7
 """Share of the time that a plan may fill by our estimate."""
+FIRST_ROOM = 0.85
+"""The same of the first plan, before which there is nothing."""
 SPARE = 0.25
 """Share of the time up to which a rough bound is enough: nothing else is timed, and time decides nothing."""
 _PER_CELL = {"trees (numba)": 1e-8, "trees (numpy)": 1e-7, "model": 3e-8}

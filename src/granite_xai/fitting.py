@@ -20,7 +20,7 @@ from granite_xai.chance.replicates import Confidence
 from granite_xai.chance.rows import PRECISE, RowChoice, choices
 from granite_xai.chance.stability import Stability, halves, refit_interval, stability_of
 from granite_xai.compute import Resources, TooSlowError, resolve_jobs
-from granite_xai.cost import ROOM, affordable, within
+from granite_xai.cost import FIRST_ROOM, ROOM, affordable, within
 from granite_xai.disagreement import Disagreement, Objective
 from granite_xai.evaluation_plan import Unfinished
 from granite_xai.evaluations.plan import require_room
@@ -46,6 +46,8 @@ from granite_xai.tables import Table, read_table
 from granite_xai.tables.lazy import collected, is_lazy
 from granite_xai.trees.routes import Route
 
+LEAST = 125
+"""Rows that search, at least, where time or memory is short."""
 _OF_THE_TREE = ("max_depth", "min_samples_leaf", "alpha", "max_candidates", "beam", "split_features")
 
 
@@ -97,7 +99,7 @@ class OpenInputs:
         if limits.max_seconds is not None:
             limits = replace(limits, max_seconds=max(limits.max_seconds - spent, 1e-3))
         inputs = replace(self.chosen(choice.search, record), resources=limits)
-        found = affordable(inputs, len(choice.held_out), per_row, room=1.0 if first else ROOM).inputs
+        found = affordable(inputs, len(choice.held_out), per_row, room=FIRST_ROOM if first else ROOM).inputs
         return replace(found, unfinished=Unfinished())
 
     def chosen(self, rows: IntArray, record: Diagnostics) -> FitInputs:
@@ -201,15 +203,17 @@ def searched(opened: OpenInputs, record: Diagnostics, kept: dict[str, Any] | Non
     reason, begin, kept = "as asked", time.perf_counter(), {} if kept is None else kept
     for choice in opened.choices():
         try:
-            again = _run(opened, choice, record, kept, 0.0 if found is None else time.perf_counter() - begin)
+            if found is None:
+                again, choice = _first(opened, choice, record, kept)
+            else:
+                again = _run(opened, choice, record, kept, time.perf_counter() - begin)
         except ResourceError:
             if found is None:
                 raise
             reason = "more rows do not fit the limits"
-            text = (
-                f"{steps[-1]['search']:,} of {opened.everyone.table.n_rows:,} rows search: twice as many do not fit the"
-            )
-            record.warn(f"M13: {text} limits (Resources(max_seconds=), Resources(memory_limit=)).", ModelWarning)
+            some = f"{steps[-1]['search']:,} of {opened.everyone.table.n_rows:,} rows search"
+            limits = "the limits (Resources(max_seconds=), Resources(memory_limit=))"
+            record.warn(f"M13: {some}: twice as many do not fit {limits}.", ModelWarning)
             break
         inputs = again.inputs
         judged = _judged(opened, inputs, again, choice)
@@ -226,6 +230,20 @@ def searched(opened: OpenInputs, record: Diagnostics, kept: dict[str, Any] | Non
     positions = {"search": used.search.tolist(), "held_out": used.held_out.tolist()}
     record.note("rows", {**positions, "steps": steps, "reason": reason})
     return found
+
+
+def _first(
+    opened: OpenInputs, choice: RowChoice, record: Diagnostics, kept: dict[str, Any]
+) -> tuple[FitRun, RowChoice]:
+    """The first search; where nobody says how many rows, on half of them, and half again, until that fits."""
+    while True:
+        try:
+            return _run(opened, choice, record, kept, 0.0), choice
+        except ResourceError:
+            if opened.max_samples != "auto" or len(choice.search) < 2 * LEAST:
+                raise
+            generator = np.random.default_rng(opened.seed)
+            choice = RowChoice(*(np.sort(generator.permutation(part)[: (len(part) + 1) // 2]) for part in choice))
 
 
 def _run(opened: OpenInputs, choice: RowChoice, record: Diagnostics, kept: dict[str, Any], spent: float) -> FitRun:
