@@ -200,7 +200,7 @@ def run(inputs: FitInputs) -> FitRun:
         chance = _chance(inputs, evaluations, roots)
         found = search(inputs, evaluations, (roots, floors, error), chance)
     if inputs.confidence is not None:
-        record.note("cause", causes(inputs.comparisons, evaluations))
+        record.note("cause", causes(inputs.comparisons, evaluations, floors))
     record.note("memory", {"held": evaluations.space.most_held, "spilled": evaluations.space.most_spilled})
     result = _described(inputs, evaluations, reference, found, (roots, floors, chance))
     return FitRun(result, evaluations, inputs, error)

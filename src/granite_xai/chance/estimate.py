@@ -44,6 +44,21 @@ class Perturbed(NamedTuple):
     mass: FloatArray  # (2, P) float: weight of the rows under both
 
 
+@dataclass(frozen=True, slots=True)
+class EstimateLine:
+    """One question on all rows (region -1) or in one region, in the units of the question."""
+
+    question: str
+    region: int
+    rule: str
+    n_samples: int
+    plug_in: float
+    chance: float
+    corrected: float
+    low: float
+    high: float
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Estimate:
     """What the regions leave of the disagreement, without what chance adds: the number to quote.
@@ -79,7 +94,7 @@ class Estimate:
     global_fidelity: float
     confidence_level: float
     below_noise_floor: bool
-    lines: tuple[tuple[Any, ...], ...]
+    lines: tuple[EstimateLine, ...]
 
     def frame(self) -> Any:
         """One line for all rows and one a region, for each question.
@@ -87,8 +102,7 @@ class Estimate:
         Columns: question, region (-1: all rows), rule, n_samples, plug_in, chance, corrected, low, high, in the units
         of the question.
         """
-        keys = ("question", "region", "rule", "n_samples", "plug_in", "chance", "corrected", "low", "high")
-        return frame({key: [line[i] for line in self.lines] for i, key in enumerate(keys)})
+        return frame({key: [getattr(line, key) for line in self.lines] for key in EstimateLine.__dataclass_fields__})
 
     @property
     def interval(self) -> str:
@@ -111,7 +125,7 @@ class Estimate:
     @property
     def regions(self) -> int:
         """Regions that this is about."""
-        return len({line[1] for line in self.lines}) - 1
+        return len({line.region for line in self.lines}) - 1
 
     def facts(self) -> dict[str, Any]:
         """The figures as plain values; None where there is none."""
@@ -171,7 +185,7 @@ def estimate(
     counts = np.where(root.exceeded(floors), np.asarray(weights, dtype=np.float64), 0.0)
     counts = counts / (counts.sum() or 1.0)
     share, slope, disagreement, chance = 0.0, np.zeros(PAIRS), np.zeros(3), 0.0
-    lines: list[tuple[Any, ...]] = []
+    lines: list[EstimateLine] = []
     normal = confidence.normal if rows != "fitting" else float("nan")
     for q, question in enumerate(everywhere.questions):
         found = [
@@ -183,7 +197,8 @@ def estimate(
             at = -1 if place is None else place
             words = "all rows" if place is None else rules[place]
             figures = (float("nan"),) * 5 if each is None else _figures(each, normal)
-            lines.append((question.question.label, at, words, 0 if sample is None else len(sample.rows), *figures))
+            count = 0 if sample is None else len(sample.rows)
+            lines.append(EstimateLine(question.question.label, at, words, count, *figures))
         if counts[q]:
             own, moves = _share(whole, [each for each in found[1:] if each is not None])
             share, slope = share + counts[q] * own, slope + counts[q] * moves
