@@ -50,7 +50,6 @@ ROOMS: dict[str, tuple[str, str]] = {
     "cause": ("", "Why two explanations differ"),
     "grid_check": ("", "What a grid changes, and bins that are too thin"),
     "fitting": ("", "From options and a table to a fit: rows, plan, judgement, what an interrupt leaves"),
-    "fitted_granite": ("", "What others read of a fitted Granite"),
     "frameworks": ("", "Earlier methods as configurations, compared"),
     "display": ("", "Pictures; one file a display"),
     "report": ("", "The story: a dictionary, then a page or a text"),

@@ -12,8 +12,7 @@ from granite_xai.base.wording import count
 from granite_xai.compute import Resources
 from granite_xai.compute.limits import duration, too_little
 from granite_xai.evaluation_plan import EvaluationPlan
-from granite_xai.evaluations.noise_floor import probe
-from granite_xai.evaluations.speed import Speed, bound, measured
+from granite_xai.evaluations.noise_floor import Speed, bound, measured, probe
 from granite_xai.fit import FitInputs, candidate_bytes, requested
 from granite_xai.resolved import MAX_ROWS
 

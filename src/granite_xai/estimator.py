@@ -19,11 +19,11 @@ from granite_xai.chance.stability import Stability
 from granite_xai.compute import Resources
 from granite_xai.explanation import Explanation
 from granite_xai.fit import FitResult, FitRun
-from granite_xai.fitted_granite import FittedGranite
+from granite_xai.fit_options import chosen_limits
 from granite_xai.fitting import collected_for, half_samples, open_inputs, refits, searched
 from granite_xai.models import accepts_missing
-from granite_xai.new_rows import Evaluation, evaluate_rows, explain_rows
-from granite_xai.tables.lazy import is_lazy, region_numbers
+from granite_xai.new_rows import Evaluation, FittedGranite, evaluate_rows, explain_rows
+from granite_xai.tables.opening import is_lazy, region_numbers
 
 
 class Granite(BaseEstimator):
@@ -219,8 +219,7 @@ class Granite(BaseEstimator):
     def plan(self, X: Any, y: Any = None, sample_weight: Any = None) -> dict[str, Any]:
         """What a fit would do first and what that costs, before it is done: rows, bytes, seconds by stage.
 
-        The model is asked about a few rows to time it. With ``max_samples="auto"`` more rows follow until the estimate
-        is precise, as long as they fit the time.
+        With ``max_samples="auto"`` more rows follow until the estimate is precise, as long as they fit the time.
 
         Parameters
         ----------
@@ -267,8 +266,8 @@ class Granite(BaseEstimator):
         resources : Resources, optional
             Limits of this call; None: those of the fit.
         """
-        view = fitted_view(self)
-        new, regions = view.other_rows(X, y, sample_weight, max_samples, resources)
+        view, limits = fitted_view(self), resources and chosen_limits(resources)
+        new, regions = view.other_rows(X, y, sample_weight, max_samples, limits)
         same = new.route.table.same_rows(view.result.table)
         return evaluate_rows(new, regions, kind="fitting" if same else "given")
 
@@ -297,7 +296,8 @@ class Granite(BaseEstimator):
         X, y, sample_weight, max_samples, resources
             As in `evaluate`.
         """
-        return explain_rows(*fitted_view(self).other_rows(X, y, sample_weight, max_samples, resources))
+        limits = resources and chosen_limits(resources)
+        return explain_rows(*fitted_view(self).other_rows(X, y, sample_weight, max_samples, limits))
 
     def stability(self, n_resamples: int = 50, models: Sequence[tuple[Any, Any, Any]] | None = None) -> Stability:
         """Which splits and regions come back: on random halves of the fitting rows, or for refits of the learner.

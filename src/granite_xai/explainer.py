@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from granite_xai.base.errors import InputError
 from granite_xai.base.options import choose
 from granite_xai.base.typing import FloatArray, IntArray, Terms
 from granite_xai.behavior import BEHAVIORS, Behavior, Local, Risk, Sensitivity
@@ -26,8 +25,7 @@ from granite_xai.masking import MASKINGS, Masking
 from granite_xai.masking.fitted import fit_reference
 from granite_xai.masking.masking import smallest_cells
 from granite_xai.models import Predictor, as_predictor
-from granite_xai.models.columns import allows_missing, read_input
-from granite_xai.models.target import read_rows, read_target, read_weights
+from granite_xai.models.target import allows_missing, read_input, read_rows, read_target, read_weights
 from granite_xai.resolved import ResolvedExplainer, resolve
 from granite_xai.tables import Table
 from granite_xai.trees.routes import Route
@@ -127,18 +125,12 @@ class Explainer:
 
         Parameters
         ----------
-        model : object
-            Anything with predict, predict_proba or decision_function, or a function of the table.
-        X : table
-            A DataFrame or array.
-        y : array, optional
-            The target; needed for risk.
+        model, X, y, output, response
+            As in `Granite`.
         sample_weight : array, optional
             Weights of the rows, of which those of the region count in every mean.
         rows : array of int, optional
             Positions that form the region, explained and reference alike; None: all.
-        output, response
-            As in `Granite`.
         resources : Resources, optional
             Limits on model rows and memory.
         random_state : int
@@ -155,11 +147,7 @@ class Explainer:
         allows_missing("auto", model, predictor, everyone)
         target = target_for(y, everyone, predictor, self.behavior)
         weights = read_weights(sample_weight, everyone)
-        chosen = read_rows(rows, everyone.n_rows)
-        chosen = chosen[weights[chosen] > 0]
-        if not len(chosen):
-            text = "sample_weight is zero for every row of the region."
-            raise InputError(text, code="D43", argument="sample_weight", hint="Choose rows of which some count.")
+        chosen = read_rows(rows, weights)
         table = everyone.take(chosen)
         route = Route(predictor, table)
         effect = self.effect(route, limits, random_state)  # what it costs is decided by the region's rows

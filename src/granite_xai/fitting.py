@@ -37,13 +37,12 @@ from granite_xai.fit_options import (
     named_columns,
 )
 from granite_xai.models import Predictor, as_predictor
-from granite_xai.models.columns import allows_missing, read_input
-from granite_xai.models.target import read_weights
+from granite_xai.models.target import allows_missing, read_input, read_weights
 from granite_xai.new_rows import NewRows, evaluate_rows, fitting_estimate
 from granite_xai.search.problem import Partitioner
 from granite_xai.search.tree import Tree
 from granite_xai.tables import Table, read_table
-from granite_xai.tables.lazy import collected, is_lazy
+from granite_xai.tables.opening import collected, is_lazy
 from granite_xai.trees.routes import Route
 
 LEAST = 125

@@ -8,7 +8,7 @@ import pytest
 
 import granite_xai as gx
 from granite_xai.compute import Meter, TooSlowError
-from granite_xai.evaluations.speed import Speed, measured
+from granite_xai.evaluations.noise_floor import Speed, measured
 from granite_xai.models import as_predictor
 from granite_xai.tables import read_table
 

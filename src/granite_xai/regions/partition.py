@@ -156,7 +156,7 @@ class Partition:
         >>> Partition.from_rules(["x ≤ 1", "x > 1"]).assign(pd.DataFrame({"x": [0.5, 2.0]}))["region"].tolist()
         [0, 1]
         """
-        from granite_xai.regions.assign import with_regions
+        from granite_xai.tables.opening import with_regions
 
         return with_regions(frame, self.rules, name)
 
