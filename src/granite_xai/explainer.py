@@ -25,10 +25,10 @@ from granite_xai.interaction import INTERACTIONS, Additive, Interaction, Partial
 from granite_xai.masking import MASKINGS, Masking
 from granite_xai.masking.fitted import fit_reference
 from granite_xai.masking.masking import smallest_cells
-from granite_xai.models import Predictor, accepts_missing, as_predictor
-from granite_xai.models.target import read_rows, read_target
+from granite_xai.models import Predictor, as_predictor
+from granite_xai.models.target import allows_missing, read_input, read_rows, read_target, read_weights
 from granite_xai.resolved import ResolvedExplainer, resolve
-from granite_xai.tables import Table, read_table
+from granite_xai.tables import Table
 from granite_xai.trees.routes import Route
 
 INFLUENCES: dict[str, Influence] = {"individual": Individual(), "interaction": Interactions()}
@@ -115,6 +115,7 @@ class Explainer:
         X: Any,
         y: Any = None,
         *,
+        sample_weight: Any = None,
         rows: Any = None,
         output: Any = None,
         response: str = "auto",
@@ -125,16 +126,12 @@ class Explainer:
 
         Parameters
         ----------
-        model : object
-            Anything with predict, predict_proba or decision_function, or a function of the table.
-        X : table
-            A DataFrame or array.
-        y : array, optional
-            The target; needed for risk.
+        model, X, y, output, response
+            As in `Granite`.
+        sample_weight : array, optional
+            Weights of the rows, of which those of the region count in every mean.
         rows : array of int, optional
             Positions that form the region, explained and reference alike; None: all.
-        output, response
-            As in `Granite`.
         resources : Resources, optional
             Limits on model rows and memory.
         random_state : int
@@ -146,20 +143,22 @@ class Explainer:
         """
         limits = Resources() if resources is None else resources
         require_supported(limits)
-        everyone = read_table(X, missing="allow" if accepts_missing(model) else "error")
+        everyone = read_input(X, model, named=getattr(self.influence, "features", None) or ())
         predictor = as_predictor(model, output=output, response=response, batch_size=limits.batch_size)
+        allows_missing("auto", model, predictor, everyone)
         target = target_for(y, everyone, predictor, self.behavior)
-        chosen = read_rows(rows, everyone.n_rows)
+        weights = read_weights(sample_weight, everyone)
+        chosen = read_rows(rows, weights)
         table = everyone.take(chosen)
         route = Route(predictor, table)
         effect = self.effect(route, limits, random_state)  # what it costs is decided by the region's rows
-        reference = fit_reference(effect.readings(), effect.changes(), everyone, np.ones(everyone.n_rows), random_state)
-        asked = request(table, [effect], max_grid=limits.max_grid, cells=route.cells)
+        reference = fit_reference(effect.readings(), effect.changes(), everyone, weights, random_state)
+        asked = request(table, [effect], max_grid=limits.grid, cells=route.cells)
         evaluations, _ = evaluate(
             route,
             asked,
             reference,
-            weights=np.ones(len(chosen)),
+            weights=weights[chosen],
             y=None if target is None else target[chosen],
             resources=limits,
             # Ranks, like bins, are those among all rows.

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from granite_xai.base.diagnostics import Diagnostics
-from granite_xai.base.errors import BinWarning
 from granite_xai.base.files import BY_ROW
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.cause import causes
@@ -21,11 +20,11 @@ from granite_xai.compute.units import by_power_of_two
 from granite_xai.disagreement import Objective, ResolvedQuestion, shares
 from granite_xai.engine.centres import central_rows
 from granite_xai.engine.splits import CUT_BYTES, Splits
-from granite_xai.evaluation_plan import EvaluationPlan, evaluate, request
+from granite_xai.evaluation_plan import EvaluationPlan, Unfinished, evaluate, request
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.evaluations.noise_floor import probe
+from granite_xai.evaluations.noise_floor import Probe, probe
 from granite_xai.fit_roots import exponent_for, measure, order_of, units_of
-from granite_xai.grid_check import grid_check, in_words
+from granite_xai.grid_check import grid_check, in_words, note_bins
 from granite_xai.influence import PlayersAndSets
 from granite_xai.interaction import Additive
 from granite_xai.masking.fitted import FittedMaskings, fit_reference
@@ -38,9 +37,6 @@ from granite_xai.search.tree import Tree
 from granite_xai.surrogate import RegionSurrogate, Surrogate, fidelity, fit_surrogate
 from granite_xai.tables import Table
 from granite_xai.trees.routes import Route
-
-THIN = 5
-"""Rows below which a bin of a region is called thin."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,6 +59,9 @@ class FitInputs:
     diagnostics: Diagnostics
     confidence: Confidence | None
     clusters: IntArray
+    probed: Probe | None = None
+    plan: Mapping[str, Any] = field(default_factory=dict)
+    unfinished: Unfinished | None = None
 
     @property
     def replicates(self) -> Replicates | None:
@@ -176,8 +175,8 @@ def run(inputs: FitInputs) -> FitRun:
     record.note("bytes", asked.bytes)
     candidate = candidate_bytes(inputs)
     budget = asked.budget(inputs.table, inputs.resources, candidate)
-    record.note("plan", asked.stages(inputs.table, budget, candidate))
-    probed = probe(inputs.predictor, inputs.table, record)
+    record.note("plan", {**asked.stages(inputs.table, budget, candidate), **inputs.plan})
+    probed = inputs.probed or probe(inputs.predictor, inputs.table, record)
     with record.stage("evaluations"):
         evaluations, extent = evaluate(
             inputs.route,
@@ -186,10 +185,11 @@ def run(inputs: FitInputs) -> FitRun:
             weights=inputs.weights,
             y=inputs.y,
             resources=inputs.resources,
-            seconds_per_row=probed.seconds_per_row,
+            planned=inputs.plan.get("seconds", {}).get("evaluations"),
             n_jobs=inputs.n_jobs,
             diagnostics=record,
             exponent=exponent_for(inputs.comparisons, inputs.objective),
+            unfinished=inputs.unfinished,
         )
     if evaluations.snapped:
         limits = inputs.resources, asked.checked, inputs.seed
@@ -217,10 +217,10 @@ def _described(
 ) -> FitResult:
     """The regions with their central rows and their additive surrogate."""
     table, partition = inputs.table, found.partition
-    players, order = inputs.comparisons[0].first.layout.players, order_of(inputs.comparisons)
+    players, order = inputs.comparisons[0].first.layout.explained, order_of(inputs.comparisons)
     regions = partition.apply(table)
     rows = [np.flatnonzero(regions == k) for k in range(len(partition))]
-    _note_bins(inputs, evaluations, rows)
+    note_bins(inputs.diagnostics, evaluations, rows, beyond_chance=inputs.confidence is not None)
     with one_blas_thread():
         return FitResult(
             table=table,
@@ -250,13 +250,10 @@ def _described(
 def requested(inputs: FitInputs) -> EvaluationPlan:
     """What a fit asks of the model: both sides of every question, and the pure effects of the surrogate."""
     effects = [side for comparison in inputs.comparisons for side in (comparison.first, comparison.second)]
-    players = inputs.comparisons[0].first.layout.players
-    additive = {
-        term for term in Additive(order_of(inputs.comparisons)).terms(players, ()) if isinstance(term, frozenset)
-    }
-    singles = {frozenset({i}) for i in range(inputs.table.n_columns)}
-    every = [*effects, *inputs.extra_effects]
-    return request(inputs.table, every, additive | singles, inputs.resources.max_grid, inputs.route.cells)
+    players, order = inputs.comparisons[0].first.layout.explained, order_of(inputs.comparisons)
+    additive = {term for term in Additive(order).terms(players, ()) if isinstance(term, frozenset)}
+    every, singles = [*effects, *inputs.extra_effects], {frozenset({i}) for i in inputs.table.explained}
+    return request(inputs.table, every, additive | singles, inputs.resources.grid, inputs.route.cells)
 
 
 def candidate_bytes(inputs: FitInputs) -> int:
@@ -334,22 +331,3 @@ def _centres(evaluations: Evaluations, regions: Sequence[IntArray]) -> dict[int 
         line[rows] = evaluations.weights[rows]
     everyone, *others = central_rows(evaluations.coordinates, members).tolist()
     return {None: everyone, **dict(enumerate(others))}
-
-
-def _note_bins(inputs: FitInputs, evaluations: Evaluations, regions: Sequence[IntArray]) -> None:
-    """Count the bins that are too thin to average over, and warn once (C10)."""
-    thin = single = 0
-    for bins in evaluations.bins.values():
-        if bins.single and inputs.confidence is not None:
-            continue  # no dependence beyond chance
-        for rows in regions:
-            counts = np.unique(bins.numbers[rows], return_counts=True)[1]
-            thin += int(np.count_nonzero(counts < THIN))
-            single += len(counts) == 1
-    inputs.diagnostics.note("thin_bins", {"cells": thin, "single_bin": single})
-    if thin or single:
-        inputs.diagnostics.warn(
-            f"C10: conditional masking has {thin} bins with fewer than {THIN} rows of a region, and {single} times all "
-            "rows of a region share one bin, where conditional equals marginal by construction.",
-            BinWarning,
-        )

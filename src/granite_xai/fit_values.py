@@ -28,7 +28,7 @@ from granite_xai.fit import FitResult
 from granite_xai.interaction import Additive, union
 from granite_xai.masking import Marginal
 from granite_xai.masking.fitted import FittedMaskings, fit_reference
-from granite_xai.resolved import ResolvedExplainer
+from granite_xai.resolved import MAX_ROWS, ResolvedExplainer
 from granite_xai.scopes import Scope, region_scopes, scopes_of
 from granite_xai.surrogate import additive
 from granite_xai.tables import Table
@@ -168,7 +168,7 @@ class FitValues:
     def explained(self, scope: Scope) -> float:
         """Share of the variance in a scope that its own curves explain; 1 where nothing varies."""
         node = self.evaluations.restrict(scope.rows)
-        gap = node.predictions - additive(self.table, self.evaluations, self.fitted.layout.players, 1, scope.rows)
+        gap = node.predictions - additive(self.table, self.evaluations, self.fitted.layout.explained, 1, scope.rows)
         mean = np.average(node.predictions, weights=node.weights)
         total = float(node.weights @ np.square(node.predictions - mean))
         nothing = total <= 1e-20 * self.variance * float(node.weights.sum())  # rounding: the region is constant
@@ -176,7 +176,7 @@ class FitValues:
 
     def columns_with_curves(self) -> list[int]:
         """Columns that are players of their own and vary, those with the largest effects first."""
-        singles = [next(iter(player)) for player in self.fitted.layout.players if len(player) == 1]
+        singles = [next(iter(player)) for player in self.fitted.layout.explained if len(player) == 1]
         known = self.evaluations.stored_as
         columns = [i for i in singles if frozenset({i}) in known and len(self.table.columns[i].levels) > 1]
         return sorted(columns, key=self._reach, reverse=True)
@@ -211,7 +211,9 @@ class FitValues:
         cost = sum(plan(part, coalitions).rows for _, part in parts)
         spent = plan(self.table, self.evaluations.matrices).rows  # of every value, also of those that were joined
         limits = self.resources
-        limit = min((CHEAP_TREES if self.by_trees else 1) * spent, limits.max_evaluations, limits.memory_limit // 8)
+        limit = min(
+            (CHEAP_TREES if self.by_trees else 1) * spent, limits.max_evaluations or MAX_ROWS, limits.memory_limit // 8
+        )
         if not chosen or self.evaluations.everything in coalitions or cost > limit:
             return PairEffects(None, (), cost if chosen and cost > limit else 0, spent)
         wrong = sum(self._squared_error(rows, part, chosen) for rows, part in parts)
@@ -223,7 +225,7 @@ class FitValues:
         node = self.evaluations.restrict(rows)
         splits = Splits.whole(node.weights)
         game = Game.of(Local(), Marginal(), node, splits)
-        total = game.values(Additive(1).terms(self.fitted.layout.players, ()))[0].copy()
+        total = game.values(Additive(1).terms(self.fitted.layout.explained, ()))[0].copy()
         route, wanted = Route(self.fitted.predictor, part), request(part, [], {union(pair) for pair in pairs})
         nothing = FittedMaskings({}, {}, {})
         how = partial(evaluate, weights=node.weights, y=None, resources=self.resources, exponent=node.exponent)
@@ -240,7 +242,7 @@ class FitValues:
 
         Inside the regions, and the smaller of both: a column that merely depends on an interacting one has flat curves.
         """
-        singles = [player for player in self.fitted.layout.players if len(player) == 1]
+        singles = [player for player in self.fitted.layout.explained if len(player) == 1]
         if len(singles) < 2 or len(self.evaluations.everything) < 3:
             return []
         strength = dict.fromkeys(combinations(singles, 2), 0.0)

@@ -1,4 +1,4 @@
-"""What a grid changes: the gaps of a few rows with and without it (C22)."""
+"""What a grid changes: the gaps of a few rows with and without it (C22); and bins that are too thin (C10)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from granite_xai.base.typing import FloatArray
+from granite_xai.base.diagnostics import Diagnostics
+from granite_xai.base.errors import BinWarning
+from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.compute import Resources
 from granite_xai.compute.units import by_power_of_two
 from granite_xai.disagreement import ResolvedQuestion
@@ -73,3 +75,26 @@ def in_words(note: dict[str, Any]) -> str:
         f"C22: on a grid of so many values: {columns}. On {note['rows']} rows the gaps differ from the exact ones by "
         f"{max(errors, default=0.0):.1%} of their size (root mean square)."
     )
+
+
+THIN = 5
+"""Rows below which a bin of a region is called thin."""
+
+
+def note_bins(record: Diagnostics, evaluations: Evaluations, regions: Sequence[IntArray], beyond_chance: bool) -> None:
+    """Count the bins that are too thin to average over, and warn once (C10)."""
+    thin = single = 0
+    for bins in evaluations.bins.values():
+        if bins.single and beyond_chance:
+            continue  # no dependence beyond chance
+        for rows in regions:
+            counts = np.unique(bins.numbers[rows], return_counts=True)[1]
+            thin += int(np.count_nonzero(counts < THIN))
+            single += len(counts) == 1
+    record.note("thin_bins", {"cells": thin, "single_bin": single})
+    if thin or single:
+        record.warn(
+            f"C10: conditional masking has {thin} bins with fewer than {THIN} rows of a region, and {single} times all "
+            "rows of a region share one bin, where conditional equals marginal by construction.",
+            BinWarning,
+        )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from math import ldexp
+from types import MappingProxyType
 
 import numpy as np
 
@@ -109,13 +110,18 @@ def evaluate_plan(
     predictions: FloatArray,
     offset: float,
     space: Workspace,
+    known: Mapping[Coalition, Matrix] = MappingProxyType({}),
 ) -> Iterator[tuple[Coalition, Matrix]]:
     """Each planned matrix (of the model or its trees, which may be written to) in turn, centred by the offset.
 
     A row with its own values is the row itself: the diagonal is compared with the predictions, which are centred.
-    Equal neighbouring lines are joined: values that neither the model nor bins tell apart.
+    Equal neighbouring lines are joined: values that neither the model nor bins tell apart. Matrices that are ``known``
+    from an interrupted run, and that the range has seen, are passed on.
     """
     for columns, distinct in progress(plan.stores.items(), resources, "evaluations", len(plan.stores)):
+        if columns in known:
+            yield columns, known[columns]
+            continue
         values = extent.see(matrix(columns, distinct))
         values -= offset
         carriers = np.arange(plan.n_rows) if distinct.levels is None else distinct.representatives

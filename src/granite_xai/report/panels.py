@@ -207,7 +207,7 @@ def _line(column: Column, rows: IntArray, values: FloatArray) -> dict[str, Any]:
 
 def stored_effects(source: ReportSource) -> list[dict[str, Any]]:
     """The curves that a loaded object carries: means only, no rows."""
-    singles = [next(iter(player)) for player in source.fitted.layout.players if len(player) == 1]
+    singles = [next(iter(player)) for player in source.fitted.layout.explained if len(player) == 1]
     several = len(source.fitted.partition) > 1
     found = []
     for column in (source.table.columns[i] for i in singles[:MOST_DRAWN]):
@@ -232,7 +232,7 @@ def ledger(source: ReportSource) -> dict[str, Any]:
     told: dict[str, Any] = {"steps": steps, "note": "", "pairs": []}
     order_two = isinstance(fitted.comparisons[0].question.first.influence, Interactions)
     # Pairs could add something where there are three of them, and the surrogate has none yet.
-    if source.values is None or len(fitted.layout.players) <= 2 or order_two or not fitted.fidelity < 1 - 1e-9:
+    if source.values is None or len(fitted.layout.explained) <= 2 or order_two or not fitted.fidelity < 1 - 1e-9:
         return told
     found = source.values.pairs()
     if found.needed:
