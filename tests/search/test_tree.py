@@ -125,7 +125,7 @@ def check(
     case: Case, question: Any, asked: Any, options: dict[str, Any], grown: dict[str, Any], floors_too: bool = True
 ) -> None:
     """Fit in both ways and compare everything; noise floors only where both have evaluated the same rows."""
-    granite = gx.Granite(case.model, question, search="greedy", **options)
+    granite = gx.Granite(case.model, question, search="greedy", confidence_level=None, **options)
     with quiet():
         granite.fit(case.X, np.array(case.y), case.weights)
     problem = case.problem()
