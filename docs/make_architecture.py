@@ -39,6 +39,7 @@ ROOMS: dict[str, tuple[str, str]] = {
     "search": ("Ω", "Where regions may lie: candidates, cuts, the tree; other partitioners"),
     "partitioners": ("", "The public names of the search"),
     "surrogate": ("G", "One curve a column and region"),
+    "fit_roots": ("R(Ω)", "The disagreement of every question on all rows, and its noise floor"),
     "fit": ("", "The way of one fit, from inputs to result"),
     "new_rows": ("", "What a fit says about other rows"),
     "fit_options": ("", "The options of an estimator as what they stand for"),

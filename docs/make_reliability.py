@@ -112,11 +112,12 @@ CASES: dict[str, dict[str, str]] = {
         "N03": "Ties go to the first column and the smallest threshold, and are counted in ``diagnostics_``.",
         "N04": "Bitwise equal for any number of jobs, in threads and processes; the same regions for any block size.",
         "N05": "Sums are centred first: variances are never negative and keep their digits.",
-        "N06": "Predictions whose squares are no numbers: an error, never an infinite figure.",
+        "N06": "Predictions whose squares are no numbers are explained; with losses that do not scale, an error.",
         "N07": "Tiny and empty sets raise no warning of NumPy.",
         "N08": "Thresholds are the shortest numbers that separate the rows, and read back exactly.",
         "N09": "Rules are joined by values, whatever the columns are called.",
         "N10": "A noise floor that hides more than rounding, or squares too small to be numbers: a warning.",
+        "N11": "A disagreement beyond the range of numbers is 0 or infinite: a warning; regions and shares are right.",
     },
     "Faults while running": {
         "R01": "An interrupt ends a fit within two seconds (or one model call) and leaves no process, thread or file.",

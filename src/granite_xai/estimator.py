@@ -17,6 +17,7 @@ from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.chance.rows import rows_needed
 from granite_xai.chance.stability import Stability
 from granite_xai.compute import Resources
+from granite_xai.compute.units import by_power_of_two
 from granite_xai.explanation import Explanation
 from granite_xai.fit import FitResult, FitRun
 from granite_xai.fit_options import chosen_limits
@@ -367,7 +368,7 @@ def fit_with_evaluations(g: Granite, X: Any, y: Any = None, sample_weight: Any =
 def restore(g: Granite, result: FitResult, diagnostics: dict[str, Any]) -> None:
     """Set all fitted attributes at once: a fit that fails leaves the previous one as it was."""
     labels = [comparison.question.label for comparison in result.comparisons]
-    measured = np.where(result.roots > result.floors, result.roots, 0.0)
+    measured = by_power_of_two(np.where(result.roots > result.floors, result.roots, 0.0), result.unit)
     if result.estimate is not None:
         result = replace(result, partition=replace(result.partition, headline=result.estimate.headline))
     state: dict[str, Any] = {

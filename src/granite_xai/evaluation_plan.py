@@ -16,6 +16,7 @@ from granite_xai.base.errors import InputError, ModelError
 from granite_xai.base.typing import AleColumn, Coalition, FloatArray, IntArray, PairwiseShapley, Terms
 from granite_xai.compute import Budget, Meter, Resources, Workspace, require_budget, require_evaluations
 from granite_xai.compute.compiling import available
+from granite_xai.compute.units import by_power_of_two, exponent_of
 from granite_xai.evaluations.agnostic import EvaluationRange, evaluate_plan
 from granite_xai.evaluations.evaluations import Bins, Coordinates, Evaluations, GridColumn, Matrix
 from granite_xai.evaluations.plan import Distinct, Grid, Plan, ends, footprint, plan
@@ -44,6 +45,8 @@ class EvaluationPlan:
     readings: set[Reading]  # all masked models that are read
     binned: int = 0  # how many of them put the rows into bins
     coordinates: bool = False  # whether the places of the rows in their columns are needed
+    # readings by a copula, with the distinct values of the visible columns
+    sampled: Mapping[Reading, Distinct] = field(default_factory=dict)
 
     def rows(self, table: Table, recombined: bool = True) -> int:
         """Rows sent to the model: predictions, rows against a baseline, and recombined rows unless trees give them."""
@@ -55,7 +58,12 @@ class EvaluationPlan:
         grid = 2 * table.n_rows * len(self.snapped) + self.checked**2 * len(self.kept.stores)
         planned = self.kept.rows + self.streamed.rows + grid if recombined else 0
         steps = [found.points(found.fitted)[2] for key in self.changes if (found := fit_steps(key, table)) is not None]
-        return table.n_rows + sum(int(counts.sum()) for counts in steps) + planned + baseline
+        return table.n_rows + sum(int(counts.sum()) for counts in steps) + planned + baseline + self.sampled_rows
+
+    @property
+    def sampled_rows(self) -> int:
+        """Rows that a copula makes."""
+        return self.kept.n_rows * sum(map(len, self.sampled.values()))
 
     def route(self, route: Route) -> Route:
         """The cheaper way for these matrices; what comes from the paths of trees leaves no choice."""
@@ -81,7 +89,7 @@ class EvaluationPlan:
     @property
     def bytes(self) -> int:
         """Memory of the matrices that are kept."""
-        return 8 * (self.kept.rows + len(self.attributions) * self.kept.n_rows**2)
+        return 8 * (self.kept.rows + self.sampled_rows + len(self.attributions) * self.kept.n_rows**2)
 
     def budget(self, table: Table, resources: Resources, candidate: int = 0) -> Budget:
         """How the memory limit is divided for this request; refused when it does not fit (D33)."""
@@ -124,11 +132,11 @@ def request(
 
     With ``max_grid``, columns with more values than that are evaluated on a grid of so many (C22).
     """
-    grid = Grid.of(table, max_grid)
+    needed = [(effect.masking, effect.needed()) for effect in effects]
+    grid = Grid.of(table, None if any(each.sampled for _, each in needed) else max_grid)  # a copula draws all values
     for effect in effects:
         _require_own_values(effect, table, grid)
     readings: set[Reading] = set().union(*(effect.readings() for effect in effects))
-    needed = [(effect.masking, effect.needed()) for effect in effects]
     everything = frozenset(range(table.n_columns))
     against = {(masking, T) for masking, each in needed for T in each.against if everything != T}
     pairs: set[Coalition] = set().union(*(each.pairs for _, each in needed))
@@ -141,7 +149,9 @@ def request(
     streamed = plan(table, {c for c in pairwise if isinstance(c, frozenset) and c not in kept.stored_as})
     binned = {(masking, T) for masking, each in needed for T in each.bins}
     coordinates = any(each.coordinates for _, each in needed)
-    return EvaluationPlan(effects, kept, streamed, against, readings, len(binned), coordinates)
+    drawn = {(masking, T) for masking, each in needed for T in each.sampled if T and everything != T}
+    sampled = {(masking, T): Distinct(*table.distinct(sorted(T))) for masking, T in drawn}
+    return EvaluationPlan(effects, kept, streamed, against, readings, len(binned), coordinates, sampled)
 
 
 def _require_own_values(effect: ResolvedExplainer, table: Table, grid: Grid) -> None:
@@ -183,7 +193,8 @@ def evaluate(
 ) -> tuple[Evaluations, EvaluationRange]:
     """Evaluate every planned row once, after checking that the plan fits the limits; ``planned``: its seconds.
 
-    ``given``: weights, y, n_jobs, coordinates (where those of other rows count), unfinished.
+    ``given``: weights, y, n_jobs, coordinates (where those of other rows count), unfinished, exponent (of the power of
+    two that is the unit; None: chosen here).
     """
     route = asked.route(route)
     count = len(asked.kept.stores) + len(asked.streamed.stores)
@@ -211,14 +222,17 @@ def _evaluate(
     y: FloatArray | None,
     n_jobs: int | None = None,
     coordinates: Coordinates | None = None,
+    exponent: int | None = 0,
     unfinished: Unfinished | None = None,
 ) -> tuple[Evaluations, EvaluationRange]:
     predictor, table = route.predictor, route.table
     space = asked.budget(table, resources).workspace()
     everything = frozenset(range(table.n_columns))
+    predictions = route.predictions(fast, space)
     known = Unfinished() if unfinished is None else unfinished
     extent, matrices = known.extent, known.matrices
-    predictions = extent.see(route.predictions(fast, space))
+    extent.exponent = _unit(asked, predictions, y) if exponent is None else exponent
+    predictions = extent.see(predictions)
     offset = float(np.average(predictions, weights=weights))
     predictions = predictions - offset
     summed = {term: terms for term, terms in asked.attributions.items() if term.kind != "paths"}
@@ -230,14 +244,15 @@ def _evaluate(
         _add_up(evaluate_plan(source, planned, resources, extent, predictions, offset, matrices), sums, keep)
     against = {key: extent.see(_against(predictor, table, reference, key)) - offset for key in asked.against}
     numbers = {key: reference.bins[key](table) for key in asked.readings if key in reference.bins}
-    attributions = pairwise.values | _by_paths(route, asked.attributions, space, n_jobs)
+    attributions = pairwise.values | _by_paths(route, asked.attributions, space, n_jobs, extent.exponent)
     at_ends = partial(_at_ends, source, table, extent, offset)
     steps = partial(_changes, predictor, table, reference.steps, extent)
+    drawn = partial(_drawn, route, asked.sampled, reference, extent, offset, space)
     found = Evaluations(
         predictions=predictions,
         weights=weights,
         offset=offset,
-        y=y,
+        y=None if y is None else by_power_of_two(y, -extent.exponent),
         stored_as=asked.kept.stored_as,
         matrices=matrices,
         bins={key: Bins.of(own) for key, own in numbers.items()},
@@ -249,11 +264,19 @@ def _evaluate(
         attributions={term: Matrix(phi, np.arange(table.n_rows)) for term, phi in attributions.items()},
         changes={column: steps(column) for column in asked.changes},
         errors={term: spread.errors(terms) for term, terms in asked.draws.items()},
+        sampled={key: drawn(key) for key in asked.sampled},
         everything=everything,
         space=space,
         coordinates=(coordinates or coordinates_of(table)) if asked.coordinates else None,
+        exponent=extent.exponent,
     )
     return found, extent
+
+
+def _unit(asked: EvaluationPlan, predictions: FloatArray, y: FloatArray | None) -> int:
+    """The power of two near the predictions (and y), where their squares may be no numbers and all effects scale."""
+    known = all(effect.behavior.degree is not None for effect in asked.effects)
+    return exponent_of(*(each for each in (predictions, y) if each is not None)) if known else 0
 
 
 def _at_ends(
@@ -261,6 +284,22 @@ def _at_ends(
 ) -> FloatArray:
     """``E_S`` at the smallest and the largest value of a column, centred."""
     return extent.see(source(columns, ends(table, min(columns)))) - offset
+
+
+def _drawn(
+    route: Route,
+    asked: Mapping[Reading, Distinct],
+    reference: FittedMaskings,
+    extent: EvaluationRange,
+    offset: float,
+    space: Workspace,
+    reading: Reading,
+) -> Matrix:
+    """``F`` at the visible values with hidden ones drawn by a copula, centred."""
+    (masking, visible), distinct = reading, asked[reading]
+    copula, carriers = reference.copulas[masking], distinct.representatives
+    values = extent.see(copula.predictions(route.predictor, route.table, visible, carriers, space))
+    return Matrix(values - offset, distinct.codes)
 
 
 def _add_up(
@@ -296,7 +335,7 @@ def _snapped(
 
 
 def _by_paths(
-    route: Route, wanted: Iterable[PairwiseShapley], space: Workspace, n_jobs: int | None
+    route: Route, wanted: Iterable[PairwiseShapley], space: Workspace, n_jobs: int | None, exponent: int
 ) -> dict[PairwiseShapley, FloatArray]:
     """Attributions from the paths of the trees, all sets of the same players in one walk."""
     found: dict[PairwiseShapley, FloatArray] = {}
@@ -312,6 +351,8 @@ def _by_paths(
             )
         places = [players.index(term.members[0]) for term in terms]
         values = route.trees.attributions(players, places, fast=available(), n_jobs=n_jobs, space=space)
+        if exponent:
+            np.ldexp(values, -exponent, out=values)
         found.update(zip(terms, values, strict=True))
     return found
 

@@ -14,6 +14,7 @@ from granite_xai.base.typing import FloatArray, IntArray, Terms
 from granite_xai.behavior import BEHAVIORS, Behavior, Local, Risk, Sensitivity
 from granite_xai.behavior.behavior import Game
 from granite_xai.compute import Resources, one_blas_thread, require_supported
+from granite_xai.compute.units import by_power_of_two
 from granite_xai.engine.signed_pairs import signed_lines, signs, standard_errors
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluation_plan import coordinates_of, evaluate, request
@@ -162,6 +163,7 @@ class Explainer:
             resources=limits,
             # Ranks, like bins, are those among all rows.
             coordinates=coordinates_of(everyone).restrict(chosen) if asked.coordinates else None,
+            exponent=None,
         )
         with one_blas_thread():
             drawn = signs(np.arange(len(chosen)), random_state)
@@ -232,7 +234,7 @@ def regional_part(
     rows: IntArray,
     drawn: FloatArray | None = None,
 ) -> Part:
-    """The values of an effect when all rows of the evaluations are the region.
+    """The values of an effect when all rows of the evaluations are the region, in the model's own units.
 
     With the signs of these rows, standard errors also tell how the values vary with the sample.
     """
@@ -242,12 +244,14 @@ def regional_part(
     local = effect.behavior.per_row
     start = game.values({frozenset(): 1.0})[0, slice(None) if local else slice(1)]
     start = start + (evaluations.offset if effect.behavior.is_linear else 0.0)
-    errors = _errors(game, effect, values)
-    if drawn is None:
-        return Part(region, name, rows if local else None, values, errors, start, effect.layout.labels)
-    sampled, sizes = _sampling_errors(effect, evaluations, drawn)
-    both: FloatArray = np.hypot(errors, sampled)
-    return Part(region, name, rows if local else None, values, both, start, effect.layout.labels, sizes)
+    errors, sizes = _errors(game, effect, values), None
+    if drawn is not None:
+        sampled, sizes = _sampling_errors(effect, evaluations, drawn)
+        errors = np.hypot(errors, sampled)
+    power = evaluations.exponent * (effect.behavior.degree or 0)
+    values, errors, start = (by_power_of_two(each, power) for each in (values, errors, start))
+    sizes = None if sizes is None else by_power_of_two(sizes, power)
+    return Part(region, name, rows if local else None, values, errors, start, effect.layout.labels, sizes)
 
 
 def _sampling_errors(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ from granite_xai.behavior import Local
 from granite_xai.behavior.behavior import Game
 from granite_xai.catalog import questions as named_questions
 from granite_xai.compute import Resources
+from granite_xai.compute.units import by_power_of_two
 from granite_xai.curves import dependence_bins
 from granite_xai.disagreement import ResolvedQuestion
 from granite_xai.engine.splits import Splits
@@ -103,13 +105,16 @@ class FitValues:
 
     def with_target(self, y: FloatArray | None) -> FitValues:
         """The same with a target that the question itself did not need."""
-        if y is None or self.evaluations.y is not None:
+        if y is None or self.evaluations.y is not None or self.evaluations.exponent:  # y has no part in that unit
             return self
         return replace(self, evaluations=replace(self.evaluations, y=y))
 
     def question(self, question: ResolvedQuestion, scope: Scope) -> QuestionValues:
         """Both sides of a question in one scope."""
-        return _question_values(question, self.evaluations.restrict(scope.rows))
+        found, exponent = _question_values(question, self.evaluations.restrict(scope.rows)), self.evaluations.exponent
+        power = exponent * (question.first.behavior.degree or 0)
+        first, second, sizes = (by_power_of_two(each, power) for each in (*found.sides, found.sizes))
+        return QuestionValues((first, second), sizes, by_power_of_two(found.gaps, exponent * (question.degree or 0)))
 
     def gaps(self, question: ResolvedQuestion) -> tuple[FloatArray, FloatArray] | None:
         """Disagreement of each set on all rows and inside the regions; None where it cannot be read."""
@@ -196,7 +201,7 @@ class FitValues:
         values = matrix.values[:, rows]
         moved = values[lines] - shares @ values
         moved[np.abs(moved) < 1e-12 * np.abs(known.predictions).max()] = 0.0  # rounding is no effect
-        return ColumnCurves(codes[chosen], moved, weights)
+        return ColumnCurves(codes[chosen], by_power_of_two(moved, known.exponent), weights)
 
     def pairs(self) -> PairEffects:
         """What the joint effects of the strongest pairs explain, on top of the regions' own curves."""
@@ -223,7 +228,8 @@ class FitValues:
         total = game.values(Additive(1).terms(self.fitted.layout.explained, ()))[0].copy()
         route, wanted = Route(self.fitted.predictor, part), request(part, [], {union(pair) for pair in pairs})
         nothing = FittedMaskings({}, {}, {})
-        further, _ = evaluate(route, wanted, nothing, weights=node.weights, y=None, resources=self.resources)
+        how = partial(evaluate, weights=node.weights, y=None, resources=self.resources, exponent=node.exponent)
+        further, _ = how(route, wanted, nothing)
         for one, two in pairs:
             matrix = further.matrix(one | two)
             joint = (matrix.values @ (further.weights / further.weights.sum()))[matrix.codes]
@@ -253,7 +259,7 @@ class FitValues:
 
 
 def _question_values(question: ResolvedQuestion, node: Evaluations) -> QuestionValues:
-    rows = np.arange(node.n_rows)
+    rows, node = np.arange(node.n_rows), replace(node, exponent=0)
     first, second = (regional_part(0, "", side, node, rows).values for side in (question.first, question.second))
     gaps = question.loss(first - second)
     sizes = [first, second]

@@ -12,6 +12,7 @@ from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.base.errors import BinWarning
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.compute import Resources
+from granite_xai.compute.units import by_power_of_two
 from granite_xai.disagreement import ResolvedQuestion
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluation_plan import evaluate, request
@@ -44,9 +45,10 @@ def grid_check(
         request(part, effects),
         reference,
         weights=near.weights,
-        y=near.y,
+        y=None if near.y is None else by_power_of_two(near.y, near.exponent),
         resources=replace(resources, max_grid=None),
         coordinates=near.coordinates,
+        exponent=near.exponent,
     )
     splits = Splits.whole(near.weights)
     figures = {}
@@ -54,7 +56,9 @@ def grid_check(
         snapped, true = (np.stack(list(comparison.gap_values(each, splits))) for each in (near, exact))
         if not comparison.first.behavior.per_row:
             snapped, true = snapped[..., 0], true[..., 0]
-        figures[comparison.question.label] = {"rms_difference": _rms(snapped - true), "rms_gap": _rms(true)}
+        power = near.exponent * (comparison.first.behavior.degree or 0)
+        both = by_power_of_two([_rms(snapped - true), _rms(true)], power).tolist()
+        figures[comparison.question.label] = dict(zip(("rms_difference", "rms_gap"), both, strict=True))
     columns = {table.names[min(s)]: len(evaluations.matrices[s].values) for s in evaluations.snapped}
     return {"columns": columns, "rows": len(rows), "gaps": figures}
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from granite_xai.chance.estimate import Estimate, Sample, estimate
 from granite_xai.chance.replicates import Confidence
 from granite_xai.chance.rows import drawn
 from granite_xai.compute import Resources, one_blas_thread
+from granite_xai.compute.units import by_power_of_two
 from granite_xai.disagreement import ResolvedQuestion, ScaledObjective
 from granite_xai.engine.signed_pairs import signs
 from granite_xai.engine.splits import Splits
@@ -59,23 +61,39 @@ class Evaluation:
     table: Table = field(repr=False)
     below_noise_floor: bool = False
     estimate: Estimate | None = None
+    ratios: FloatArray | None = field(default=None, repr=False)  # left of all, and in each region, if not as told
 
     @property
     def remaining(self) -> float:
         """Share of the disagreement on these rows that the regions leave."""
+        if self.ratios is not None:
+            return float(self.ratios[0])
         if self.below_noise_floor or not self.global_disagreement > 0:
             return 0.0
         if self.estimate is not None and np.isnan(self.estimate.remaining):
             return float("nan")
         return self.disagreement / self.global_disagreement
 
+    def in_units(self, power: int) -> Evaluation:
+        """The same in the model's own units, where these figures are in units of a power of two."""
+        told = by_power_of_two([self.disagreement, self.global_disagreement], power).tolist()
+        regional, by_region = (by_power_of_two(each, power) for each in (self.regional, self.by_region))
+        found = replace(self, regional=regional, by_region=by_region, ratios=np.append(self.remaining, self._shares()))
+        return replace(found, disagreement=told[0], global_disagreement=told[1])
+
+    def _shares(self) -> FloatArray:
+        """What is left in each region of its part of the disagreement on all rows."""
+        if self.ratios is not None:
+            return self.ratios[1:]
+        known = np.isfinite(self.by_region) & (self.by_region > 0)
+        found: FloatArray = np.divide(self.regional, self.by_region, out=np.full(len(known), np.nan), where=known)
+        return found
+
     def frame(self) -> Any:
         """One line for each region: region, rule, n_samples, fraction, global_disagreement, disagreement, remaining."""
         counts = np.array(self.counts)
-        with_rows = np.isfinite(self.by_region) & (self.by_region > 0)
-        remaining = np.divide(self.regional, self.by_region, out=np.full(len(counts), np.nan), where=with_rows)
         keys = ("region", "rule", "n_samples", "fraction", "global_disagreement", "disagreement", "remaining")
-        shares = (counts / counts.sum(), self.by_region, self.regional, remaining)
+        shares = (counts / counts.sum(), self.by_region, self.regional, self._shares())
         cells = (np.arange(len(counts)), list(self.rules), counts, *shares)
         return frame(dict(zip(keys, cells, strict=True)), like=self.table)
 
@@ -122,7 +140,10 @@ class NewRows:
         effects, maskings = _anchored(self.fitted, effects, maskings or self.fitted.reference, region)
         wanted = request(self.route.table, effects, max_grid=self.resources.grid)
         weights = np.ones(self.route.table.n_rows) if self.weights is None else self.weights
-        evaluations, _ = evaluate(self.route, wanted, maskings, weights=weights, y=self.y, resources=self.resources)
+        asked = {effect.behavior for side in self.fitted.comparisons for effect in (side.first, side.second)}
+        exponent = self.fitted.exponent if {effect.behavior for effect in effects} <= asked else None
+        how = partial(evaluate, y=self.y, resources=self.resources, exponent=exponent)
+        evaluations, _ = how(self.route, wanted, maskings, weights=weights)
         return Observation(tuple(effects), evaluations)
 
     def inside(
@@ -196,7 +217,8 @@ def evaluate_rows(new: NewRows, regions: IntArray, clusters: IntArray | None = N
         judged = _judged(fitted, everyone, samples, clusters, kind, _fidelities(new, regions, everywhere))
     rules = tuple(str(rule) for rule in fitted.partition.rules)
     figures = (regional, by_region, float(regional.sum()), total)
-    return Evaluation(rules, tuple(counts.tolist()), *figures, table, not objective.factors.any(), judged)
+    found = Evaluation(rules, tuple(counts.tolist()), *figures, table, not objective.factors.any(), judged)
+    return found.in_units(int(fitted.unit[0])) if fitted.exponent and len(questions) == 1 else found
 
 
 def fitting_estimate(found: FitRun, clusters: IntArray) -> Estimate:
@@ -221,7 +243,7 @@ def _judged(
         raise ValueError("there is no confidence level")
     together = np.arange(len(everyone.rows)) if clusters is None else clusters
     with one_blas_thread():
-        return estimate(
+        found = estimate(
             everyone,
             regions,
             weights=fitted.question_weights,
@@ -232,6 +254,8 @@ def _judged(
             rows=kind,
             fidelities=fidelities,
         )
+    labels = [question.question.label for question in fitted.comparisons]
+    return found.in_units(dict(zip(labels, fitted.unit.tolist(), strict=True))) if fitted.exponent else found
 
 
 def _fidelities(new: NewRows, regions: IntArray, evaluations: Evaluations) -> tuple[float, float]:
@@ -244,7 +268,8 @@ def _fidelities(new: NewRows, regions: IntArray, evaluations: Evaluations) -> tu
     told = []
     for surrogate, places in ((fitted.surrogate, regions), (fitted.global_surrogate, np.zeros_like(regions))):
         asked = fitted.predictor if surrogate.needs_model else None
-        told.append(1.0 - float(shares @ np.square(truth - surrogate.predict(table, places, asked))) / variance)
+        curves = by_power_of_two(surrogate.predict(table, places, asked), -evaluations.exponent)
+        told.append(1.0 - float(shares @ np.square(truth - curves)) / variance)
     return told[0], told[1]
 
 

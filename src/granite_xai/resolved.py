@@ -43,6 +43,7 @@ class ResolvedExplainer:
     # for sampled partial effects, the terms of each pair of orders and set; empty when exact
     draws: tuple[tuple[Terms, ...], ...] = ()
     by_paths: bool = False  # whether attributions come from the paths of a tree ensemble instead of the terms
+    index: str = "partial"  # tells attributions of different indices apart
 
     @property
     def pairwise(self) -> bool:
@@ -68,7 +69,7 @@ class ResolvedExplainer:
         """The coalitions behind each attribution; none where it is read from paths."""
         if not self.pairwise:
             return {}
-        kind = "paths" if self.by_paths else "partial"
+        kind = "paths" if self.by_paths else self.index
         return {
             PairwiseShapley(kind, members, tuple(self.layout.players)): {} if self.by_paths else terms
             for members, terms in zip(self.layout.sets, self.terms, strict=True)
@@ -129,7 +130,9 @@ def resolve(
         layout = replace(layout, sets=(layout.players,), labels=(table.names,))
     elif own is None:
         own = behavior.terms(interaction.key, layout, masking)
-    resolved = partial(ResolvedExplainer, masking, behavior, layout)
+    special = isinstance(interaction, Partial) and (layout.order > 1 or not interaction.is_shapley)
+    index = interaction.index if isinstance(interaction, Partial) and special else "partial"
+    resolved = partial(ResolvedExplainer, masking, behavior, layout, index=index)
     if own is not None:
         return resolved(own)
     by_paths = by_paths and _has_paths(masking, behavior, interaction, layout)
@@ -150,7 +153,7 @@ def resolve(
 def _has_paths(masking: Masking, behavior: Behavior, interaction: Interaction, layout: PlayersAndSets) -> bool:
     """Shapley values of single players against single rows; for a few players their coalitions cost less."""
     most = MAX_EXACT_PLAYERS if _is_anchored(masking) else len(layout.players)
-    single = isinstance(interaction, Partial) and layout.order == 1
+    single = isinstance(interaction, Partial) and interaction.is_shapley and layout.order == 1
     averaged = masking.averages_rows and behavior.is_linear
     return single and averaged and MIN_PATH_PLAYERS <= len(layout.players) <= most
 
@@ -169,7 +172,7 @@ def _rows(masking: Masking, table: Table, coalitions: set[Coalition]) -> int:
     """Recombined rows that some coalitions need."""
     needed = masking.evaluations(coalitions)
     against = sum(len(table.distinct(sorted(visible))[1]) for visible in needed.against if visible)
-    return plan(table, needed.pairs).rows + masking.n_references * against
+    return plan(table, needed.pairs | needed.sampled).rows + masking.n_references * against
 
 
 def _drawn(
@@ -182,8 +185,14 @@ def _drawn(
     pairs: int | None,
 ) -> tuple[tuple[Terms, ...], ...]:
     """The terms of each pair of orders and set: so many pairs, or as many as can be paid for."""
-    if not isinstance(interaction, Partial) or (layout.order > 1 and interaction.index != "shapley-taylor"):
-        raise _too_expensive(layout, table, 0, max_evaluations, " (only Shapley-Taylor interactions can be sampled)")
+    known = isinstance(interaction, Partial) and interaction.is_shapley
+    if (
+        not isinstance(interaction, Partial)
+        or not known
+        or (layout.order > 1 and interaction.index != "shapley-taylor")
+    ):
+        why = " (only Shapley values and Shapley-Taylor interactions can be sampled)"
+        raise _too_expensive(layout, table, 0, max_evaluations, why)
     generator = np.random.default_rng(random_state)
     draws: list[tuple[Terms, ...]] = []
     seen: set[Coalition] = set()

@@ -6,7 +6,7 @@ Displays and report know the engine only through this module and `fit_values`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ from granite_xai.base.options import choose
 from granite_xai.base.typing import AleColumn, FloatArray, IntArray
 from granite_xai.base.wording import ALL_ROWS, drawable
 from granite_xai.catalog import explanations as named_explanations, title
+from granite_xai.compute.units import by_power_of_two
 from granite_xai.disagreement import ResolvedQuestion, ScaledObjective
 from granite_xai.engine.splits import Splits
 from granite_xai.estimator import fitted_view
@@ -185,9 +186,10 @@ class RowsToShow:
             observed = everywhere
             if scope.region is not None:
                 observed = self.rows.inside(scope.region, scope.rows, effects, everywhere, maskings)
-            evaluations, predictions = observed.evaluations, observed.evaluations.predictions
             parts = observed.parts(scope.region or 0, names, scope.rows, self.fitted.confidence)
-            found.append(RegionValues(scope, tuple(parts), predictions + evaluations.offset, evaluations.weights))
+            known = observed.evaluations
+            predictions = by_power_of_two(known.predictions + known.offset, known.exponent)
+            found.append(RegionValues(scope, tuple(parts), predictions, known.weights))
         return ShownValues(names, effects[0].layout.labels, tuple(found), maskings.steps)
 
     def _resolved(self, side: Explainer) -> ResolvedExplainer:
@@ -207,12 +209,11 @@ class RowsToShow:
         """Bins, baselines and intervals of the fit; those that it did not need are learned from its rows."""
         fitted, known = self.fitted, self.fitted.reference
         readings = {r for effect in effects for r in effect.readings()} - known.bins.keys()
-        readings = {(masking, visible) for masking, visible in readings if masking not in known.baselines}
+        readings = {reading for reading in readings if reading[0] not in known.baselines.keys() | known.copulas.keys()}
         changes = {key for effect in effects for key in effect.changes()} - known.steps.keys()
         new = fit_reference(readings, changes, fitted.table, fitted.weights, self.seed)
-        return FittedMaskings(
-            {**known.bins, **new.bins}, {**known.baselines, **new.baselines}, {**known.steps, **new.steps}
-        )
+        names = [own.name for own in fields(FittedMaskings)]
+        return FittedMaskings(**{name: {**getattr(known, name), **getattr(new, name)} for name in names})
 
     def disagreement(self) -> Callable[[IntArray], float]:
         """Disagreement of some of the rows times their share; several questions weigh as in the fit."""

@@ -110,7 +110,7 @@ def test_refits_give_the_learner_s_interval():
         found = g.stability(models=refits)
     assert found.searches == 3
     assert found.remaining_low < found.remaining < found.remaining_high
-    mean, low, high = refit_interval([1.0, 3.0], 50, 100, 2.0)
+    mean, _, high = refit_interval([1.0, 3.0], 50, 100, 2.0)
     assert mean == 2.0
     assert high - mean == pytest.approx(2.0 * np.sqrt((1 / 2 + 0.5) * 2.0))
     with pytest.raises(gx.InputError, match="two refits"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from math import ldexp
 from types import MappingProxyType
 
 import numpy as np
@@ -34,9 +35,11 @@ def too_large(scale: float) -> InputError:
 class EvaluationRange:
     """What the noise floor needs to know of all evaluations.
 
-    Their largest size, whether they are float32 numbers, and how much the answers for the same row differ.
+    Their largest size, whether they are float32 numbers, and how much the answers for the same row differ; in units of
+    a power of two, to which they are brought.
     """
 
+    exponent: int = 0
     scale: float = 0.0
     float32: bool = True
     integers: bool = True
@@ -48,12 +51,14 @@ class EvaluationRange:
 
     def see(self, values: FloatArray) -> FloatArray:
         """Take note of some evaluations and pass them on, unless they are too large (N06)."""
+        if self.exponent:
+            np.ldexp(values, -self.exponent, out=values)
         every = values.reshape(-1)
         for start in range(0, len(every), SEEN):
             part = every[start : start + SEEN]
             self.scale = max(self.scale, float(np.max(np.abs(part))))
             if self.scale > LARGEST:
-                raise too_large(self.scale)
+                raise too_large(ldexp(self.scale, self.exponent))
             with np.errstate(over="ignore"):  # what is beyond float32 becomes infinite, and differs
                 self.float32 = self.float32 and bool(np.all(part.astype(np.float32) == part))
             self.integers = self.integers and bool(np.all(np.rint(part) == part))
@@ -77,6 +82,7 @@ def evaluate_matrix(
         every = np.tile(base, len(donors))
         block = predictor.recombined(table, every, table, np.repeat(donors, len(base)), chosen)
         result[lines, rows] = block.reshape(len(donors), len(base))
+        space.release()
     return result
 
 

@@ -19,6 +19,7 @@ from granite_xai.base.typing import FloatArray
 from granite_xai.base.wording import ALL_ROWS, plain
 from granite_xai.behavior import Risk
 from granite_xai.compute import one_blas_thread
+from granite_xai.compute.units import by_power_of_two
 from granite_xai.display.figures import framed
 from granite_xai.estimator import Granite, fit_with_evaluations, fitted_view, held_out_fidelity
 from granite_xai.fit_options import GraniteOptions
@@ -247,10 +248,12 @@ def _evaluation(granite: Granite, test: Any) -> dict[str, Any]:
     """The regions on rows that the fit did not see."""
     X, y = test if isinstance(test, tuple) and len(test) == 2 else (test, None)
     found = granite.evaluate(X, y)
-    floors = fitted_view(granite).result.floors
-    if len(floors) == 1 and found.disagreement <= float(floors[0]):  # rounding, as on the fitting rows
-        before = found.global_disagreement if found.global_disagreement > float(floors[0]) else 0.0
-        found = replace(found, disagreement=0.0, global_disagreement=before, regional=np.zeros_like(found.regional))
+    fitted = fitted_view(granite).result
+    floors = by_power_of_two(fitted.floors, fitted.unit)
+    if len(floors) == 1 and found.disagreement <= floors[0] > 0.0:  # rounding, as on the fitting rows
+        before = found.global_disagreement if found.global_disagreement > floors[0] else 0.0
+        zeros = np.zeros_like(found.regional)
+        found = replace(found, disagreement=0.0, global_disagreement=before, regional=zeros, ratios=None)
     lines = [
         {"region": k, "rule": rule, "n_samples": count, "disagreement": float(left)}
         for k, (rule, count, left) in enumerate(zip(found.rules, found.counts, found.regional, strict=True))
