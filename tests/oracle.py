@@ -376,6 +376,10 @@ def binning(fitted: Problem, T: Set, setting: Setting) -> Callable[[Sequence[Any
         return lambda _: 0
     if setting.bins == "exact":
         return lambda row: tuple(same(row[j]) for j in sorted(T))
+    if setting.bins == "tree":  # columns that are constant on the fitting rows tell nothing
+        T = frozenset(j for j in T if len({same(row[j]) for n, row in enumerate(fitted.X) if fitted.w[n] > 0}) > 1)
+        if not T:
+            return lambda _: 0
     if setting.bins == "tree" and len(T) == 1:
         (j,) = T
         return lambda row: column_bin(fitted, j, row[j])
@@ -721,6 +725,64 @@ def disagreement(asked: Question, problem: Problem, rows: Rows | None = None, ho
 
 
 # ------------------------------------------------------------------------------------------------------- noise floor
+
+
+def cell(asked: Question, problem: Problem, S: Set, n: int, rows: Rows) -> int:
+    """Rows of the smallest conditional cell that the gap of S at row n averages over (7.1)."""
+    if asked.kind == "ale":
+        (j,) = S
+        z = sorted({min(problem.levels(j)), *edges(problem.fitted, j)})
+        interval = {m: min(max(sum(e < problem.X[m][j] for e in z), 1), len(z) - 1) for m in rows}
+        return sum(interval[m] == interval[n] for m in rows)
+    smallest = len(rows)
+    for side in (asked.first, asked.second):
+        if side.masking != "conditional":
+            continue
+        read = {"pure": [S], "full": [problem.D - S]}.get(side.interaction, subsets(problem.D))
+        for T in read:
+            if T and T != problem.D:
+                bins = bins_of(problem, side, T)
+                smallest = min(smallest, sum(bins[m] == bins[n] for m in rows))
+    return smallest
+
+
+def chance(asked: Question, problem: Problem, factors: Sequence[Sequence[float]], rows: Rows) -> dict[str, Any]:
+    """7.1: R by chance for every replicate, and R corrected for it, from rows that weigh ``w(n) e_b(n)``."""
+    g, again = gaps(asked, problem, rows), []
+    for line in factors:
+        weights = [w * e for w, e in zip(problem.w, line, strict=True)]
+        moved = Problem(problem.model, problem.X, problem.y, weights, problem.kinds, fitted=problem.fitted)
+        again.append(gaps(asked, moved, rows))
+    w, loss = problem.weights_of(rows), asked.loss
+    by_chance, excess = [], []
+    for line in again:
+        total, raised = [], []
+        for S in g:
+            if asked.kind in ("coe", "ale") or asked.per_row:
+                d = {}
+                for n in rows:
+                    m = cell(asked, problem, S, n, rows)
+                    kappa = (m + 1) / (m - 1) if m > 1 else 3.0
+                    d[n] = math.sqrt(kappa) * (line[S][n] - g[S][n])
+                total.append(mean([gap_loss(loss, d[n]) for n in rows], w))
+                both = [(gap_loss(loss, g[S][n] + d[n]) + gap_loss(loss, g[S][n] - d[n])) / 2 for n in rows]
+                raised.append(mean([b - gap_loss(loss, g[S][n]) for b, n in zip(both, rows, strict=True)], w))
+            else:
+                kappa = (len(rows) + 1) / (len(rows) - 1)
+                total.append(gap_loss(loss, math.sqrt(kappa) * (line[S] - g[S])))
+        by_chance.append(math.fsum(total))
+        excess.append(math.fsum(raised))
+    R = disagreement(asked, problem, rows)
+    if asked.kind in ("coe", "ale") or asked.per_row:
+        return {"replicates": by_chance, "corrected": R - math.fsum(excess) / len(excess)}
+    corrected = []
+    for S in g:  # one number a region: without its bias, and without its variance
+        drawn = [line[S] for line in again]
+        centre = sum(drawn) / len(drawn)
+        start = g[S] - (centre - g[S])
+        raised = [(gap_loss(loss, start + v - centre) + gap_loss(loss, start - v + centre)) / 2 for v in drawn]
+        corrected.append(2 * gap_loss(loss, start) - sum(raised) / len(raised))
+    return {"replicates": by_chance, "corrected": math.fsum(corrected)}
 
 
 def noise(

@@ -38,7 +38,9 @@ def cause(question: ResolvedQuestion) -> str:
     return INTERACT if question.question.behavior.key == "local" and first.masking.key != "conditional" else EITHER
 
 
-def causes(questions: Sequence[ResolvedQuestion], evaluations: Evaluations) -> dict[str, dict[str, Any]]:
+def causes(
+    questions: Sequence[ResolvedQuestion], evaluations: Evaluations, floors: FloatArray
+) -> dict[str, dict[str, Any]]:
     """For each question its cause, and the share of the disagreement that an additive model would keep.
 
     The additive model has one average curve for each column (or group) of all rows; its recombined rows are sums of
@@ -48,18 +50,18 @@ def causes(questions: Sequence[ResolvedQuestion], evaluations: Evaluations) -> d
     rows = np.linspace(0, evaluations.n_rows - 1, count).astype(np.intp)
     some = evaluations.restrict(rows) if count < evaluations.n_rows else evaluations
     return {
-        question.question.label: {"cause": cause(question), "without_interactions": _kept(question, some)}
-        for question in questions
+        question.question.label: {"cause": cause(question), "without_interactions": _kept(question, some, floor)}
+        for question, floor in zip(questions, floors.tolist(), strict=True)
     }
 
 
-def _kept(question: ResolvedQuestion, evaluations: Evaluations) -> float | None:
+def _kept(question: ResolvedQuestion, evaluations: Evaluations, floor: float) -> float | None:
     if cause(question) == INTERACT:
         return 0.0
     without = additive_evaluations(question, evaluations)
     whole = Splits.whole(evaluations.weights)
     total = float(question.regional(evaluations, whole)[0, 0])
-    if without is None or total <= 0.0:
+    if without is None or total <= floor:
         return None
     return float(question.regional(without, whole)[0, 0]) / total
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ from granite_xai.behavior import Local
 from granite_xai.behavior.behavior import Game
 from granite_xai.catalog import questions as named_questions
 from granite_xai.compute import Resources
+from granite_xai.compute.units import by_power_of_two
 from granite_xai.curves import dependence_bins
 from granite_xai.disagreement import ResolvedQuestion
 from granite_xai.engine.splits import Splits
@@ -26,7 +28,7 @@ from granite_xai.fit import FitResult
 from granite_xai.interaction import Additive, union
 from granite_xai.masking import Marginal
 from granite_xai.masking.fitted import FittedMaskings, fit_reference
-from granite_xai.resolved import ResolvedExplainer
+from granite_xai.resolved import MAX_ROWS, ResolvedExplainer
 from granite_xai.scopes import Scope, region_scopes, scopes_of
 from granite_xai.surrogate import additive
 from granite_xai.tables import Table
@@ -103,13 +105,16 @@ class FitValues:
 
     def with_target(self, y: FloatArray | None) -> FitValues:
         """The same with a target that the question itself did not need."""
-        if y is None or self.evaluations.y is not None:
+        if y is None or self.evaluations.y is not None or self.evaluations.exponent:  # y has no part in that unit
             return self
         return replace(self, evaluations=replace(self.evaluations, y=y))
 
     def question(self, question: ResolvedQuestion, scope: Scope) -> QuestionValues:
         """Both sides of a question in one scope."""
-        return _question_values(question, self.evaluations.restrict(scope.rows))
+        found, exponent = _question_values(question, self.evaluations.restrict(scope.rows)), self.evaluations.exponent
+        power = exponent * (question.first.behavior.degree or 0)
+        first, second, sizes = (by_power_of_two(each, power) for each in (*found.sides, found.sizes))
+        return QuestionValues((first, second), sizes, by_power_of_two(found.gaps, exponent * (question.degree or 0)))
 
     def gaps(self, question: ResolvedQuestion) -> tuple[FloatArray, FloatArray] | None:
         """Disagreement of each set on all rows and inside the regions; None where it cannot be read."""
@@ -163,7 +168,7 @@ class FitValues:
     def explained(self, scope: Scope) -> float:
         """Share of the variance in a scope that its own curves explain; 1 where nothing varies."""
         node = self.evaluations.restrict(scope.rows)
-        gap = node.predictions - additive(self.table, self.evaluations, self.fitted.layout.players, 1, scope.rows)
+        gap = node.predictions - additive(self.table, self.evaluations, self.fitted.layout.explained, 1, scope.rows)
         mean = np.average(node.predictions, weights=node.weights)
         total = float(node.weights @ np.square(node.predictions - mean))
         nothing = total <= 1e-20 * self.variance * float(node.weights.sum())  # rounding: the region is constant
@@ -171,7 +176,7 @@ class FitValues:
 
     def columns_with_curves(self) -> list[int]:
         """Columns that are players of their own and vary, those with the largest effects first."""
-        singles = [next(iter(player)) for player in self.fitted.layout.players if len(player) == 1]
+        singles = [next(iter(player)) for player in self.fitted.layout.explained if len(player) == 1]
         known = self.evaluations.stored_as
         columns = [i for i in singles if frozenset({i}) in known and len(self.table.columns[i].levels) > 1]
         return sorted(columns, key=self._reach, reverse=True)
@@ -196,7 +201,7 @@ class FitValues:
         values = matrix.values[:, rows]
         moved = values[lines] - shares @ values
         moved[np.abs(moved) < 1e-12 * np.abs(known.predictions).max()] = 0.0  # rounding is no effect
-        return ColumnCurves(codes[chosen], moved, weights)
+        return ColumnCurves(codes[chosen], by_power_of_two(moved, known.exponent), weights)
 
     def pairs(self) -> PairEffects:
         """What the joint effects of the strongest pairs explain, on top of the regions' own curves."""
@@ -206,7 +211,9 @@ class FitValues:
         cost = sum(plan(part, coalitions).rows for _, part in parts)
         spent = sum(matrix.values.size for matrix in self.evaluations.matrices.values())
         limits = self.resources
-        limit = min((CHEAP_TREES if self.by_trees else 1) * spent, limits.max_evaluations, limits.memory_limit // 8)
+        limit = min(
+            (CHEAP_TREES if self.by_trees else 1) * spent, limits.max_evaluations or MAX_ROWS, limits.memory_limit // 8
+        )
         if not chosen or self.evaluations.everything in coalitions or cost > limit:
             return PairEffects(None, (), cost if chosen and cost > limit else 0, spent)
         wrong = sum(self._squared_error(rows, part, chosen) for rows, part in parts)
@@ -218,10 +225,11 @@ class FitValues:
         node = self.evaluations.restrict(rows)
         splits = Splits.whole(node.weights)
         game = Game.of(Local(), Marginal(), node, splits)
-        total = game.values(Additive(1).terms(self.fitted.layout.players, ()))[0].copy()
+        total = game.values(Additive(1).terms(self.fitted.layout.explained, ()))[0].copy()
         route, wanted = Route(self.fitted.predictor, part), request(part, [], {union(pair) for pair in pairs})
         nothing = FittedMaskings({}, {}, {})
-        further, _ = evaluate(route, wanted, nothing, weights=node.weights, y=None, resources=self.resources)
+        how = partial(evaluate, weights=node.weights, y=None, resources=self.resources, exponent=node.exponent)
+        further, _ = how(route, wanted, nothing)
         for one, two in pairs:
             matrix = further.matrix(one | two)
             joint = (matrix.values @ (further.weights / further.weights.sum()))[matrix.codes]
@@ -234,7 +242,7 @@ class FitValues:
 
         Inside the regions, and the smaller of both: a column that merely depends on an interacting one has flat curves.
         """
-        singles = [player for player in self.fitted.layout.players if len(player) == 1]
+        singles = [player for player in self.fitted.layout.explained if len(player) == 1]
         if len(singles) < 2 or len(self.evaluations.everything) < 3:
             return []
         strength = dict.fromkeys(combinations(singles, 2), 0.0)
@@ -251,7 +259,7 @@ class FitValues:
 
 
 def _question_values(question: ResolvedQuestion, node: Evaluations) -> QuestionValues:
-    rows = np.arange(node.n_rows)
+    rows, node = np.arange(node.n_rows), replace(node, exponent=0)
     first, second = (regional_part(0, "", side, node, rows).values for side in (question.first, question.second))
     gaps = question.loss(first - second)
     sizes = [first, second]

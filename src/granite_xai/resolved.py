@@ -8,7 +8,7 @@ used for every row, reference and region, so that the estimates are one linear f
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -28,6 +28,7 @@ MAX_EXACT_PLAYERS = 12
 MIN_PATH_PLAYERS = 4
 MAX_PAIRS = 64
 MIN_PAIRS = 8
+MAX_ROWS = 20_000_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,7 +108,7 @@ def resolve(
     influence: Influence,
     table: Table,
     *,
-    max_evaluations: int,
+    max_evaluations: int | None = None,
     random_state: int = 0,
     by_paths: bool = False,
     pairs: int | None = None,
@@ -115,16 +116,18 @@ def resolve(
     """Name the terms of each set's effect on a table, sampling partial effects that cost too much.
 
     The table decides players, and how many recombined rows each coalition costs, of which ``max_evaluations`` may be
-    sent to the model. ``by_paths``: the model is a tree ensemble whose attributions are exact whatever the number of
-    players. ``pairs``: of orders of arrival to draw, 0: none, effects are exact; None: what can be paid for.
+    sent to the model (None: 20 million). ``by_paths``: the model is a tree ensemble whose attributions are exact
+    whatever the number of players. ``pairs``: of orders of arrival to draw, 0: none, effects are
+    exact; None: what can be paid for.
     """
+    max_evaluations = max_evaluations or MAX_ROWS
     layout = influence.layout(table)
     own = masking.terms((behavior.key, interaction.key, influence.key), layout)
     if own is None and isinstance(interaction, Whole | Additive):  # one set, all columns
         if isinstance(interaction, Additive):
             interaction = Additive(max(interaction.order, layout.order))
-        own = (interaction.terms(layout.players, layout.players),)
-        layout = PlayersAndSets(layout.players, (layout.players,), (table.names,))
+        own = (interaction.terms(layout.players if interaction.key == "whole" else layout.explained, ()),)
+        layout = replace(layout, sets=(layout.players,), labels=(table.names,))
     elif own is None:
         own = behavior.terms(interaction.key, layout, masking)
     special = isinstance(interaction, Partial) and (layout.order > 1 or not interaction.is_shapley)
@@ -207,6 +210,8 @@ def _drawn(
         draws.append(draw)
     if len(draws) < MIN_PAIRS:
         raise _too_expensive(layout, table, len(draws), max_evaluations)
+    if pairs is None:  # on a coarse ladder, so that a few rows more or less draw the same
+        del draws[MIN_PAIRS * 2 ** int(np.log2(len(draws) / MIN_PAIRS)) :]
     return tuple(draws)
 
 

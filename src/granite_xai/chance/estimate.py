@@ -7,8 +7,8 @@ their sum how far it is biased. No model is asked.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.base.wording import percent
 from granite_xai.chance.replicates import Confidence, mean_excess
+from granite_xai.compute.units import by_power_of_two
 from granite_xai.disagreement import ResolvedQuestion
 from granite_xai.engine.signed_pairs import PAIRS, STEP, signed_lines, signs, slopes
 from granite_xai.engine.splits import Splits
@@ -42,6 +43,21 @@ class Perturbed(NamedTuple):
     corrected: float
     moved: FloatArray  # (2, P) float: R under both weights of every pair
     mass: FloatArray  # (2, P) float: weight of the rows under both
+
+
+@dataclass(frozen=True, slots=True)
+class EstimateLine:
+    """One question on all rows (region -1) or in one region, in the units of the question."""
+
+    question: str
+    region: int
+    rule: str
+    n_samples: int
+    plug_in: float
+    chance: float
+    corrected: float
+    low: float
+    high: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,7 +95,21 @@ class Estimate:
     global_fidelity: float
     confidence_level: float
     below_noise_floor: bool
-    lines: tuple[tuple[Any, ...], ...]
+    lines: tuple[EstimateLine, ...]
+
+    def in_units(self, powers: Mapping[str, int]) -> Estimate:
+        """The same in the model's own units, where these figures are in units of powers of two."""
+        figures = ("plug_in", "chance", "corrected", "low", "high")
+        lines = []
+        for line in self.lines:
+            told = by_power_of_two([getattr(line, key) for key in figures], powers[line.question]).tolist()
+            lines.append(EstimateLine(line.question, line.region, line.rule, line.n_samples, *told))
+        found = replace(self, lines=tuple(lines))
+        if len(powers) > 1:
+            return found
+        told = [self.disagreement, self.disagreement_low, self.disagreement_high]
+        own, low, high = by_power_of_two(told, *powers.values()).tolist()
+        return replace(found, disagreement=own, disagreement_low=low, disagreement_high=high)
 
     def frame(self) -> Any:
         """One line for all rows and one a region, for each question.
@@ -87,8 +117,7 @@ class Estimate:
         Columns: question, region (-1: all rows), rule, n_samples, plug_in, chance, corrected, low, high, in the units
         of the question.
         """
-        keys = ("question", "region", "rule", "n_samples", "plug_in", "chance", "corrected", "low", "high")
-        return frame({key: [line[i] for line in self.lines] for i, key in enumerate(keys)})
+        return frame({key: [getattr(line, key) for line in self.lines] for key in EstimateLine.__dataclass_fields__})
 
     @property
     def interval(self) -> str:
@@ -111,7 +140,7 @@ class Estimate:
     @property
     def regions(self) -> int:
         """Regions that this is about."""
-        return len({line[1] for line in self.lines}) - 1
+        return len({line.region for line in self.lines}) - 1
 
     def facts(self) -> dict[str, Any]:
         """The figures as plain values; None where there is none."""
@@ -171,7 +200,7 @@ def estimate(
     counts = np.where(root.exceeded(floors), np.asarray(weights, dtype=np.float64), 0.0)
     counts = counts / (counts.sum() or 1.0)
     share, slope, disagreement, chance = 0.0, np.zeros(PAIRS), np.zeros(3), 0.0
-    lines: list[tuple[Any, ...]] = []
+    lines: list[EstimateLine] = []
     normal = confidence.normal if rows != "fitting" else float("nan")
     for q, question in enumerate(everywhere.questions):
         found = [
@@ -183,7 +212,8 @@ def estimate(
             at = -1 if place is None else place
             words = "all rows" if place is None else rules[place]
             figures = (float("nan"),) * 5 if each is None else _figures(each, normal)
-            lines.append((question.question.label, at, words, 0 if sample is None else len(sample.rows), *figures))
+            count = 0 if sample is None else len(sample.rows)
+            lines.append(EstimateLine(question.question.label, at, words, count, *figures))
         if counts[q]:
             own, moves = _share(whole, [each for each in found[1:] if each is not None])
             share, slope = share + counts[q] * own, slope + counts[q] * moves

@@ -195,6 +195,7 @@ class Evaluations:
     # from (masking, coalition T) to F at T of a row with hidden columns drawn by the residuals of another
     sampled: Mapping[Reading, Matrix] = field(default_factory=dict)
     primitives: ArrayNamespace | None = None  # those of the device that holds the matrices; None: the processor
+    exponent: int = 0  # predictions, and y, are in units of this power of two
 
     @property
     def n_rows(self) -> int:
@@ -211,6 +212,7 @@ class Evaluations:
     def stored(self, coalition: Coalition) -> tuple[Matrix, bool]:
         """The matrix of a coalition or of its complement, and whether it is the coalition's own."""
         store, shown = self.stored_as[coalition]
+        self.space.release()  # of what was read before
         return self.matrices[store], shown
 
     def matrix(self, columns: Coalition) -> Matrix:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterator
 from dataclasses import is_dataclass
@@ -32,7 +33,8 @@ def structure(table: Table | None = None, *, by_row: bool = True) -> Structure:
     {'type': 'Conditional', 'bins': 'tree', 'sampler': 'bins'}
     """
     forms: dict[Any, Form] = {
-        Partition: Form(lambda value, _: value.to_dict(), lambda data, _: Partition.from_dict(data))
+        float: Form(_number, lambda data, place: math.nan if data is None else Structure().read(data, float, place)),
+        Partition: Form(lambda value, _: value.to_dict(), lambda data, _: Partition.from_dict(data)),
     }
     if table is not None:
         forms |= {Column: _column(table), Coalition: _coalition(table.n_columns), AleColumn: _ale_column(table)}
@@ -41,6 +43,11 @@ def structure(table: Table | None = None, *, by_row: bool = True) -> Structure:
             lambda data, place: table if data == THE_TABLE else rows_from_dict(data, table, place),
         )
     return Structure({kind.__name__: kind for kind in _classes()}, forms, by_row)
+
+
+def _number(value: float, place: str) -> Any:
+    """A number; one that is not known (NaN) is null."""
+    return None if math.isnan(value) else Structure().write(value, float, place)
 
 
 def _classes() -> Iterator[type]:

@@ -141,9 +141,9 @@ def read_ensemble(predictor: Predictor) -> Ensemble:
     except RefusalError:
         raise
     except Exception as error:  # whatever a library's new version brings is refused, never guessed
-        message = (
-            f"treelite cannot read this {type(asked.model).__name__} ({str(error).strip().splitlines()[-1][:200]})"
-        )
+        told = str(error).strip().splitlines()[-1][:200]
+        why = "its format is newer than treelite" if ".cc:" in told else told  # nobody reads lines of C++
+        message = f"treelite cannot read this {type(asked.model).__name__} ({why})"
         raise RefusalError(message, "M25" if "categor" in str(error) else "M30") from error
     link, outputs = link_for(asked, predictor, loaded.link, loaded.alpha, loaded.outputs)
     forests = tuple(loaded.forest(output, source.n_trees) for output in outputs)

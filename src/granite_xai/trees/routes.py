@@ -126,6 +126,8 @@ def _put(native: Any, row: int, column: int, value: float, own: Any = None) -> N
 
 WORTH_COMPILING = 2 * 10**7
 """Leaves times rows times matrices from which the compiled walk is worth loading (about 0.1 s of products)."""
+WALKED = 1.7
+"""Steps of the model's own predict that take as long as one leaf of the compiled walk (deep forests, few values)."""
 MOST_PAIRS = {True: 10**12, False: 2 * 10**10}
 """Leaves times pairs of rows up to which attributions are computed, with and without the compiled walk."""
 _ENSEMBLES: WeakKeyDictionary[Predictor, Ensemble | AdditiveModel | tuple[str, str | None]] = WeakKeyDictionary()
@@ -171,14 +173,14 @@ class Route:
 
     def for_plans(self, *plans: Plan) -> Route:
         """The same route, unless the model's own ``predict`` is cheaper for these plans."""
-        if self.trees is None or available():
+        if self.trees is None:
             return self
         ensemble, count = self.trees.ensemble, sum(len(plan.stores) for plan in plans)
         if isinstance(ensemble, AdditiveModel):
             return self
         values = sum(len(distinct) for plan in plans for distinct in plan.stores.values())
         steps = sum(forest.n_trees * len(forest.levels) for forest in ensemble.forests)
-        if ensemble.n_leaves * count <= values * steps:
+        if ensemble.n_leaves * count <= values * steps * (WALKED if available() else 1.0):
             return self
         cheaper = Route(self.predictor, self.table)
         cheaper.__dict__["_way"] = "the model's own predict is cheaper", Audit(self._way[1].rows)
