@@ -19,6 +19,7 @@ NAMES = (
     "diabetes",
     "scalability",
     "frameworks",
+    "originals",
     "beyond",
     "trees",
 )

@@ -12,15 +12,16 @@ from typing import Any
 
 import granite_xai as gx
 from experiments.models import bike
-from experiments.results import PAPER, Result, regions, table
+from experiments.published import AS_PUBLISHED
+from experiments.results import Result, regions, table
 
 
 def run(quick: bool) -> Result:
     """Both weightings, both variances, and the other estimator of the total variance."""
     model, _, X_test, _, _ = bike(quick=quick)
     X = X_test.head(300 if quick else 1000)
-    even = gx.Granite(model, gx.Objective(["sobol"], weighting="uniform"), **PAPER).fit(X)
-    ours = gx.Granite(model, "sobol", **PAPER).fit(X)
+    even = gx.Granite(model, gx.Objective(["sobol"], weighting="uniform"), **AS_PUBLISHED).fit(X)
+    ours = gx.Granite(model, "sobol", **AS_PUBLISHED).fit(X)
     display = gx.ImportanceDisplay.from_estimator(even, X, max_features=6)
     bars = display.frame()
     data = {

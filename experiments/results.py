@@ -14,9 +14,6 @@ import numpy as np
 from matplotlib.figure import Figure
 from PIL import Image
 
-PAPER = {"search": "greedy"}
-"""Options with which the search is the paper's Algorithm 1."""
-
 
 @dataclass(frozen=True)
 class Result:

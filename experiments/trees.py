@@ -74,7 +74,8 @@ def _greedy(lines: list[dict[str, Any]], line: dict[str, Any]) -> float:
 
 
 def _line(case: Case, name: str, options: dict[str, Any]) -> dict[str, Any]:
-    granite = gx.Granite(case.model, alpha=ALPHA, resources=RESOURCES, **{**case.options, **options})
+    plain = {"alpha": ALPHA, "resources": RESOURCES, "confidence_level": None}
+    granite = gx.Granite(case.model, **{**plain, **case.options, **options})
     begin = time.process_time()
     granite.fit(case.rows)
     seconds = time.process_time() - begin

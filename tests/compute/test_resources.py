@@ -32,8 +32,9 @@ from granite_xai.compute import (
 def test_the_defaults_are_those_of_the_public_face():
     assert Resources() == Resources(
         memory_limit=2**29,
-        max_evaluations=20_000_000,
-        max_grid=None,
+        max_seconds=60.0,
+        max_evaluations=None,
+        max_grid="auto",
         batch_size=None,
         dtype="float64",
         device="cpu",
