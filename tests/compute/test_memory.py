@@ -18,6 +18,7 @@ from granite_xai.compute import Workspace
 from granite_xai.evaluations.agnostic import evaluate_matrix
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.plan import Distinct
+from strategies import paper
 
 pytestmark = pytest.mark.filterwarnings("ignore::granite_xai.base.errors.BinWarning")
 
@@ -36,7 +37,7 @@ Y = model(X)
 
 def fitted(question, limit, X=X, y=Y, of=model, **options):
     limits = gx.Resources(memory_limit=limit, max_evaluations=10**9)
-    return gx.Granite(of, question, resources=limits, max_samples=None, **options).fit(X, y)
+    return paper(of, question, resources=limits, max_samples=None, **options).fit(X, y)
 
 
 def peak_of(*arguments, **options):
@@ -99,7 +100,7 @@ def test_the_plan_says_what_each_stage_takes():
 
 
 def test_the_plan_can_be_had_without_the_fit():
-    granite = gx.Granite(model, "shap-pdp", max_samples=None, resources=gx.Resources(memory_limit=8 * MB))
+    granite = paper(model, "shap-pdp", max_samples=None, resources=gx.Resources(memory_limit=8 * MB))
     found, said = granite.plan(X), fitted("shap-pdp", 8 * MB, max_depth=1).diagnostics_["plan"]
     changing = {"seconds", "sentence"}
     assert {key: found[key] for key in found.keys() - changing} == {key: said[key] for key in said.keys() - changing}
@@ -132,7 +133,7 @@ def test_nothing_of_the_evaluations_outlives_a_fit(of, monkeypatch):
     gc.collect()
     gc.disable()
     try:
-        found = gx.Granite(of, "cfi-pfi", max_depth=2).fit(X[:200], Y[:200])
+        found = paper(of, "cfi-pfi", max_depth=2).fit(X[:200], Y[:200])
         assert len(found.partition_) >= 1
         assert [space.held + space.spilled for space in spaces if space.most_held > 10**5] == [0]
     finally:
@@ -153,7 +154,7 @@ def test_a_child_is_cut_out_when_it_is_grown_and_dropped_before_its_sibling(beam
         return side
 
     monkeypatch.setattr(Evaluations, "divide", noting)
-    gx.Granite(model, max_depth=3, alpha=0.0, search="greedy", beam=beam, min_samples_leaf=5).fit(X[:200])
+    paper(model, max_depth=3, alpha=0.0, search="greedy", beam=beam, min_samples_leaf=5).fit(X[:200])
     assert len(most) > 3
     assert max(most) == 1  # of two levels below the root, the one above
 

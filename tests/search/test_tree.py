@@ -26,6 +26,7 @@ from strategies import (
     cases,
     examples,
     floor_bounds,
+    paper,
     questions,
     quiet,
     rounding,
@@ -125,7 +126,7 @@ def check(
     case: Case, question: Any, asked: Any, options: dict[str, Any], grown: dict[str, Any], floors_too: bool = True
 ) -> None:
     """Fit in both ways and compare everything; noise floors only where both have evaluated the same rows."""
-    granite = gx.Granite(case.model, question, search="greedy", confidence_level=None, **options)
+    granite = paper(case.model, question, **options)
     with quiet():
         granite.fit(case.X, np.array(case.y), case.weights)
     problem = case.problem()
@@ -280,7 +281,7 @@ def test_trees_behind_the_bins_reach_the_search(name, seed):
 def test_candidates_are_counted_where_the_search_begins():
     """Three values leave two cuts, four leave three, a constant none; nodes further down are not counted."""
     X = np.array([[a, b, 1.0] for a in (0.0, 1.0, 2.0) for b in (0.0, 1.0, 2.0, 3.0)] * 2)
-    granite = gx.Granite(lambda X: X[:, 0] * X[:, 1], max_depth=2, min_samples_leaf=1, alpha=0.0).fit(X)
+    granite = paper(lambda X: X[:, 0] * X[:, 1], max_depth=2, min_samples_leaf=1, alpha=0.0).fit(X)
     assert len(granite.partition_) > 2
     assert granite.diagnostics_["candidates"] == {"x0": 2, "x1": 3, "x2": 0}
 

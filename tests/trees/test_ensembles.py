@@ -23,7 +23,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeRegressor
 
-from granite_xai import Granite
 from granite_xai.base.errors import ModelWarning
 from granite_xai.evaluations.agnostic import evaluate_matrix
 from granite_xai.evaluations.plan import Distinct, plan
@@ -35,6 +34,7 @@ from granite_xai.trees import forest
 from granite_xai.trees.ensembles import read_ensemble
 from granite_xai.trees.forest import RefusalError
 from granite_xai.trees.routes import Route, audit
+from strategies import paper
 
 pytest.importorskip("treelite")
 numba = pytest.importorskip("numba")
@@ -372,7 +372,7 @@ def test_M26_is_told_and_remembered_whatever_the_question(question):
     """Also where the question itself looks at the trees before the evaluations are planned."""
     model = xgboost.XGBRegressor(n_estimators=3, max_depth=2, missing=-999.0).fit(X, Y)
     with pytest.warns(ModelWarning, match="M26"):
-        fitted = Granite(model, question, missing="allow").fit(X)
+        fitted = paper(model, question, missing="allow").fit(X)
     assert any(text.startswith("M26") for text in fitted.diagnostics_["warnings"])
 
 
