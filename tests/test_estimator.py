@@ -108,7 +108,7 @@ def test_the_constructor_stores_and_checks_nothing():
 
 
 def test_parameters_and_their_defaults_are_those_of_the_public_face():
-    assert paper(any_width).get_params(deep=False) == {
+    assert gx.Granite(any_width).get_params(deep=False) == {
         "model": any_width,
         "question": "ice-pdp",
         "influence": "individual",
@@ -127,6 +127,9 @@ def test_parameters_and_their_defaults_are_those_of_the_public_face():
         "missing": "auto",
         "kinds": None,
         "max_samples": "auto",
+        "confidence_level": 0.95,
+        "n_resamples": 50,
+        "holdout": "auto",
         "n_jobs": None,
         "random_state": 0,
         "resources": None,

@@ -22,7 +22,6 @@ from sklearn.ensemble import RandomForestRegressor
 import granite_xai as gx
 from granite_xai.base.errors import ResourceError
 from granite_xai.compute import map_blocks
-from strategies import paper
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(90, 3))
@@ -60,7 +59,7 @@ SETTING = """
 
     where, previous = sys.argv[1], sys.argv[2] == "fitted"
     tree.BLOCK = 90  # one candidate a block: a long search
-    g = paper(model, n_jobs=1 if where == "search" else 2)
+    g = gx.Granite(model, n_jobs=1 if where == "search" else 2)
     before = g.fit(X).partition_ if previous else None
     slow.set()
     tree._score = score if where == "model" else patient
@@ -228,7 +227,7 @@ FORKS = """
     warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 dislikes forks of programs with threads
 
     def fit(end=None):
-        g = paper(lambda X: X[:, 0] * np.sign(X[:, 1]), n_jobs=2).fit(X)
+        g = gx.Granite(lambda X: X[:, 0] * np.sign(X[:, 1]), n_jobs=2).fit(X)
         text = json.dumps(g.partition_.to_dict())
         end.send(text) if end else None
         return text
@@ -286,7 +285,7 @@ def answers(g):
 
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
 def test_R13_sixteen_threads_get_the_same_answers_from_one_fit(model):
-    g = paper(model, "shap-pdp").fit(X)
+    g = gx.Granite(model, "shap-pdp").fit(X)
     before = {name: id(value) for name, value in vars(g).items()}
     stored = json.dumps([g.partition_.to_dict(), g.diagnostics_], default=str)
     expected = answers(g)
@@ -315,7 +314,7 @@ def test_R13_M16_threads_never_call_the_model_at_the_same_time():
         inside.release()
         return product(X)
 
-    g = paper(jealous, n_jobs=2).fit(X)
+    g = gx.Granite(jealous, n_jobs=2).fit(X)
     failed = []
 
     def ask():
@@ -341,7 +340,7 @@ BARE = """
     import granite_xai as gx
 
     X = np.random.default_rng(0).normal(size=(90, 3))
-    g = paper(lambda X: X[:, 0] * np.sign(X[:, 1]), n_jobs=2).fit(X)
+    g = gx.Granite(lambda X: X[:, 0] * np.sign(X[:, 1]), n_jobs=2).fit(X)
     sys.exit(0 if len(g.partition_) == 2 and not os.listdir(".") else 3)
 """
 
@@ -403,7 +402,7 @@ def test_D33_too_little_memory_is_refused_before_the_model_is_asked(question):
     model = Counting()
     y = product(X)
     with pytest.raises(ResourceError, match="need [0-9.,]+ (bytes|MiB); memory_limit allows 50,000 bytes") as caught:
-        paper(model, question, resources=gx.Resources(memory_limit=50_000)).fit(X, y)
+        gx.Granite(model, question, resources=gx.Resources(memory_limit=50_000)).fit(X, y)
     assert (caught.value.code, caught.value.argument) == ("D33", "resources")
     assert all(remedy in caught.value.hint for remedy in REMEDIES)
     assert model.rows == 0
@@ -415,9 +414,9 @@ def test_D33_too_little_memory_is_refused_before_the_model_is_asked(question):
 def test_D33_the_limit_that_the_error_names_is_enough(question, free, monkeypatch):
     disk_with(free, monkeypatch)
     with pytest.raises(ResourceError) as caught:
-        paper(product, question, resources=gx.Resources(memory_limit=50_000)).fit(X, product(X))
+        gx.Granite(product, question, resources=gx.Resources(memory_limit=50_000)).fit(X, product(X))
     limit = named_limit(caught.value)
-    g = paper(product, question, resources=gx.Resources(memory_limit=limit)).fit(X, product(X))
+    g = gx.Granite(product, question, resources=gx.Resources(memory_limit=limit)).fit(X, product(X))
     assert free or g.diagnostics_["plan"]["evaluations"]["in_memory"]
 
 
@@ -427,16 +426,16 @@ def disk_with(free, monkeypatch):
 
 def test_D33_a_plan_beyond_memory_and_disk_is_refused_before_the_model_is_asked(monkeypatch):
     model, table = Counting(), rng.normal(size=(1000, 3))
-    limits = gx.Resources(memory_limit=2**24)
+    limits = gx.Resources(memory_limit=2**24, max_grid=None)
     disk_with(2**20, monkeypatch)
     with pytest.raises(
         ResourceError, match=r"need 22\.9 MiB; .*leaves 8\.0 MiB .*temporary files has 1\.0 MiB"
     ) as caught:
-        paper(model, resources=limits, max_samples=None).fit(table)
+        gx.Granite(model, resources=limits, max_samples=None).fit(table)
     assert (caught.value.code, caught.value.argument, model.rows) == ("D33", "resources", 0)
     assert all(remedy in caught.value.hint for remedy in REMEDIES)
     disk_with(2**24, monkeypatch)
-    g = paper(model, resources=limits, max_samples=None).fit(table)
+    g = gx.Granite(model, resources=limits, max_samples=None).fit(table)
     planned = g.diagnostics_["plan"]["evaluations"]
     assert not planned["in_memory"]
     assert planned["spilled_bytes"] <= g.diagnostics_["memory"]["spilled"]
@@ -446,7 +445,7 @@ def test_D33_a_plan_beyond_memory_and_disk_is_refused_before_the_model_is_asked(
 def test_D33_a_disk_that_fills_up_on_the_way_ends_the_fit_with_a_name(monkeypatch):
     """The old fit stays, and a later one finds room again."""
     table, limits = rng.normal(size=(1000, 3)), gx.Resources(memory_limit=2**24)
-    g = paper(product, resources=limits, max_samples=None).fit(table)
+    g = gx.Granite(product, resources=limits, max_samples=None).fit(table)
     before = g.partition_
     with monkeypatch.context() as patch:
         patch.setattr("granite_xai.compute.memory._reserve", full_disk)
@@ -467,7 +466,7 @@ def test_D33_many_rows_and_many_columns_are_refused_at_once(monkeypatch):
         tracemalloc.start()
         begin = time.monotonic()
         with pytest.raises(ResourceError, match="D33"):
-            paper(model, resources=gx.Resources(memory_limit=2**24), max_samples=None).fit(table)
+            gx.Granite(model, resources=gx.Resources(memory_limit=2**24, max_grid=None), max_samples=None).fit(table)
         seconds, peak = time.monotonic() - begin, tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert model.rows == 0
@@ -478,7 +477,7 @@ def test_D33_many_rows_and_many_columns_are_refused_at_once(monkeypatch):
 def test_M13_a_plan_over_the_limit_ends_after_the_probe():
     model = Counting()
     with pytest.raises(ResourceError, match="the plan sends [0-9,]+ rows to the model, about .* s of") as caught:
-        paper(model, resources=gx.Resources(max_evaluations=1000)).fit(X)
+        gx.Granite(model, resources=gx.Resources(max_evaluations=1000)).fit(X)
     assert (caught.value.code, caught.value.argument) == ("M13", "resources")
     assert all(remedy in caught.value.hint for remedy in REMEDIES)
     assert model.rows <= 5 * 64
@@ -491,11 +490,11 @@ def test_M15_no_call_of_a_fit_is_larger_than_the_batch_size():
         sizes.append(len(X))
         return product(X)
 
-    g = paper(fixed, resources=gx.Resources(batch_size=32)).fit(X)
+    g = gx.Granite(fixed, resources=gx.Resources(batch_size=32)).fit(X)
     g.evaluate(X)
     g.explain(X)
     assert max(sizes) == 32
-    assert g.partition_.to_dict() == paper(product).fit(X).partition_.to_dict()
+    assert g.partition_.to_dict() == gx.Granite(product).fit(X).partition_.to_dict()
 
 
 def test_M16_the_search_uses_threads_and_the_model_the_callers():
@@ -506,5 +505,5 @@ def test_M16_the_search_uses_threads_and_the_model_the_callers():
         callers.add(threading.get_ident())
         return product(X)
 
-    paper(noting, n_jobs=2).fit(X)
+    gx.Granite(noting, n_jobs=2).fit(X)
     assert callers == {threading.get_ident()}

@@ -159,7 +159,7 @@ def explain(
     >>> toy = make_toy()
     >>> report = explain(toy.model, toy.X)
     >>> print(str(report).splitlines()[3])
-    On these 1,000 rows ICE and PDP disagree by ...
+    On these 500 rows ICE and PDP disagree by ...
     >>> len(report.granite.partition_)
     2
     """
