@@ -205,13 +205,15 @@ def _xgboost(model: Any, asked: Asked) -> Source:
         raise RefusalError(f"xgboost's booster {booster!r} is no sum of trees")
     if objective in ("multi:softmax", "binary:hinge") and asked.method == "predict" and not asked.raw:
         raise RefusalError(f"xgboost's objective {objective!r} predicts labels")
-    if "c" in (model.feature_types or ()):
-        return _xgboost_with_categories(model)
-    return Source(partial(_loaded, model, "frontend", "from_xgboost"), partial(single_precision, model))
+    own = Source(partial(_loaded, model, "frontend", "from_xgboost"), partial(single_precision, model))
+    return _xgboost_with_categories(model, own) if "c" in (model.feature_types or ()) else own
 
 
-def _xgboost_with_categories(model: Any) -> Source:
-    """The trees without the labels of their categories, which treelite does not know: we look codes up by label."""
+def _xgboost_with_categories(model: Any, by_codes: Source) -> Source:
+    """The trees without the labels of their categories, which treelite does not know: we look codes up by label.
+
+    Without labels the cells are the codes.
+    """
     document = json.loads(model.save_raw("json"))
     trees = document["learner"]["gradient_booster"]
     trees = trees.get("gbtree", trees)["model"]  # dart holds its trees one level deeper
@@ -219,7 +221,7 @@ def _xgboost_with_categories(model: Any) -> Source:
     trees["cats"] = {name: [] for name in held}
     labels = {j: _category_labels(entry) for j, entry in enumerate(held["enc"]) if len(entry["values"])}
     if not labels:
-        raise RefusalError("this version of xgboost does not keep the labels of its categories", "M25")
+        return by_codes
     text = json.dumps(document)
     return Source(partial(_loaded, text, "frontend", "from_xgboost_json"), partial(category_matrix, labels))
 
