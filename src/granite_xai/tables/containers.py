@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from granite_xai.base.errors import InputError
 from granite_xai.base.typing import IntArray
-from granite_xai.tables.cells import Cells, from_array
-from granite_xai.tables.columns import Column
+from granite_xai.tables.columns import Cells, Column, from_array
 
 
 class Container(ABC):

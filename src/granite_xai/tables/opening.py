@@ -121,11 +121,7 @@ _MORE = 1.1
 
 
 def is_lazy(X: Any) -> bool:
-    """Whether a table is of an engine that computes when it is asked.
-
-    >>> is_lazy([[1.0]])
-    False
-    """
+    """Whether a table is of an engine that computes when it is asked."""
     library = type(X).__module__.partition(".")[0]
     lazy = {"polars": "LazyFrame", "duckdb": "DuckDBPyRelation", "_duckdb": "DuckDBPyRelation"}
     return type(X).__name__ == lazy.get(library, "DataFrame" if library in ("dask", "dask_expr", "pyspark") else None)
@@ -160,11 +156,13 @@ def region_numbers(assigned: Any, name: str) -> IntArray:
     return np.asarray(numbers, dtype=np.intp)
 
 
-def _exactly(found: Any, count: int, seed: int, take: Callable[[Any, Any], Any]) -> Any:
+def _some(total: int, count: int, seed: int) -> IntArray:
+    return np.sort(np.random.default_rng(seed).choice(total, size=count, replace=False))
+
+
+def _exactly(found: Any, count: int, seed: int) -> Any:
     """So many of rows of which an engine has drawn a few more."""
-    if len(found) <= count:
-        return found
-    return take(found, np.sort(np.random.default_rng(seed).choice(len(found), size=count, replace=False)))
+    return found if len(found) <= count else found.iloc[_some(len(found), count, seed)]
 
 
 def _polars(X: Any, count: int, seed: int) -> Any:
@@ -173,7 +171,7 @@ def _polars(X: Any, count: int, seed: int) -> Any:
     total = X.select(pl.len()).collect().item()
     if total <= count:
         return X.collect()
-    rows = pl.Series(np.sort(np.random.default_rng(seed).choice(total, size=count, replace=False)), dtype=pl.UInt32)
+    rows = pl.Series(_some(total, count, seed), dtype=pl.UInt32)
     return X.with_row_index(_ROW).filter(pl.col(_ROW).is_in(rows.implode())).drop(_ROW).collect()
 
 
@@ -184,23 +182,21 @@ def _duckdb(X: Any, count: int, seed: int) -> Any:
     # By the number of the row, not by DuckDB's own sample, which differs with the number of threads.
     most, some = int(_MORE * count) + 100, f"hash({_ROW} + {int(seed)} * 1000003) % {total} < "
     numbered = X.project(f"*, row_number() over () as {_ROW}").filter(some + str(most)).order(_ROW)
-    return _exactly(numbered.project(f"* exclude ({_ROW})").df(), count, seed, lambda frame, rows: frame.iloc[rows])
+    return _exactly(numbered.project(f"* exclude ({_ROW})").df(), count, seed)
 
 
 def _dask(X: Any, count: int, seed: int) -> Any:
     total = len(X)
-    if total <= count:
-        return X.compute().reset_index(drop=True)
-    share = min(1.0, (_MORE * count + 100) / total)
-    found = X.sample(frac=share, random_state=seed).compute().reset_index(drop=True)
-    return _exactly(found, count, seed, lambda frame, rows: frame.iloc[rows].reset_index(drop=True))
+    share = min(1.0, (_MORE * count + 100) / max(total, 1))
+    found = (X if total <= count else X.sample(frac=share, random_state=seed)).compute()
+    return _exactly(found, count, seed).reset_index(drop=True)
 
 
 def _pyspark(X: Any, count: int, seed: int) -> Any:
     total = X.count()
     share = min(1.0, (_MORE * count + 100) / max(total, 1))
     found = (X if total <= count else X.sample(fraction=share, seed=seed)).toPandas()
-    return _exactly(found, count, seed, lambda frame, rows: frame.iloc[rows].reset_index(drop=True))
+    return _exactly(found, count, seed).reset_index(drop=True)
 
 
 _ENGINES: dict[str, Callable[[Any, int, int], Any]] = {
@@ -284,8 +280,6 @@ def _is_interval(condition: Any) -> bool:
 
 def _value(bound: Any) -> Any:
     """A bound as Python has it; dates to the microsecond."""
-    if isinstance(bound, np.datetime64):
-        return bound.astype("datetime64[us]").item()
-    if isinstance(bound, np.timedelta64):
-        return bound.astype("timedelta64[us]").item()
+    if isinstance(bound, np.datetime64 | np.timedelta64):
+        return bound.astype(f"{bound.dtype.kind}8[us]").item()
     return bound

@@ -14,8 +14,7 @@ from granite_xai.base.diagnostics import warn
 from granite_xai.base.errors import CellError, DataWarning, InputError, column_text, count_text, listing, rows_text
 from granite_xai.base.options import choose
 from granite_xai.base.typing import BoolArray
-from granite_xai.tables.cells import Cells, UnreadableError, as_kind
-from granite_xai.tables.columns import KINDS, Column, Kind, sorted_labels
+from granite_xai.tables.columns import KINDS, Cells, Column, Kind, UnreadableError, as_kind, sorted_labels
 from granite_xai.tables.containers import Container
 from granite_xai.tables.opening import open_table
 from granite_xai.tables.table import Table
