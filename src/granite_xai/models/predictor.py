@@ -20,8 +20,7 @@ from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.models.output import ModelOutput, first_line, outside_unit_interval, read_answer
 from granite_xai.tables import Table, recombine
 
-DEFAULT_BATCH = 2**16
-"""Rows of one call where the user sets none: fixed, so that repeats are equal."""
+DEFAULT_BATCH = 2**16  # rows of one call where the user sets none: fixed, so that repeats are equal
 _SHOWN = 5
 
 

@@ -174,8 +174,7 @@ def read_rows(rows: Any, weights: FloatArray) -> IntArray:
     return chosen[weights[chosen] > 0]
 
 
-_TRIED = 16
-"""Rows with missing cells that a model is tried on, at most: the first of each column that has some."""
+_TRIED = 16  # rows with missing cells that a model is tried on, at most: the first of each column that has some
 
 
 def _first_step(model: Any) -> Any:

@@ -113,11 +113,9 @@ def _is(X: Any, library: str, name: str) -> bool:
     return isinstance(kind, type) and isinstance(X, kind)
 
 
-MOST = 50_000
-"""Rows that are collected where nobody says how many."""
+MOST = 50_000  # rows that are collected where nobody says how many
 _ROW = "__granite_row"
-_MORE = 1.1
-"""Rows that are drawn where an engine draws about so many, in shares of those wanted, and a few."""
+_MORE = 1.1  # rows that are drawn where an engine draws about so many, in shares of those wanted, and a few
 
 
 def is_lazy(X: Any) -> bool:
@@ -199,14 +197,8 @@ def _pyspark(X: Any, count: int, seed: int) -> Any:
     return _exactly(found, count, seed).reset_index(drop=True)
 
 
-_ENGINES: dict[str, Callable[[Any, int, int], Any]] = {
-    "polars": _polars,
-    "duckdb": _duckdb,
-    "_duckdb": _duckdb,
-    "dask": _dask,
-    "dask_expr": _dask,
-    "pyspark": _pyspark,
-}
+_ENGINES: dict[str, Callable[[Any, int, int], Any]] = {"polars": _polars, "pyspark": _pyspark}
+_ENGINES |= {"duckdb": _duckdb, "_duckdb": _duckdb, "dask": _dask, "dask_expr": _dask}
 
 
 def with_regions(frame: Any, rules: Iterable[Any], name: str) -> Any:

@@ -19,8 +19,7 @@ from granite_xai.tables.containers import Container
 from granite_xai.tables.opening import open_table
 from granite_xai.tables.table import Table
 
-FEW = 20
-"""Texts that are levels however few the rows."""
+FEW = 20  # texts that are levels however few the rows
 _SHOWN = 5
 _IMPUTE = 'The model is not declared to accept missing values: pass missing="allow" if it does, or impute/drop.'
 
