@@ -158,10 +158,8 @@ def _copied(frame: Any) -> Any:
     """Copy a container that can be written to; the columns of polars and pyarrow are read-only and shared."""
     if isinstance(frame, list):
         return deepcopy(frame)
-    for method in ("copy", "clone"):
-        if callable(getattr(frame, method, None)):
-            return getattr(frame, method)()
-    return frame
+    ways = (getattr(frame, method, None) for method in ("copy", "clone"))
+    return next((way() for way in ways if callable(way)), frame)
 
 
 class Raised(Exception):  # noqa: N818 - never leaves the room; the error for users is made from it

@@ -93,22 +93,16 @@ def _check_length(values: Any, table: Table) -> None:
 
 
 def _check_missing(values: Any, table: Table) -> None:
+    import pandas as pd
+
     if np.issubdtype(values.dtype, np.number):
         bad = ~np.isfinite(values)
     else:
-        bad = np.array([_is_missing(value) for value in values.tolist()], dtype=np.bool_)
+        bad = pd.isna(values) | np.array([isinstance(cell, float) and np.isinf(cell) for cell in values.tolist()], bool)
     if count := int(bad.sum()):
         labels = table.row_labels(np.flatnonzero(bad)[:5])
         text = f"y has {count_text(count, 'missing or infinite value' + 's' * (count > 1), labels)}."
         raise _wrong(text, "T03", "Drop or fill these rows.", rows=labels)
-
-
-def _is_missing(value: Any) -> bool:
-    """Whether a cell is None, NA, NaT, NaN or infinite."""
-    try:
-        return value is None or bool(value != value) or (isinstance(value, float) and bool(np.isinf(value)))
-    except TypeError:  # pandas.NA is neither equal to itself nor different
-        return True
 
 
 def _as_numbers(values: Any, hint: str) -> FloatArray:
@@ -205,18 +199,20 @@ def used_columns(model: Any) -> set[str] | None:
     return used
 
 
-def require_columns(model: Any, table: Table) -> None:
-    """Refuse a table whose columns the model was not fitted on, by name and before the model is asked (D37)."""
-    fitted, used, found = _fitted_names(model), used_columns(model), list(table.names)
+def read_input(X: Any, model: Any, kinds: Mapping[Any, str] | None = None, named: Collection[Any] = ()) -> Table:
+    """The table that a model is explained on; refused where the model was fitted on other columns (D37)."""
+    fitted, used = _fitted_names(model), used_columns(model)
+    table = read_table(X, kinds=kinds, missing="allow", named=named, used=used)
+    found = list(table.names)
     if fitted is None or not table.named or fitted == [f"Column_{i}" for i in range(len(fitted))]:
-        return  # nobody has names, or lightgbm made some up for an array
+        return table  # nobody has names, or lightgbm made some up for an array
     if type(model).__module__.startswith("lightgbm"):  # which writes blanks as underscores
         found = [name.replace(" ", "_") for name in found]
     if used is not None:  # it takes what it needs by name, in any order
         fitted = [name for name in fitted if name in used]
         found = [name for name in fitted if name in found]
     if found == fitted:
-        return
+        return table
     missing, extra = [x for x in fitted if x not in found], [x for x in found if x not in fitted]
     parts = {"lacks": missing, "has, and the model was not fitted on,": extra}
     told = [f"X {verb} {listing(which)}" for verb, which in parts.items() if which]
@@ -225,13 +221,6 @@ def require_columns(model: Any, table: Table) -> None:
     hint = "Pass the columns of the fit, in their order: X[list(model.feature_names_in_)]."
     message = f"{'; '.join(told)}. The model was fitted on {listing(fitted)}."
     raise InputError(message, code="D37", argument="X", columns=[*missing, *extra] or moved, hint=hint)
-
-
-def read_input(X: Any, model: Any, kinds: Mapping[Any, str] | None = None, named: Collection[Any] = ()) -> Table:
-    """The table that a model is explained on, checked against the columns the model was fitted on."""
-    table = read_table(X, kinds=kinds, missing="allow", named=named, used=used_columns(model))
-    require_columns(model, table)
-    return table
 
 
 def allows_missing(choice: str, model: Any, predictor: Predictor, table: Table) -> bool:

@@ -223,18 +223,19 @@ def _expression(name: str, condition: Any, schema: Any) -> Any:
         raise InputError(text, code="D37", argument="frame", columns=[name])
     column, dtype = nw.col(name), schema[name]
     missing = column.is_null() | column.is_nan() if dtype.is_float() else column.is_null()
-    present = _present(column, dtype, condition)
+    interval = hasattr(condition, "low")  # a set of levels has no ends
+    present = _present(column, dtype, condition, interval)
     inside = ~missing if present is None else present & ~missing
-    if not condition.has_values and not (_is_interval(condition) and condition.others and condition.order):
+    if not condition.has_values and not (interval and condition.others and condition.order):
         return missing if condition.missing else missing & ~missing
     return inside | missing if condition.missing else inside
 
 
-def _present(column: Any, dtype: Any, condition: Any) -> Any:
+def _present(column: Any, dtype: Any, condition: Any, interval: bool) -> Any:
     """Which present values belong; None: all of them."""
     import narwhals as nw
 
-    if _is_interval(condition) and condition.order is None:
+    if interval and condition.order is None:
         if dtype == nw.Date:
             column = column.cast(nw.Datetime("us"))
         elif dtype == nw.Datetime and dtype.time_zone is not None:
@@ -244,7 +245,7 @@ def _present(column: Any, dtype: Any, condition: Any) -> Any:
         return reduce(and_, parts) if parts else None
     if dtype in (nw.Categorical, nw.Enum):
         column = column.cast(nw.String)
-    if not _is_interval(condition):
+    if not interval:
         listed = _is_in(column, dtype, condition.levels)
         return ~listed if condition.others else listed
     order: list[Any] = list(condition.order or ())
@@ -263,11 +264,6 @@ def _is_in(column: Any, dtype: Any, labels: Iterable[Any]) -> Any:
     elif dtype == nw.String:
         listed = [str(label) for label in listed]
     return column.is_in(listed) if listed else column.is_null() & ~column.is_null()
-
-
-def _is_interval(condition: Any) -> bool:
-    """An interval has ends, a set of levels has none."""
-    return hasattr(condition, "low")
 
 
 def _value(bound: Any) -> Any:
