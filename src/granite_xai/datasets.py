@@ -22,16 +22,8 @@ from granite_xai.base.typing import FloatArray, IntArray
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "PiecewiseLinear",
-    "Toy",
-    "load_bike_sharing",
-    "load_diabetes",
-    "load_kin8nm",
-    "make_order_two",
-    "make_piecewise_linear",
-    "make_toy",
-]
+__all__ = ["PiecewiseLinear", "Toy", "load_bike_sharing", "load_diabetes", "load_kin8nm"]
+__all__ += ["make_order_two", "make_piecewise_linear", "make_toy"]
 
 Seed = int | np.random.Generator | None
 _BIKE_COLUMNS = ["yr", "mnth", "hr", "holiday", "weekday", "workingday", "weathersit", "temp", "hum", "windspeed"]

@@ -45,7 +45,8 @@ def read_table(path: str) -> Any:
     ending = Path(path).suffix.lower()
     try:
         if ending in _BINARY:
-            return _with_pyarrow(_BINARY[ending], path)
+            with Path(path).open("rb") as file:  # opened here: pandas would take an address
+                return _with_pyarrow(_BINARY[ending], file, path)
         raw = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
     except OSError as error:
         words = f"{path} cannot be read ({error.strerror or error})."
@@ -53,16 +54,13 @@ def read_table(path: str) -> Any:
     return _csv(raw, "standard input" if path == "-" else path, _SEPARATORS.get(ending, ","))
 
 
-def _with_pyarrow(function: str, path: str) -> Any:
-    import pandas as pd
-
-    with Path(path).open("rb") as file:  # opened here: pandas would take an address
-        try:
-            return getattr(pd, function)(file)
-        except ImportError as error:
-            raise _bad_table(f"{path} needs the package pyarrow.", hint="pip install pyarrow installs it.") from error
-        except Exception as error:  # each reader has its own errors
-            raise _bad_table(f"{path} is not what its name says ({type(error).__name__}: {error}).") from error
+def _with_pyarrow(function: str, file: Any, path: str) -> Any:
+    try:
+        return getattr(import_module("pandas"), function)(file)
+    except ImportError as error:
+        raise _bad_table(f"{path} needs the package pyarrow.", hint="pip install pyarrow installs it.") from error
+    except Exception as error:  # each reader has its own errors
+        raise _bad_table(f"{path} is not what its name says ({type(error).__name__}: {error}).") from error
 
 
 def _csv(raw: bytes, name: str, separator: str) -> Any:

@@ -32,15 +32,6 @@ def as_predictor(
     ``response`` ``"auto"`` is the probability where there is one, otherwise the prediction, ``"raw"`` the score before
     the link. The model is not called yet. Refusals: M02 several classes and no output, M21 not a model, P01 unknown
     class or response, P03 a response that the model cannot give.
-
-    >>> import numpy as np
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> model = LogisticRegression().fit([[0.0], [1.0]], ["no", "yes"])
-    >>> F = as_predictor(model)
-    >>> F.label, F.is_probability
-    ("probability of class 'yes'", True)
-    >>> F(np.array([[0.5]]))
-    array([0.5...])
     """
     if isinstance(model, Predictor):
         return model

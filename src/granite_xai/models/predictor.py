@@ -37,13 +37,6 @@ class Predictor:
     """A model as a function from tables to one number a row, called from one thread at a time.
 
     Build it with `as_predictor`. The model gets a fresh container, never the user's own, and its answer is copied.
-
-    >>> from granite_xai.models import as_predictor
-    >>> F = as_predictor(lambda X: X[:, 0] * X[:, 1])
-    >>> F(np.array([[2.0, 3.0], [4.0, 5.0]]))
-    array([ 6., 20.])
-    >>> F.usage.calls, F.usage.rows
-    (1, 2)
     """
 
     def __init__(self, model_output: ModelOutput, batch_size: int | None = None) -> None:

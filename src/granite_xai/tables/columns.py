@@ -217,12 +217,6 @@ class Column:
     dates and durations, None among labels. An ordinal column knows all declared labels in their order, also those that
     no row carries, a nominal one those that its dtype declares; ``integer``: whether cells are whole numbers by dtype;
     ``passes``: whether the column only passes through to the model, neither explained nor split.
-
-    >>> column = Column("x", 0, "numeric", np.array([2.0, np.nan, -0.0, 0.0]))
-    >>> column.levels
-    array([0., 2.])
-    >>> column.codes
-    array([ 1, -1,  0,  0])
     """
 
     name: str

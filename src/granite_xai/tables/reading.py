@@ -40,14 +40,6 @@ def read_table(
     with ``like``, the table of the fit, names and kinds must agree; ``argument`` is what the caller calls X.
     With ``named``, columns that are neither among these nor given a kind pass through to the model (D11): those it does
     not use (None: it uses all), and texts with more than 20 different values that are more than half of the rows.
-
-    >>> table = read_table([[1, 0.5], [2, float("nan")]], missing="allow")
-    >>> table.columns[1].kind, table.columns[1].missing
-    ('numeric', array([False,  True]))
-    >>> read_table([[1, 0.5], [2, float("nan")]], missing="error")
-    Traceback (most recent call last):
-    ...
-    granite_xai.InputError: D01: X column 'x1' (index 1) has 1 NaN (row 1). The model is not declared to ...
     """
     container = open_table(X, argument)
     names = _names(container, argument)
