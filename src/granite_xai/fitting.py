@@ -137,11 +137,8 @@ def open_inputs(g: Any, X: Any, y: Any, sample_weight: Any, clusters: Any, recor
     questions = objective.weighted(influence)
     seed = options.chosen_seed(g.random_state)
     record.note("seed", seed)
-    confidence, holdout, max_samples = (
-        options.chosen_confidence(g, seed),
-        options.chosen_holdout(g),
-        options.chosen_samples(g),
-    )
+    confidence = options.chosen_confidence(g, seed)
+    holdout, max_samples = options.chosen_holdout(g), options.chosen_samples(g)
     if confidence is None:  # as in the paper: exact, whatever the time
         resources = replace(resources, max_grid=resources.grid, max_seconds=None)
     behaviors = [question.first.behavior for question, _ in questions]

@@ -24,7 +24,8 @@ from granite_xai.models.output import (
     position_of_class,
     refuse_outputs,
 )
-from granite_xai.tables.recombine import column_names, number_column, number_matrix, text_column
+from granite_xai.tables.opening import open_table
+from granite_xai.tables.recombine import number_column, number_matrix, text_column
 
 
 def read_module(model: Any, output: Any, response: str) -> ModelOutput:
@@ -131,7 +132,7 @@ def _by_class(output: Any, returned: Any, choice: Choice) -> tuple[Any, Choice]:
 
 def _feed(model: Any, frame: Any) -> dict[str, NDArray[Any]]:
     """Give each input what it takes: all columns, or the one of its name."""
-    inputs, names = model.get_inputs(), column_names(frame)
+    inputs, names = model.get_inputs(), open_table(frame, "X").names
     if {part.name for part in inputs} <= set(names) and all(list(part.shape[1:]) in ([], [1]) for part in inputs):
         places = {part.name: names.index(part.name) for part in inputs}
     elif len(inputs) == 1:

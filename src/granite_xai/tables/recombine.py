@@ -103,11 +103,6 @@ def _column(column: Column, cells: dict[int, Any], argument: str) -> Column:
 # What models take that know neither frames nor names.
 
 
-def column_names(native: Any) -> tuple[str, ...]:
-    """Names of the columns of a native table; an array has x0, x1 and so on."""
-    return open_table(native, "X").names
-
-
 def number_matrix(native: Any, reader: str) -> NDArray[Any]:
     """All cells as one matrix of numbers; booleans are 0 and 1, missing cells NaN.
 
