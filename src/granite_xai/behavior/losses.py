@@ -12,7 +12,7 @@ from granite_xai.base.errors import InputError
 from granite_xai.base.options import unknown
 from granite_xai.base.typing import Elementwise, FloatArray, PairLoss
 from granite_xai.compute.primitives import ABSOLUTE, SQUARE
-from granite_xai.models.faults import first_line
+from granite_xai.models.output import first_line
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,7 @@ from granite_xai.base.errors import InputError, column_text
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.compute import Workspace
 from granite_xai.masking.bins import level_codes, ranks_among
-from granite_xai.models import Predictor
-from granite_xai.models.faults import Rows
+from granite_xai.models import Predictor, Rows
 from granite_xai.tables import Column, Table
 
 CELLS = 2**18
