@@ -3,6 +3,8 @@
 Sums over a side are asked for in two ways only: of the lines of a block, one line a row, and of the weight of the rows
 that carry each of some codes. Cuts of columns answer with running sums over a few segments, any other membership and
 lines of real weights (replicates) with a product.
+
+Signed pairs of lines, weights ``1 + a s`` and ``1 - a s`` for random signs s, tell how figures vary with the sample.
 """
 
 from __future__ import annotations
@@ -20,6 +22,10 @@ from granite_xai.compute.primitives import NUMPY, Array, ArrayNamespace, Familie
 
 CUT_BYTES = 32
 """Bytes a row that each cut takes beside its splits: classes, their numbers through all cuts, and the sorted rows."""
+STEP = 0.1
+"""How far the weights of signed pairs move."""
+PAIRS = 50
+"""Vectors of signs."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -252,3 +258,36 @@ def _primitives(members: BoolArray) -> ArrayNamespace:
     """Those that are worth it for so many rows and splits: every row is averaged over every other, for every split."""
     n, count = members.shape
     return primitives_for(n * max(n, count))
+
+
+def signs(clusters: IntArray, seed: int) -> FloatArray:
+    """Vectors of random signs, one sign for each cluster of rows, (P, n)."""
+    drawn = np.random.default_rng([seed, 11]).integers(0, 2, size=(PAIRS, int(clusters.max(initial=-1)) + 1))
+    found: FloatArray = (2.0 * drawn.astype(np.float64) - 1.0)[:, clusters]
+    return found
+
+
+def signed_lines(drawn: FloatArray, weights: FloatArray) -> FloatArray:
+    """The weights of the rows, then with the signs, then against them, (1 + 2 P, n)."""
+    lines: FloatArray = np.vstack([np.ones(len(weights)), 1.0 + STEP * drawn, 1.0 - STEP * drawn]) * weights
+    return lines
+
+
+def slopes(values: FloatArray, cells: IntArray | int) -> FloatArray:
+    """How far values (1 + 2 P, ...) lie from their limits, one move a pair; they average over cells of so many rows.
+
+    A cell of one row does not move: it borrows the variance of the others.
+    """
+    half = 1 + (len(values) - 1) // 2
+    counts = np.asarray(cells)
+    found: FloatArray = (values[1:half] - values[half:]) / (2 * STEP) * np.sqrt(counts / np.maximum(counts - 1, 1))
+    alone = counts == 1
+    if alone.any() and not alone.all():
+        found[:, alone] = np.sqrt(np.mean(counts[~alone] * np.square(found[:, ~alone]).mean(axis=0)))
+    return found
+
+
+def standard_errors(values: FloatArray, cells: IntArray | int) -> FloatArray:
+    """Standard errors of values under signed pairs of weights."""
+    found: FloatArray = np.sqrt(np.mean(np.square(slopes(values, cells)), axis=0))
+    return found
