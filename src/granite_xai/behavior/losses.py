@@ -77,11 +77,7 @@ def risk_loss(loss: str | PairLoss) -> Loss:
 
 @dataclass(frozen=True, slots=True)
 class OwnLoss:
-    """A user's own loss, which must return finite numbers ≥ 0 of the shape it was given (T07).
-
-    >>> OwnLoss(lambda gaps: abs(gaps), "loss", "gaps")(np.array([1.0, -2.0]))
-    array([1., 2.])
-    """
+    """A user's own loss, which must return finite numbers ≥ 0 of the shape it was given (T07)."""
 
     loss: Callable[..., Any]
     argument: str

@@ -109,9 +109,6 @@ def map_blocks(function: Callable[[Task], Result], tasks: Iterable[Task], n_jobs
 
     In threads, unless `joblib.parallel_config` names a backend of processes or a cluster: then in these.
     The linear algebra of each block uses one thread whatever ``n_jobs`` is: results are bitwise equal for any of them.
-
-    >>> map_blocks(abs, [-1, 2, -3], n_jobs=2)
-    [1, 2, 3]
     """
     jobs, tasks = resolve_jobs(n_jobs), list(tasks)
     with one_blas_thread():

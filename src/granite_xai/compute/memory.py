@@ -39,14 +39,6 @@ class Workspace:
 
     ``share``: bytes of memory for the arrays that are alive at the same time (None: any number); ``block``: bytes of
     what is computed at a time on the way to these.
-
-    >>> space = Workspace(share=100)
-    >>> first, second = space.empty((3, 4)), space.empty((3, 4))
-    >>> space.held, space.spilled
-    (96, 96)
-    >>> del first
-    >>> space.held, space.spilled
-    (0, 96)
     """
 
     def __init__(self, share: int | None = None, block: int = BLOCK) -> None:
@@ -73,11 +65,7 @@ class Workspace:
         return self._settled("disk")
 
     def slices(self, count: int, size: int) -> Iterator[slice]:
-        """Neighbouring parts of so many lines of so many bytes that fit a block each; one line at least.
-
-        >>> list(Workspace(block=100).slices(5, 50))
-        [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
-        """
+        """Neighbouring parts of so many lines of so many bytes that fit a block each; one line at least."""
         step = max(1, self.block // max(size, 1))
         for start in range(0, count, step):
             self.release()
@@ -168,13 +156,6 @@ class Budget:
     suffice, the evaluations have less, and are spilled. The other half is for blocks on the way to the evaluations.
 
     ``fixed``: bytes of the table, of the codes of its rows, of the plan.
-
-    >>> Budget(limit=800, fixed=60)
-    Budget(limit=800, fixed=60)
-    >>> Budget(800, 60).evaluations, Budget(800, 60).search, Budget(800, 60).block
-    (400, 200, 100)
-    >>> Budget(800, 300).evaluations
-    200
     """
 
     limit: int

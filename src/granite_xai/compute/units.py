@@ -14,11 +14,7 @@ ORDINARY = 200
 
 
 def exponent_of(*values: FloatArray) -> int:
-    """The power of two next to the largest size; 0 where it is an ordinary one.
-
-    >>> exponent_of(np.array([0.0, -3.0])), exponent_of(np.array([2.0**-600]), np.array([5 * 2.0**-600]))
-    (0, -598)
-    """
+    """The power of two next to the largest size; 0 where it is an ordinary one."""
     exponent = frexp(max(float(np.max(np.abs(each))) for each in values))[1] - 1
     return exponent if abs(exponent) > ORDINARY else 0
 

@@ -20,10 +20,6 @@ def central_rows(coordinates: Coordinates, weights: FloatArray) -> IntArray:
     The distance of a row is the sum over ordered columns of the difference in rank (as a share of the fitting rows)
     plus 1 for each nominal column that differs; a missing value differs by 1 from any other. Ties: the first row.
     ``weights`` are those of each row in each region, (K, n), and 0 outside.
-
-    >>> line = Coordinates(np.array([[0.1, 0.2, 0.9]]), np.empty((0, 3), dtype=np.intp))
-    >>> central_rows(line, np.array([[1.0, 1.0, 1.0], [0.0, 0.0, 1.0]]))
-    array([1, 2])
     """
     distance = np.zeros(weights.shape)
     for ranks in coordinates.ranks:

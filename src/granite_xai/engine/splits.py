@@ -38,11 +38,7 @@ class Cut:
 
     @classmethod
     def of(cls, column: int, left: BoolArray, places: IntArray) -> Cut:
-        """The cut given by tables over places and the place of each row; places that always go together are one class.
-
-        >>> Cut.of(0, np.array([[True, False, False]]), np.array([2, 0, 1])).classes
-        array([1, 0, 1])
-        """
+        """The cut by tables over places and the place of each row; places that always go together are one class."""
         first, classes = _distinct_columns(left)
         return cls(column, classes[places], left[:, first])
 
@@ -86,11 +82,7 @@ class Splits:
 
     @classmethod
     def of(cls, inside: BoolArray, weights: FloatArray, primitives: ArrayNamespace | None = None) -> Splits:
-        """The batch of splits given by the (K, n) membership of the left side.
-
-        >>> Splits.of(np.array([[True, False, False]]), np.ones(3)).mass
-        array([[1., 2.]])
-        """
+        """The batch of splits given by the (K, n) membership of the left side."""
         members = np.ascontiguousarray(inside.T)
         return cls(members, weights, primitives=primitives or _primitives(members))
 
@@ -108,20 +100,12 @@ class Splits:
 
     @classmethod
     def whole(cls, weights: FloatArray, primitives: ArrayNamespace | None = None) -> Splits:
-        """All rows as one region.
-
-        >>> Splits.whole(np.ones(3)).mass
-        array([[3., 0.]])
-        """
+        """All rows as one region."""
         return cls.of(np.ones((1, len(weights)), dtype=np.bool_), weights, primitives)
 
     @classmethod
     def weighted(cls, lines: FloatArray, weights: FloatArray, primitives: ArrayNamespace | None = None) -> Splits:
-        """All rows as one region, again and again under other weights: the replicates of a node.
-
-        >>> Splits.weighted(np.array([[1.0, 2.0, 0.5]]), np.ones(3)).mass
-        array([[3.5, 0. ]])
-        """
+        """All rows as one region, again and again under other weights: the replicates of a node."""
         members = np.ones(lines.shape[::-1], dtype=np.bool_)
         return cls(members, weights, lines, primitives or _primitives(members))
 
@@ -217,11 +201,7 @@ class Splits:
         return P.left_sums(by_segment, self.families), by_segment[0, :]
 
     def means(self, values: FloatArray) -> FloatArray:
-        """Weighted mean of (K, n) values on each side, shape (K, 2); 0 on an empty side.
-
-        >>> Splits.of(np.array([[True, False, False]]), np.ones(3)).means(np.array([[1.0, 2.0, 4.0]]))
-        array([[1., 3.]])
-        """
+        """Weighted mean of (K, n) values on each side, shape (K, 2); 0 on an empty side."""
         sides = [np.einsum("kn,kn->k", side, np.broadcast_to(values, side.shape)) for side in (self.left, self.right)]
         return np.stack(sides, axis=1) / np.where(self.mass > 0, self.mass, 1.0)
 

@@ -41,11 +41,7 @@ class Probe:
     refused: bool = False
 
     def seconds(self, rows: int, batch_size: int = 2**16) -> float:
-        """Estimate the model's time for a plan (M13).
-
-        >>> Probe(0.0, 0.0, 0.0, False, seconds_per_row=1e-3, seconds_per_call=0.5).seconds(2000, batch_size=1000)
-        3.0
-        """
+        """Estimate the model's time for a plan (M13)."""
         return -(-rows // batch_size) * self.seconds_per_call + rows * self.seconds_per_row
 
 
@@ -54,14 +50,6 @@ def probe(predictor: Predictor, table: Table, diagnostics: Diagnostics | None = 
 
     At most the first 64 rows are sent, fewer where a batch is smaller. Warns M09 (not deterministic, or dependent on
     the batch), M11 (writes into its input) and N01 (jumps between neighbouring floats).
-
-    >>> from granite_xai.tables import read_table
-    >>> from granite_xai.models import as_predictor
-    >>> F = as_predictor(lambda X: X[:, 0])
-    >>> probe(F, read_table([[0.5], [0.25]], missing="error")).repeat
-    0.0
-    >>> F.usage.calls
-    5
     """
     rows = np.arange(min(_PROBED, table.n_rows, predictor.batch_size), dtype=np.intp)
     watch = _Watch(predictor, table)
@@ -240,11 +228,7 @@ PATIENT = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """Seconds a call and seconds a row, and the rows of one call.
-
-    >>> Speed(per_call=0.5, per_row=1e-3, batch_size=1000).seconds(2000)
-    3.0
-    """
+    """Seconds a call and seconds a row, and the rows of one call."""
 
     per_call: float
     per_row: float
@@ -274,14 +258,7 @@ def bound(probed: Probe | None, batch_size: int) -> Speed:
 
 
 def measured(predictor: Predictor, table: Table, most: int) -> Speed:
-    """Time larger and larger calls of recombined rows, ours included, up to the size of a batch or of all the work.
-
-    >>> from granite_xai.models import as_predictor
-    >>> from granite_xai.tables import read_table
-    >>> table = read_table([[0.5], [0.25]], missing="error")
-    >>> measured(as_predictor(lambda X: X[:, 0]), table, most=600).per_row < 1.0
-    True
-    """
+    """Time larger and larger calls of recombined rows, ours included, up to the size of a batch or of all the work."""
     largest = max(1, min(predictor.batch_size, most))
     sizes = [min(64, largest), *(size for size in SIZES if size < largest), largest]
     timings: list[tuple[int, float]] = []

@@ -135,10 +135,6 @@ class BinTree:
     """A regression tree: the number that a node reads, and its children, always later nodes (a leaf has none: -1).
 
     Rows at or below the threshold go left.
-
-    >>> tree = BinTree(np.array([0, 0, 0]), np.array([0.5, 0, 0]), np.array([1, -1, -1]), np.array([2, -1, -1]))
-    >>> tree.apply(np.array([[0.0], [1.0]]))
-    array([1, 2])
     """
 
     feature: IntArray

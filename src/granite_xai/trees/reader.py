@@ -56,10 +56,6 @@ def link_of(name: str, alpha: float, outputs: int, output: int | None) -> tuple[
     """The link (by treelite's name) of one output, and the outputs whose sums it reads.
 
     Without an output there is one; of one sum for two classes, 0 is the complement.
-
-    >>> link, read = link_of("sigmoid", 1.0, 1, 0)
-    >>> link([np.array([0.0])]), read
-    (array([0.5]), (0,))
     """
     if name == "softmax" and output is not None and outputs > 1:
         return partial(_softmax, output=output), tuple(range(outputs))
