@@ -24,10 +24,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-BLOCK = 2**26
-"""Bytes of one working block where nobody sets a limit."""
-FILE = 2**26
-"""Bytes of one file, at most, unless one array is larger: every mapped file holds a descriptor."""
+BLOCK = 2**26  # bytes of one working block where nobody sets a limit
+FILE = 2**26  # bytes of one file, at most, unless one array is larger: every mapped file holds a descriptor
+OWN = 2**20  # bytes of a run on any table: rules, plans, small arrays
 
 
 class Workspace:
@@ -42,17 +41,14 @@ class Workspace:
     """
 
     def __init__(self, share: int | None = None, block: int = BLOCK) -> None:
-        self.share = share
-        self.block = block
-        self.most_held = 0
-        self.most_spilled = 0
+        self.share, self.block = share, block
+        self.most_held = self.most_spilled = 0
         self._bytes = {"memory": 0, "disk": 0}
         self._freed: deque[tuple[str, int]] = deque()
         self._lock = threading.RLock()
         self._file: weakref.ref[mmap.mmap] | None = None
         self._files: weakref.WeakSet[mmap.mmap] = weakref.WeakSet()
-        self._used = 0
-        self._read = 0
+        self._used = self._read = 0
 
     @property
     def held(self) -> int:
@@ -142,10 +138,6 @@ def _reserve(file: IO[bytes], size: int) -> None:
     for start in range(0, size, len(zeros)):
         file.write(zeros[: size - start])
     file.flush()
-
-
-OWN = 2**20
-"""Bytes of a run on any table: rules, plans, small arrays."""
 
 
 @dataclass(frozen=True, slots=True)

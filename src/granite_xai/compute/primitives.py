@@ -84,22 +84,13 @@ class Families:
 
 
 class ArrayNamespace:
-    """The primitives in any array namespace.
-
-    Parameters
-    ----------
-    xp : module
-        An array namespace of the standard.
-    device : object, optional
-        Where its arrays live.
-    """
+    """The primitives in any array namespace of the standard, with arrays on a device."""
 
     cells = 2**22
     """Cells of a tile, rows times references or splits, that is worked on at once: enough to keep a device busy."""
 
     def __init__(self, xp: Any, device: Any = None) -> None:
-        self.xp = xp
-        self.device = device
+        self.xp, self.device = xp, device
 
     def array(self, values: Any) -> Array:
         """Numbers as an array of the library."""
