@@ -15,8 +15,7 @@ from granite_xai.base.typing import IntArray
 from granite_xai.compute import kernels
 from granite_xai.compute.primitives import NUMPY, Array, ArrayNamespace, Families, Numpy, Pairs, Part, as_part
 
-WORTHWHILE = 2**15
-"""Cells of a batch from which compiled loops are used; smaller ones are not worth building them for."""
+WORTHWHILE = 2**15  # cells of a batch from which compiled loops are used; smaller ones are not worth building them for
 _NONE = np.zeros(0, dtype=np.intp)
 Kernel = TypeVar("Kernel", bound=Callable[..., None])
 

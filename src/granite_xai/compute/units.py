@@ -9,8 +9,7 @@ import numpy as np
 
 from granite_xai.base.typing import FloatArray, IntArray
 
-ORDINARY = 200
-"""Powers of two between which fourth powers of predictions, and of their rounding errors, are numbers."""
+ORDINARY = 200  # powers of two between which fourth powers of predictions, and of their rounding errors, are numbers
 
 
 def exponent_of(*values: FloatArray) -> int:

@@ -22,10 +22,8 @@ from granite_xai.compute.primitives import NUMPY, Array, ArrayNamespace, Familie
 
 CUT_BYTES = 32
 """Bytes a row that each cut takes beside its splits: classes, their numbers through all cuts, and the sorted rows."""
-STEP = 0.1
-"""How far the weights of signed pairs move."""
-PAIRS = 50
-"""Vectors of signs."""
+STEP = 0.1  # how far the weights of signed pairs move
+PAIRS = 50  # vectors of signs
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -19,8 +19,7 @@ from granite_xai.models import Predictor
 from granite_xai.models.faults import Rows
 from granite_xai.tables import Column, Table
 
-CELLS = 2**18
-"""Pairs of rows whose hidden values are made at once."""
+CELLS = 2**18  # pairs of rows whose hidden values are made at once
 
 
 @dataclass(frozen=True, slots=True, eq=False)

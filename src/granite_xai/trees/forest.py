@@ -31,14 +31,10 @@ class RefusalError(Exception):
 
 
 NodeArrays = tuple[NDArray[np.generic], ...]
-MOST_WORDS = 2**24
-"""Words of leaves that are kept for a table (128 MiB)."""
-BLOCK_CELLS = 2**20
-"""Cells of nodes times rows that are compared at a time: few enough for the cache."""
-WALKED_ROWS = 4096
-"""Rows of one block of the compiled walk, whatever the number of threads."""
-EXPLAINED_ROWS = 16
-"""Explained rows of one block, whatever the number of threads."""
+MOST_WORDS = 2**24  # words of leaves that are kept for a table (128 MiB)
+BLOCK_CELLS = 2**20  # cells of nodes times rows that are compared at a time: few enough for the cache
+WALKED_ROWS = 4096  # rows of one block of the compiled walk, whatever the number of threads
+EXPLAINED_ROWS = 16  # explained rows of one block, whatever the number of threads
 Bits = TypeVar("Bits", np.uint8, np.bool_)
 
 
