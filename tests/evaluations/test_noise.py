@@ -248,7 +248,8 @@ def test_M13_what_a_row_costs_is_told_from_what_a_call_costs(clock, per_row, per
     found = quietly(model)
     assert found.seconds_per_row == pytest.approx(per_row, abs=1e-12)
     assert found.seconds_per_call == pytest.approx(per_call, abs=1e-12)
-    assert found.seconds(10**6, 10**5) == pytest.approx(10**6 * per_row + 10 * per_call)
+    speed = Speed(found.seconds_per_call, found.seconds_per_row, batch_size=10**5)
+    assert speed.seconds(10**6) == pytest.approx(10**6 * per_row + 10 * per_call)
 
 
 def test_M13_a_slow_first_call_does_not_count(clock):

@@ -9,20 +9,16 @@ import tempfile
 import threading
 import weakref
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 from operator import itemgetter
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import numpy as np
 
+from granite_xai.base.typing import FloatArray
 from granite_xai.compute.limits import Resources, size, too_little
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
 
 BLOCK = 2**26  # bytes of one working block where nobody sets a limit
 FILE = 2**26  # bytes of one file, at most, unless one array is larger: every mapped file holds a descriptor
@@ -78,7 +74,7 @@ class Workspace:
                 for file in list(self._files):
                     file.madvise(mmap.MADV_DONTNEED)
 
-    def empty(self, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    def empty(self, shape: tuple[int, ...]) -> FloatArray:
         """An array of numbers yet to be written; D33 where neither memory nor the disk has room."""
         size = 8 * prod(shape)
         with self._lock:
@@ -99,7 +95,7 @@ class Workspace:
                 self._bytes[freed] -= size
             return self._bytes[place]
 
-    def _mapped(self, shape: tuple[int, ...], size: int) -> NDArray[np.float64]:
+    def _mapped(self, shape: tuple[int, ...], size: int) -> FloatArray:
         """The next bytes of the file in use, or the first of a new one; a file ends with the last of its arrays."""
         file = None if self._file is None else self._file()
         if file is None or self._used + size > len(file):

@@ -29,8 +29,7 @@ def central_rows(coordinates: Coordinates, weights: FloatArray) -> IntArray:
     for levels in coordinates.levels:
         distance += levels != _modes(levels, weights)[:, None]
     # Rounded, so that rows at the same distance are a tie whatever the order of the sums.
-    closest: IntArray = np.argmin(np.where(weights > 0, np.round(distance, 12), np.inf), axis=1)
-    return closest
+    return np.asarray(np.argmin(np.where(weights > 0, np.round(distance, 12), np.inf), axis=1))
 
 
 def _lower_medians(ranks: FloatArray, weights: FloatArray) -> FloatArray:
@@ -100,7 +99,5 @@ class AgainstCentres(Masked):
             matrix, shown = evaluations.attributions[term], True
         else:
             matrix, shown = evaluations.stored(term)  # type: ignore[arg-type]
-        lines, columns = matrix.pairs
-        if shown:
-            return P.take(P.take(P.array(matrix.values), columns[baseline], 1), lines, 0)
-        return P.take(P.take(P.array(matrix.values), lines[baseline], 0), columns, 1).T
+        both = (0.0, 1.0) if shown else (1.0, 0.0)
+        return P.pair_block(P.array(matrix.values), matrix.pairs.at(baseline), matrix.pairs, *both).T

@@ -241,14 +241,12 @@ def _primitives(members: BoolArray) -> ArrayNamespace:
 def signs(clusters: IntArray, seed: int) -> FloatArray:
     """Vectors of random signs, one sign for each cluster of rows, (P, n)."""
     drawn = np.random.default_rng([seed, 11]).integers(0, 2, size=(PAIRS, int(clusters.max(initial=-1)) + 1))
-    found: FloatArray = (2.0 * drawn.astype(np.float64) - 1.0)[:, clusters]
-    return found
+    return np.asarray((2.0 * drawn.astype(np.float64) - 1.0)[:, clusters])
 
 
 def signed_lines(drawn: FloatArray, weights: FloatArray) -> FloatArray:
     """The weights of the rows, then with the signs, then against them, (1 + 2 P, n)."""
-    lines: FloatArray = np.vstack([np.ones(len(weights)), 1.0 + STEP * drawn, 1.0 - STEP * drawn]) * weights
-    return lines
+    return np.asarray(np.vstack([np.ones(len(weights)), 1.0 + STEP * drawn, 1.0 - STEP * drawn]) * weights)
 
 
 def slopes(values: FloatArray, cells: IntArray | int) -> FloatArray:

@@ -97,8 +97,7 @@ def _means(changes: FloatArray, intervals: IntArray, inside: BoolArray, weights:
         np.bincount(cells.ravel(), weights=own.ravel(), minlength=count * n_splits)
         for own in (weights, weights * changes)
     )
-    means: FloatArray = np.divide(total, mass, out=np.zeros_like(total), where=mass > 0)[cells]
-    return means
+    return np.asarray(np.divide(total, mass, out=np.zeros_like(total), where=mass > 0)[cells])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -147,16 +147,11 @@ class Cells:
             result[part] = np.packbits(self.goes_left(part, rows), axis=1, bitorder="little")
         return result
 
-    def rows_reached(self, free: BoolArray, part: slice, keep: bool = True) -> BoolArray:
-        """Which leaves a part of the table's rows (from a multiple of 8) meets, free columns left aside.
+    def bits_reached(self, free: BoolArray, part: slice, keep: bool = True) -> NDArray[np.uint8]:
+        """Which leaves a part of the rows (from a multiple of 8) meets, free columns left aside, eight rows to a byte.
 
         What every row does at every node is kept for the next question, unless it takes too much memory.
         """
-        met = self.bits_reached(free, part, keep)
-        return np.unpackbits(met, axis=1, count=part.stop - part.start, bitorder="little").view(bool)
-
-    def bits_reached(self, free: BoolArray, part: slice, keep: bool = True) -> NDArray[np.uint8]:
-        """The same, eight rows to a byte."""
         bytes_of = slice(part.start // 8, -(-part.stop // 8))
         went = self.packed[:, bytes_of] if keep else self._packed(self.rows[part])
         return self._propagate(went, np.uint8(255), free)
@@ -253,8 +248,11 @@ def sums_by_numpy(cells: Cells, columns: BoolArray, donors: IntArray, out: Float
         step = max(8, space.block // size // 8 * 8)
         for start in range(0, n, step):
             part = slice(start, min(start + step, n))
-            reached = _sparse(cells.rows_reached(columns, part, keep))
-            out[lines, part] += _summed((changes @ reached).toarray())
+            met = cells.bits_reached(columns, part, keep)
+            found = (changes @ _sparse(_unpacked(met, part.stop - part.start))).toarray()
+            for anchor in range(0, len(found), ANCHOR):
+                np.cumsum(found[anchor : anchor + ANCHOR], axis=0, out=found[anchor : anchor + ANCHOR])
+            out[lines, part] += found
 
 
 def _changes(reached: BoolArray, values: FloatArray) -> Any:
@@ -276,11 +274,8 @@ def _sparse(reached: BoolArray) -> Any:
     return csr_array((np.ones(len(places)), places % reached.shape[1], ends), shape=reached.shape)
 
 
-def _summed(differences: FloatArray) -> FloatArray:
-    for start in range(0, len(differences), ANCHOR):
-        part = differences[start : start + ANCHOR]
-        np.cumsum(part, axis=0, out=part)
-    return differences
+def _unpacked(bits: NDArray[np.uint8], count: int) -> BoolArray:
+    return np.unpackbits(bits, axis=-1, count=count, bitorder="little").view(bool)
 
 
 def sums_by_numba(
@@ -328,7 +323,7 @@ def pairs_by_numpy(
     place = {player: line for line, player in enumerate(wanted)}
     weights = shares(len(players))
     for leaf, value in enumerate(values):
-        met = [np.unpackbits(each[leaf], count=n, bitorder="little").view(bool) for each in bits]
+        met = [_unpacked(each[leaf], n) for each in bits]
         path = [i for i in range(len(players)) if not met[i].all()]
         if not any(i in place for i in path):
             continue

@@ -55,10 +55,7 @@ class AdditiveModel:
         """Tables that each pair of rows is looked up in."""
         return len(self.terms)
 
-    @property
-    def n_sums(self) -> int:
-        """Numbers that are added up for a prediction."""
-        return len(self.terms)
+    n_sums = n_leaves  # numbers that are added up for a prediction
 
     @property
     def reach(self) -> float:
