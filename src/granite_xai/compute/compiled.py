@@ -94,17 +94,10 @@ class Compiled(Numpy):
             parts = (parts[0], as_part(self, rest))
         nothing = Part(np.zeros((1, count)), np.zeros(1), np.zeros((1, 2, count)), np.zeros(len(own), dtype=np.intp))
         first, second = (*parts, nothing, nothing)[:2]
-        compiled(kernels.side_sums)(
-            mode,
-            np.ascontiguousarray(own),
-            np.zeros((2, count)) if at is None else at,
-            *_plain(first),
-            *_plain(second),
-            len(parts) > 1,
-            np.ascontiguousarray(inside),
-            np.ascontiguousarray(weights),
-            out,
-        )
+        at = np.zeros((2, count)) if at is None else at
+        own, inside, weights = (np.ascontiguousarray(each) for each in (own, inside, weights))
+        both = (*_plain(first), *_plain(second), len(parts) > 1)
+        compiled(kernels.side_sums)(mode, own, at, *both, inside, weights, out)
         return out
 
 

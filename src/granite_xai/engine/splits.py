@@ -10,7 +10,7 @@ Signed pairs of lines, weights ``1 + a s`` and ``1 - a s`` for random signs s, t
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -111,8 +111,7 @@ class Splits:
         """The same splits of some of the rows."""
         lines = None if self.lines is None else self.lines[:, rows]
         segments = None if self.segments is None else self.segments[:, rows]
-        own = (self.members[rows], self.weights[rows], lines)
-        return Splits(*own, self.primitives, self.families, segments, self.columns)
+        return replace(self, members=self.members[rows], weights=self.weights[rows], lines=lines, segments=segments)
 
     @property
     def count(self) -> int:

@@ -103,13 +103,7 @@ class TermsOnTable:
     codes: tuple[tuple[IntArray, ...], ...]
 
     def matrix_of(
-        self,
-        columns: Coalition,
-        donors: IntArray,
-        *,
-        fast: bool,
-        n_jobs: int | None = None,
-        space: Workspace | None = None,
+        self, columns: Coalition, donors: IntArray, *, space: Workspace | None = None, **for_trees: object
     ) -> FloatArray:
         """``E_S[u, n]``: the value of the donor row u on S, row n elsewhere, shape (U, n)."""
         space, everyone = Workspace() if space is None else space, slice(None)
@@ -131,9 +125,8 @@ class TermsOnTable:
         players: Sequence[Coalition],
         wanted: Sequence[int],
         *,
-        fast: bool,
-        n_jobs: int | None = None,
         space: Workspace | None = None,
+        **for_trees: object,
     ) -> FloatArray:
         """``Phi_i[n, m]`` of the wanted players, shape (wanted, n, n): each term's Shapley values, added up."""
         if not self.ensemble.is_sum:
@@ -153,9 +146,9 @@ class TermsOnTable:
                         values[place, part] += weight * (gain - self._mixed(number, before, rows[part], rows))
         return values
 
-    def predictions(self, *, fast: bool = False, space: Workspace | None = None) -> FloatArray:
+    def predictions(self, *, space: Workspace | None = None, **for_trees: object) -> FloatArray:
         """F of the table's own rows."""
-        return self.matrix_of(frozenset(), np.zeros(1, dtype=np.intp), fast=fast, space=space).reshape(-1)
+        return self.matrix_of(frozenset(), np.zeros(1, dtype=np.intp), space=space).reshape(-1)
 
     @property
     def _n_rows(self) -> int:
