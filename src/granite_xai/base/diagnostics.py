@@ -15,15 +15,7 @@ _PACKAGE = __name__.partition(".")[0]
 
 
 def warn(message: str, category: type[Warning]) -> None:
-    """Issue a warning that points at the caller's own line, not at a line of this package.
-
-    >>> import warnings
-    >>> with warnings.catch_warnings(record=True) as caught:
-    ...     warnings.simplefilter("always")
-    ...     warn("M09: the model is not deterministic", UserWarning)
-    >>> str(caught[0].message)
-    'M09: the model is not deterministic'
-    """
+    """Issue a warning that points at the caller's own line, not at a line of this package."""
     warnings.warn(message, category, stacklevel=_levels_to_the_caller())
 
 
@@ -36,16 +28,7 @@ def _levels_to_the_caller() -> int:
 
 
 class Diagnostics:
-    """A recorder that travels through a run; `as_dict` is what users read in ``diagnostics_``.
-
-    >>> record = Diagnostics()
-    >>> record.note("noise_floor", 1e-12)
-    >>> with record.stage("search"):
-    ...     pass
-    >>> record.spend(calls=5, rows=263, seconds=0.01)
-    >>> sorted(record.as_dict())
-    ['model', 'noise_floor', 'seconds', 'warnings']
-    """
+    """A recorder that travels through a run; `as_dict` is what users read in ``diagnostics_``."""
 
     def __init__(self) -> None:
         self._warnings: dict[str, None] = {}

@@ -74,11 +74,7 @@ class Replicates:
 
     @classmethod
     def drawn(cls, count: int, confidence_level: float, clusters: IntArray, seed: int) -> Replicates:
-        """Exponential numbers, one for each replicate and cluster of rows.
-
-        >>> Replicates.drawn(50, 0.95, np.arange(4), 0).position
-        48
-        """
+        """Exponential numbers, one for each replicate and cluster of rows."""
         position = bar_position(count, confidence_level)
         numbers = np.random.default_rng([seed, 7]).exponential(size=(count, int(clusters.max(initial=-1)) + 1))
         return cls(numbers[:, clusters], position)
@@ -152,11 +148,7 @@ def bar_position(count: int, confidence_level: float) -> int:
 
 
 def small_cells(count: IntArray) -> FloatArray:
-    """``kappa``: one over the share of a mean's variance, over so many rows, that exponential weights show.
-
-    >>> small_cells(np.array([1, 2, 9]))
-    array([3.  , 3.  , 1.25])
-    """
+    """``kappa``: one over the share of a mean's variance, over so many rows, that exponential weights show."""
     return np.where(count > 1, (count + 1) / np.maximum(count - 1, 1), 3.0)
 
 

@@ -154,12 +154,7 @@ def threshold(split: Split) -> float | None:
 
 
 def refit_interval(values: Sequence[float], tested: int, trained: int, normal: float) -> tuple[float, float, float]:
-    """Mean over refits and its interval: the variance counts the overlap of the training rows (Nadeau and Bengio).
-
-    >>> mean, low, high = refit_interval([0.2, 0.3, 0.4], 100, 200, 1.96)
-    >>> round(mean, 3), round(low, 3), round(high, 3)
-    (0.3, 0.121, 0.479)
-    """
+    """Mean over refits and its interval: the variance counts the overlap of the training rows (Nadeau and Bengio)."""
     mean, spread = float(np.mean(values)), float(np.var(values, ddof=1)) if len(values) > 1 else float("nan")
     error = np.sqrt((1.0 / len(values) + tested / trained) * spread)
     return mean, float(mean - normal * error), float(mean + normal * error)

@@ -27,11 +27,7 @@ _NO_VALUES = ("PartitionResult", "Problem")
 
 
 def structure(table: Table | None = None, *, by_row: bool = True) -> Structure:
-    """How values are written beside a table, and read again; ``by_row``: also those with one entry a row of it.
-
-    >>> structure().write(Explainer(masking="conditional").masking, Any, "masking")
-    {'type': 'Conditional', 'bins': 'tree', 'sampler': 'bins'}
-    """
+    """How values are written beside a table, and read again; ``by_row``: also those with one entry a row of it."""
     forms: dict[Any, Form] = {
         float: Form(_number, lambda data, place: math.nan if data is None else Structure().read(data, float, place)),
         Partition: Form(lambda value, _: value.to_dict(), lambda data, _: Partition.from_dict(data)),

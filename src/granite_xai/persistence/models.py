@@ -97,13 +97,7 @@ def _another_model(why: str) -> ModelError:
 
 
 def synthetic_rows(table: Table) -> Table:
-    """Combine levels that are spread over each column, every column in another order.
-
-    >>> from granite_xai.tables import read_table
-    >>> rows = synthetic_rows(read_table([[1.0, 5.0], [2.0, 6.0]], missing="error"))
-    >>> rows.n_rows, sorted(set(rows.columns[0].values.tolist()))
-    (8, [1.0, 2.0])
-    """
+    """Combine levels that are spread over each column, every column in another order."""
     rows = np.arange(COUNT)
     made = table.take(np.zeros(COUNT, dtype=np.intp))
     for column in table.columns:

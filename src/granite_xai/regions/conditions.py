@@ -176,9 +176,6 @@ def cut(
 
     Labels come with their `order`; those outside it go with the `larger` child, the one with more rows. `missing` says
     where missing values go; None in a fit without missing values.
-
-    >>> [side.text("temp") for side in cut(14.8, missing="left")]
-    ['temp ≤ 14.8 or missing', 'temp > 14.8']
     """
     labelled = order is not None
     left = Interval(None, at, order, missing == "left", labelled and larger == "left")
@@ -192,9 +189,6 @@ def grouping(
 
     The child with more rows gets every level that the other one does not list: those absent from the node
     and those never seen. Truth values are listed on both sides.
-
-    >>> [side.text("w") for side in grouping({"a"}, {"b", "c"}, larger="right")]
-    ['w is a', 'w is not a']
     """
     first, second = Levels(set(left), missing=missing == "left"), Levels(set(right), missing=missing == "right")
     if all(isinstance(v, bool) for v in first.levels | second.levels):

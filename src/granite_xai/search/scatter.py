@@ -23,12 +23,7 @@ from granite_xai.search.problem import Problem
 
 @dataclass(frozen=True, slots=True)
 class Scatter:
-    """Mean squared distance of the rows' vectors to their mean, summed over all vectors of the evaluations.
-
-    >>> vectors = np.array([[0.0], [0.0], [2.0]])
-    >>> _side(vectors, np.ones((1, 3)))
-    array([0.8888...])
-    """
+    """Mean squared distance of the rows' vectors to their mean, summed over all vectors of the evaluations."""
 
     def split_bytes(self, n_rows: int, n_values: int) -> int:
         """Bytes that scoring takes for each split of so many rows."""

@@ -72,18 +72,6 @@ class Structure:
 
     ``classes`` are what a field may hold whose hint leaves the class open, by the name in the file; ``forms`` those of
     types with a form of their own; without ``by_row``, fields with one entry a row are left out and come back empty.
-
-    >>> @dataclass
-    ... class Step:
-    ...     size: float
-    ...     columns: tuple[int, ...] = ()
-    >>> structure = Structure({"step": Step})
-    >>> structure.write(Step(0.5, (1, 2)), Any, "step")
-    {'type': 'step', 'size': 0.5, 'columns': [1, 2]}
-    >>> structure.read({"type": "step", "size": True}, Any, "step")
-    Traceback (most recent call last):
-    ...
-    granite_xai.FormatError: F04: step.size is 'True', not of type float.
     """
 
     classes: Mapping[str, type] = field(default_factory=dict)
