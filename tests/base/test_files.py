@@ -35,9 +35,10 @@ from granite_xai.base.files import (
     entry,
     parse_json,
     read_json,
+    require_writable,
+    write_text,
 )
 from granite_xai.base.files.arrays import write_cells
-from granite_xai.base.files.writing import require_writable, write_text
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.regions.rule import Rule
 
@@ -64,7 +65,7 @@ class FullDisk:
 def test_F01_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch, code, step):
     target = tmp_path / "report.html"
     target.write_bytes(b"old")
-    monkeypatch.setattr(f"granite_xai.base.files.writing.os.{step}", FullDisk(code))
+    monkeypatch.setattr(f"granite_xai.base.files.bounded.os.{step}", FullDisk(code))
     with pytest.raises(ResourceError, match=r"report\.html.*4 bytes") as caught:
         write_text(target, "ä\n\n")
     assert (caught.value.code, caught.value.argument) == ("F01", "path")
@@ -85,7 +86,7 @@ def test_F01_no_partial_file_after_any_exception(tmp_path, monkeypatch, kind):
     def stop(*_):
         raise kind
 
-    monkeypatch.setattr("granite_xai.base.files.writing.os.fsync", stop)
+    monkeypatch.setattr("granite_xai.base.files.bounded.os.fsync", stop)
     with pytest.raises(kind):
         write_text(tmp_path / "a.json", "text")
     assert names(tmp_path) == []

@@ -445,6 +445,13 @@ def test_values_are_written_as_they_are_read():
     assert str(instant(np.timedelta64, 7200 * 10**18)) == "2 hours"
 
 
+def test_conditions_are_written_as_a_person_would():
+    assert Interval(6.5, 20).text("hr") == "6.5 < hr ≤ 20"
+    assert Interval(high=1, missing=True).contains(np.array([0.0, 2.0, np.nan])).tolist() == [True, False, True]
+    assert Levels({"mist", "clear"}).text("weathersit") == "weathersit in {clear, mist}"
+    assert Levels({"mist"}, others=True, missing=True).text("weathersit") == "weathersit is not mist or missing"
+
+
 def test_a_split_says_where_missing_values_and_new_levels_go():
     assert [side.text("temp") for side in cut(14.8, missing="left")] == ["temp ≤ 14.8 or missing", "temp > 14.8"]
     assert [side.text("w") for side in grouping({"a"}, {"b", "c"}, larger="right")] == ["w is a", "w is not a"]

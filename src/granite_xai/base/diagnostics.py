@@ -34,8 +34,7 @@ class Diagnostics:
         self._warnings: dict[str, None] = {}
         self._notes: dict[str, Any] = {}
         self._seconds: dict[str, float] = {}
-        self._calls = self._rows = 0
-        self._model_seconds = 0.0
+        self._model: dict[str, float] = {"calls": 0, "rows": 0, "seconds": 0.0}
 
     def warn(self, message: str, category: type[Warning]) -> None:
         """Warn the caller and remember the text; the same text is issued once a run."""
@@ -68,9 +67,8 @@ class Diagnostics:
 
     def spend(self, *, calls: int, rows: int, seconds: float) -> None:
         """Add calls of the model, rows sent to it and the seconds it took."""
-        self._calls += calls
-        self._rows += rows
-        self._model_seconds += seconds
+        for key, amount in (("calls", calls), ("rows", rows), ("seconds", seconds)):
+            self._model[key] += amount
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -79,5 +77,5 @@ class Diagnostics:
 
     def as_dict(self) -> dict[str, Any]:
         """Everything noticed so far, as a new dict of plain values."""
-        model = {"calls": self._calls, "rows": self._rows, "seconds": self._model_seconds}
-        return {**self._notes, "model": model, "seconds": dict(self._seconds), "warnings": list(self._warnings)}
+        figures = {"model": dict(self._model), "seconds": dict(self._seconds), "warnings": list(self._warnings)}
+        return {**self._notes, **figures}

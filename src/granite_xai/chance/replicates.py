@@ -138,12 +138,9 @@ def bar_position(count: int, confidence_level: float) -> int:
     place = ceil(round(confidence_level * (count + 1), 9))
     if place > count:
         needed = ceil(round(confidence_level / (1.0 - confidence_level), 9))
-        raise InputError(
-            f"n_resamples={count} has no chance bar at confidence_level={confidence_level}.",
-            code="P02",
-            argument="n_resamples",
-            hint=f"Pass n_resamples={needed} or more, or a lower confidence_level.",
-        )
+        words = f"n_resamples={count} has no chance bar at confidence_level={confidence_level}."
+        hint = f"Pass n_resamples={needed} or more, or a lower confidence_level."
+        raise InputError(words, code="P02", argument="n_resamples", hint=hint)
     return place - 1
 
 
@@ -181,9 +178,6 @@ def _row_losses(
         own = loss(moved) @ shares
         by_chance += own
         plug_in += float(loss(gap[0]) @ shares)
-        excess += (
-            own
-            if question.loss is np.square
-            else ((loss(gap[0] + moved) + loss(gap[0] - moved)) / 2 - loss(gap[0])) @ shares
-        )
+        raised = (loss(gap[0] + moved) + loss(gap[0] - moved)) / 2 - loss(gap[0]) if loss is not np.square else None
+        excess += own if raised is None else raised @ shares
     return by_chance, excess, plug_in

@@ -9,6 +9,8 @@ import inspect
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import partial
+from types import SimpleNamespace
 from typing import Any, NoReturn, cast
 
 import numpy as np
@@ -52,15 +54,6 @@ class Resolution:
             raise ValueError(f"{self.pairs} are no numbers of pairs")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class KnownRoute:
-    """Stands where the route of a fit was: what it decided is known."""
-
-    table: Table
-    predictor: Predictor
-    attributes: bool
-
-
 def granite_to_dict(granite: Granite, include_data: bool) -> dict[str, Any]:
     """Write a fitted Granite; the model is left out."""
     view = fitted_view(granite)
@@ -95,7 +88,8 @@ def granite_from_dict(data: dict[str, Any], model: Any, table: Table, place: str
     fingerprint = form.read(entry(data, "model", dict, place), Fingerprint, f"{place}.model")
     findings = form.read(entry(data, "diagnostics", dict, place), dict[str, Any], f"{place}.diagnostics")
     predictor = cast(Predictor, Detached(fingerprint))
-    questions = _questions(granite, data, KnownRoute(table, predictor, False), findings, form, place)
+    route = partial(SimpleNamespace, table=table, predictor=predictor)  # what the fit decided on its way is known
+    questions = _questions(granite, data, route, findings, form, place)
     if model is not None:
         batch_size = None if granite.resources is None else granite.resources.batch_size
         predictor = as_predictor(model, output=granite.output, response=granite.response, batch_size=batch_size)
@@ -125,7 +119,7 @@ def _without_rows(learned: Any, table: Table) -> Any:
 
 
 def _questions(
-    granite: Granite, data: object, route: KnownRoute, findings: dict[str, Any], form: Structure, place: str
+    granite: Granite, data: object, route: partial[Any], findings: dict[str, Any], form: Structure, place: str
 ) -> tuple[ResolvedQuestion, ...]:
     """The questions of the parameters, resolved as they were."""
     resolutions = form.read(entry(data, "questions", list, place), list[Resolution], f"{place}.questions")
@@ -137,9 +131,9 @@ def _questions(
         questions = [question for question, _ in objective.weighted(influence)]
         if len(questions) != len(resolutions) or not 0 <= seed < 2**32:
             raise broken(f"{place}.questions", f"has {len(resolutions)} entries for {len(questions)} questions")
-        _require_affordable(questions, resolutions, route.table, place)
+        _require_affordable(questions, resolutions, route.keywords["table"], place)
         found = (
-            question.compare(cast(Any, replace(route, attributes=known.by_paths)), limits, seed, known.pairs)
+            question.compare(route(attributes=known.by_paths), limits, seed, known.pairs)
             for question, known in zip(questions, resolutions, strict=True)
         )
         return tuple(each if granite.confidence_level is None else each.beyond_chance() for each in found)

@@ -27,11 +27,6 @@ class Interval:
     ``Interval()`` is every present value; `only_missing` its opposite. These two serve columns of any kind. `order` are
     all labels of an ordered column, lowest first. `missing` and `others` say whether missing values, and labels outside
     the order, belong too. Neither `order` nor `others` is part of the text, nor of equality.
-
-    >>> Interval(6.5, 20).text("hr")
-    '6.5 < hr ≤ 20'
-    >>> Interval(high=1, missing=True).contains(np.array([0.0, 2.0, np.nan]))
-    array([ True, False,  True])
     """
 
     low: Bound | None = None
@@ -112,11 +107,6 @@ class Levels:
 
     With ``others=True`` the condition is the complement: every level but these, including levels that no
     fitting row had. So a rule says by itself where a new level goes.
-
-    >>> Levels({"mist", "clear"}).text("weathersit")
-    'weathersit in {clear, mist}'
-    >>> Levels({"mist"}, others=True, missing=True).text("weathersit")
-    'weathersit is not mist or missing'
     """
 
     levels: Set[Label]

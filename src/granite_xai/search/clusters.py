@@ -88,9 +88,8 @@ class Clusters(Partitioner):
         shown = [label for label, rule in zip(np.unique(labels), found, strict=True) if rule["kept"]]
         result = describe(problem, lambda: np.searchsorted(shown, np.where(np.isin(labels, shown), labels, np.inf)))
         clusters = np.unique(labels, return_inverse=True)[1].reshape(-1)
-        return replace(
-            result, extra_attributes={**result.extra_attributes, "clusters_": clusters, "cluster_rules_": found}
-        )
+        learned = {**result.extra_attributes, "clusters_": clusters, "cluster_rules_": found}
+        return replace(result, extra_attributes=learned)
 
     def vectors(self, problem: Problem) -> FloatArray:
         """What is clustered, one vector a row."""
@@ -150,12 +149,8 @@ def merged(cuts: Sequence[OneCut], ranges: Sequence[float]) -> list[int]:
     joined = list(range(len(cuts)))
     for i, j in combinations(joined, 2):
         one, two = cuts[i], cuts[j]
-        free = joined[i] == i and joined[j] == j
-        if (
-            free
-            and one[::2] == two[::2]
-            and round(one.threshold, 2) - round(two.threshold, 2) <= 0.1 * ranges[one.column]
-        ):
+        apart = round(one.threshold, 2) - round(two.threshold, 2)
+        if (joined[i], joined[j]) == (i, j) and one[::2] == two[::2] and apart <= 0.1 * ranges[one.column]:
             joined[j] = i
     return joined
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from granite_xai.base.errors import InputError
 from granite_xai.base.options import choose
-from granite_xai.base.typing import BoolArray, FloatArray, IntArray
+from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.catalog import explanations
 from granite_xai.disagreement import Measure, ScaledObjective
 from granite_xai.engine.splits import Splits
@@ -52,13 +52,9 @@ def _scatter(vectors: Vectors, splits: Splits) -> FloatArray:
     for k in np.flatnonzero(splits.columns == vectors.column):  # here the cut also shortens the curves
         entries = vectors.inner_entries(splits.inside[k], vectors.column)
         if entries is not None:
-            found[k] = _cut(vectors.values, splits, int(k), entries)
+            sides = ((splits.left[k], entries), (splits.right[k], ~entries))
+            found[k] = [_side(centred(vectors.values[:, kept]), weights[None])[0] for weights, kept in sides]
     return found
-
-
-def _cut(values: FloatArray, splits: Splits, k: int, entries: BoolArray) -> FloatArray:
-    sides = ((splits.left[k], entries), (splits.right[k], ~entries))
-    return np.array([_side(centred(values[:, kept]), weights[None])[0] for weights, kept in sides])
 
 
 def _side(values: FloatArray, members: FloatArray) -> FloatArray:

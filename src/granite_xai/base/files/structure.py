@@ -1,11 +1,8 @@
 """Dataclasses in the types of JSON and back, by the type hints of their fields: strict, and open to new fields.
 
-Two libraries do this and neither fits (cattrs 26.2, msgspec 0.22). Both stop with a NameError at a field whose class
-is imported for type checkers only (``Curve.column: Column``). msgspec refuses a union of two dataclasses (what a
-masking is), reads over unknown and repeated keys, and knows no keys but text. cattrs takes ``"3"`` and ``2.7`` for
-whole numbers unless every scalar gets a hook, and must be told the members of every union in advance, where ours are
-open: what stands in a table of operators. Half of the fields (columns of the fitted table, coalitions, rows, arrays)
-need hooks in either.
+cattrs 26.2 and msgspec 0.22 do this and neither fits. Both stop at a field whose class is imported for type checkers
+only, and must know the members of a union in advance, where ours are open: what stands in a table of operators. One
+takes ``"3"`` for a whole number, the other reads over unknown keys; half of the fields need hooks in either.
 """
 
 from __future__ import annotations
@@ -226,6 +223,13 @@ class Structure:
         if kind == "array" and isinstance(held, list) and len(held) == 2:
             return read_cells(held[1], read_dtype(held[0], place), place)[()]  # a date has no dimensions
         raise broken(place, "is not a value that is known")
+
+
+NAN_AS_NULL = Form(
+    lambda value, place: None if math.isnan(value) else Structure().write(value, float, place),
+    lambda data, place: math.nan if data is None else Structure().read(data, float, place),
+)
+"""Numbers of which some are not known."""
 
 
 def unwritable(value: Any, place: str) -> InputError:
