@@ -248,7 +248,6 @@ def additive_evaluations(question: ResolvedQuestion, evaluations: Evaluations) -
     game = Game.of(Local(), Marginal(), evaluations, Splits.whole(evaluations.weights))
     curves = {player: game.values({player: 1.0, frozenset(): -1.0})[0] for player in players}
     total: FloatArray = np.sum(list(curves.values()), axis=0)
-
     start = float(np.average(evaluations.predictions, weights=evaluations.weights))
 
     def of(columns: Coalition) -> FloatArray:
@@ -259,9 +258,9 @@ def additive_evaluations(question: ResolvedQuestion, evaluations: Evaluations) -
         _, carriers, index = matrix.present
         return Matrix(own[carriers][:, None] + rest[None, :], index)
 
-    matrices, phi = {}, {}
-    for columns, matrix in evaluations.matrices.items():
-        matrices[columns] = pairs(matrix, of(columns), start + total - of(columns))
+    known = evaluations.matrices.items()
+    matrices = {columns: pairs(matrix, of(columns), start + total - of(columns)) for columns, matrix in known}
+    phi = {}
     for term, matrix in evaluations.attributions.items():
         own = of(union(term.members)) if len(term.members) == 1 else 0.0 * total  # no effects of several players
         phi[term] = pairs(matrix, own, -own)

@@ -12,6 +12,7 @@ from typing import Any, TypeVar, cast
 from granite_xai.base.errors import InputError, listing
 
 T = TypeVar("T")
+Limit = float | None
 _HOLDS: dict[str, Callable[[float, float], bool]] = {"≥": operator.ge, ">": operator.gt, "≤": operator.le}
 
 
@@ -55,12 +56,7 @@ def whole_number(argument: str, value: Any, *, at_least: int | None = None, at_m
 
 
 def real_number(
-    argument: str,
-    value: Any,
-    *,
-    at_least: float | None = None,
-    at_most: float | None = None,
-    above: float | None = None,
+    argument: str, value: Any, *, at_least: Limit = None, at_most: Limit = None, above: Limit = None
 ) -> float:
     """Check a finite real number and its range; True is not a number."""
     number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan

@@ -104,12 +104,8 @@ def told_apart(names: Sequence[str], width: int = LONGEST) -> list[str]:
         shortened(name, width, width - 1 - width // 2) if end in twice else end
         for name, end in zip(names, ends, strict=True)
     ]
-    met: Counter[str] = Counter()
-    numbered = []
-    for text in cut:
-        met[text] += 1
-        numbered.append(drawable(text) if met[text] == 1 else f"{drawable(text)} ({met[text]})")
-    return numbered
+    places = [cut[: i + 1].count(text) for i, text in enumerate(cut)]
+    return [drawable(text) + (f" ({k})" if k > 1 else "") for text, k in zip(cut, places, strict=True)]
 
 
 def wrapped(text: str, width: int, lines: int = 3) -> str:

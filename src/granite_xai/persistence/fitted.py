@@ -115,9 +115,6 @@ def _without_rows(learned: Any, table: Table) -> Any:
     return replace(learned, **{name: without_rows(part, column.position, table) for name, part in rows.items()})
 
 
-# ----------------------------------------------------------------------------------------------------------- questions
-
-
 def _questions(
     granite: Granite, data: object, route: partial[Any], findings: dict[str, Any], form: Structure, place: str
 ) -> tuple[ResolvedQuestion, ...]:
@@ -158,9 +155,6 @@ def _require_affordable(
                 total += len(layout.sets) * 2**order * coalitions
     if total > MAX_TERMS:
         raise FormatError(f"{place}.questions have more than {MAX_TERMS:,} terms.", code="F05", argument="data")
-
-
-# -------------------------------------------------------------------------------------------------------------- models
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,9 +252,6 @@ def without_rows(part: Table, position: int, like: Table) -> Table:
     base = synthetic_rows(like)
     first = np.zeros(part.n_rows, dtype=np.intp)
     return read_alike(recombine(base, first, part, np.arange(part.n_rows), [position]), like)
-
-
-# -------------------------------------------------------------------------------------------------------------- checks
 
 
 def _check(found: FitResult, place: str) -> None:

@@ -96,15 +96,12 @@ class Partition:
         return cls(None, names, _regions(zip(read, known, strict=True)))
 
     def __len__(self) -> int:
-        """Return the number of regions."""
         return len(self.regions)
 
     def __iter__(self) -> Iterator[Region]:
-        """List the regions from left to right."""
         return iter(self.regions)
 
     def __getitem__(self, index: int) -> Region:
-        """Return one region by its number."""
         return self.regions[index]
 
     def __str__(self) -> str:
@@ -112,7 +109,6 @@ class Partition:
         return list_text(self.regions) if self.root is None else tree_text(self.root, self.headline)
 
     def __repr__(self) -> str:
-        """Return the number of regions and the first rules."""
         rules = "; ".join(str(rule) for rule in self.rules[:4])
         return f"<Partition of {len(self)} regions: {rules}{'; …' if len(self) > 4 else ''}>"
 

@@ -77,7 +77,6 @@ def parse_json(raw: bytes, name: str = "the file", check: Callable[[bytes], None
     except UnicodeDecodeError as error:
         raise FormatError(f"{name} is not UTF-8 text at byte {error.start:,}.", code="F04", argument="path") from error
     del rest
-    longs = iter(arrays)
 
     def whole(number: str) -> int:
         if len(number) > 20:
@@ -97,11 +96,10 @@ def parse_json(raw: bytes, name: str = "the file", check: Callable[[bytes], None
             raise _refused(f"{name} has the key {twice[:60]!r} twice in one object.")
         return made
 
-    def constant(_: str) -> Any:
-        return next(longs)  # every other constant was refused before
-
+    longs = iter(arrays)  # the only constants: all others were refused before
+    hooks: dict[str, Any] = {"parse_constant": lambda _: next(longs), "parse_int": whole, "parse_float": real}
     try:
-        return json.loads(text, object_pairs_hook=pairs, parse_constant=constant, parse_int=whole, parse_float=real)
+        return json.loads(text, object_pairs_hook=pairs, **hooks)
     except json.JSONDecodeError as error:
         message = f"{name} breaks off or is not JSON at line {error.lineno}, column {error.colno} ({error.msg})."
         raise FormatError(message, code="F04", argument="path") from error
