@@ -1,7 +1,4 @@
-"""Files of the package's objects: versioned JSON, never pickle.
-
-One document an object, with its schema, version and checksum in front.
-"""
+"""Files of the package's objects: one JSON document each, with schema, version and checksum in front; never pickle."""
 
 from __future__ import annotations
 

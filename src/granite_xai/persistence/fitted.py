@@ -159,10 +159,7 @@ def _require_affordable(
 
 @dataclass(frozen=True, eq=False)
 class Fingerprint:
-    """What the model answered on a few rows, and which of its outputs was explained, in words and by its class.
-
-    The rows are None where the file could not hold any.
-    """
+    """What the model answered on a few rows (None: the file could hold none), and which output was explained."""
 
     label: str
     probability: bool

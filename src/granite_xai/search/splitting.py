@@ -23,9 +23,7 @@ def conditions(column: Column, candidate: Candidate, rows: IntArray, missing: bo
 
     Levels the node never saw go with the larger child (more rows; on a tie the left one). Missing values go where the
     candidate sends them; at a node that saw none, in a fit that allowed them and had some in this column, with the
-    larger child (C14).
-
-    The column is that of all fitting rows; `missing` says whether the fit allowed missing values.
+    larger child (C14). The column is that of all fitting rows; `missing` says whether the fit allowed missing values.
     """
     counts = np.bincount(column.codes[rows] + 1, minlength=len(column.levels) + 1)
     n_left = int(counts[candidate.left].sum())

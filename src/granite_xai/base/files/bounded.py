@@ -46,10 +46,7 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def read_json(path: str | os.PathLike[str], check: Callable[[bytes], None] | None = None) -> Any:
-    """Read a JSON file that may be hostile; whatever is wrong with it is a FormatError that names the place.
-
-    ``check`` looks at the bytes before they are parsed.
-    """
+    """Read a JSON file that may be hostile: a FormatError names the place; ``check`` looks at the bytes first."""
     with Path(path).open("rb") as file:
         facts = os.fstat(file.fileno())
         if not stat.S_ISREG(facts.st_mode):
@@ -168,13 +165,10 @@ def _refused(message: str) -> FormatError:
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> Path:
-    r"""Write text as UTF-8 with the line ends it has, replacing an existing file in one step.
+    """Write text as UTF-8 with the line ends it has, replacing an existing file in one step.
 
-    The text goes to a new file in the same folder, is flushed to the disk, and takes the place of the old file.
-    Whatever happens before that leaves the old file as it was and nothing beside it. A symbolic link stays a link.
-
-    A lone surrogate, which UTF-8 cannot hold, is written as an escape such as ``\udc80``. A full disk (F01) and a
-    target that cannot be written (F02) are errors.
+    Whatever happens before that leaves the old file as it was and nothing beside it. A symbolic link stays one; a lone
+    surrogate is written as an escape. A full disk (F01) and a target that cannot be written (F02) are errors.
     """
     target = Path(path)
     data = text.encode("utf-8", errors="backslashreplace")

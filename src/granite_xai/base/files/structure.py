@@ -1,8 +1,8 @@
 """Dataclasses in the types of JSON and back, by the type hints of their fields: strict, and open to new fields.
 
-cattrs 26.2 and msgspec 0.22 do this and neither fits. Both stop at a field whose class is imported for type checkers
-only, and must know the members of a union in advance, where ours are open: what stands in a table of operators. One
-takes ``"3"`` for a whole number, the other reads over unknown keys; half of the fields need hooks in either.
+cattrs 26.2 and msgspec 0.22 do this and neither fits. Both stop with a NameError at a field whose class is imported for
+type checkers only, and neither has open unions: what stands in a table of operators. cattrs takes ``"3"`` for a whole
+number, msgspec reads over unknown and repeated keys; half of the fields need hooks in either.
 """
 
 from __future__ import annotations
