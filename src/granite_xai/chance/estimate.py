@@ -82,6 +82,16 @@ class Estimate:
     fidelity, global_fidelity : float
         Share of the prediction's variance on these rows that curves explain, with and without regions.
     confidence_level : float
+
+    Examples
+    --------
+    >>> from granite_xai import Granite
+    >>> X = np.random.default_rng(0).normal(size=(700, 2))
+    >>> g = Granite(lambda X: X[:, 0] * np.sign(X[:, 1]) + 0.5 * X[:, 0] * X[:, 1], max_depth=1).fit(X)
+    >>> g.estimate_.rows, g.estimate_.n_rows
+    ('held-out', 233)
+    >>> 0 < g.estimate_.low < g.estimate_.remaining < g.estimate_.high < 1
+    True
     """
 
     remaining: float
@@ -119,7 +129,9 @@ class Estimate:
     def interval(self) -> str:
         """The interval and its rows in words."""
         rows = {"held-out": "held-out rows", "fitting": "the fitting rows", "given": "rows"}[self.rows]
-        where = f"on {self.n_rows:,} {rows}" if self.rows != "fitting" else f"on {rows}, corrected for chance"
+        where = f"on {self.n_rows:,} {rows}"
+        if self.rows == "fitting":
+            where = f"on {rows}, corrected for chance; other rows give an interval: holdout=(X, y) or evaluate(X, y)"
         if np.isnan(self.low):
             return where
         level = f"{100 * self.confidence_level:g} %"

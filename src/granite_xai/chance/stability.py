@@ -58,6 +58,14 @@ class Stability:
         How many searches this is about.
     remaining, remaining_low, remaining_high : float
         With ``models=``: share left in the regions of this fit, over fits of the learner, and its interval; else nan.
+
+    Examples
+    --------
+    >>> from granite_xai import Granite
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> found = Granite(lambda X: X[:, 0] * np.sign(X[:, 1]), max_depth=1).fit(X).stability(n_resamples=3)
+    >>> found.searches, found.splits[0].column, found.splits[0].share
+    (6, 'x1', 1.0)
     """
 
     score: float
