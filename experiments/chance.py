@@ -19,7 +19,7 @@ DEAR = ("shap-pdp", "ice-shap", "cshap-shap", "sage-risk")
 
 def run(quick: bool) -> Result:
     """Simulations of a size that ends in minutes; ``quick``: of a few samples, and without data."""
-    repeats = 3 if quick else 20
+    repeats = 2 if quick else 20
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", gx.GraniteWarning)
         data: dict[str, Any] = {"false regions": false_regions(repeats, quick), "power": power(repeats)}
@@ -63,7 +63,7 @@ def additive(X: Any) -> Any:
 def false_regions(repeats: int, quick: bool) -> list[dict[str, Any]]:
     """By question, number of rows and kind of columns; questions about partial effects with three columns only."""
     lines = []
-    for question in gx.questions():
+    for question in ("pfi-risk", "mplot-pdp") if quick else gx.questions():
         for n in (60,) if quick else (60, 200):
             line: dict[str, Any] = {"question": question, "N": n}
             for kind in ("normal", "heavy", "binary", "mixed"):
