@@ -26,7 +26,17 @@ def run(quick: bool) -> Result:
         if not quick:
             data |= {"shuffled bike": shuffled_bike(repeats), "bike, fixed regions": fixed_regions(repeats)}
             data |= {"cost": cost()}
-    return Result("Chance", "\n\n".join(f"{_WORDS[name]}\n\n{table(lines)}" for name, lines in data.items()), data)
+    parts = [f"{_WORDS[name]}\n\n{table(lines)}" for name, lines in data.items()]
+    return Result("Chance", "\n\n".join([*parts, LEARNED]), data)
+
+
+LEARNED = (
+    "**What a practitioner learns.** With the rule of chance a search in noise ends with one region about as "
+    "often as the level promises, where the paper's algorithm nearly always finds some; clear effects are "
+    "found as before. Shares that are left are corrected to within a few points from 1,000 rows on; "
+    "importances among similar rows (`cfi-pfi`) need more than 300, and their intervals say so too late. "
+    "Replicates make the search two to four times as long."
+)
 
 
 _WORDS = {
