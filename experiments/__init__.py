@@ -21,5 +21,6 @@ NAMES = (
     "frameworks",
     "originals",
     "beyond",
+    "chance",
     "trees",
 )

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from granite_xai.base.errors import InputError
 from granite_xai.base.typing import IntArray
 from granite_xai.base.wording import percent
-from granite_xai.compute.compiling import available
+from granite_xai.compute.compiled import available
 from granite_xai.search.candidates import Candidate
 from granite_xai.search.pairs import Plan, TwoLevels
 from granite_xai.search.refine import AHEAD, Ahead, by_column, thinned

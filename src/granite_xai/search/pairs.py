@@ -17,8 +17,7 @@ import numpy as np
 
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.compute import in_threads, one_blas_thread, resolve_jobs
-from granite_xai.compute.compiled import primitives_for
-from granite_xai.compute.compiling import available, compiled
+from granite_xai.compute.compiled import available, compiled, primitives_for
 from granite_xai.compute.kernels import quarter_sums
 from granite_xai.compute.primitives import SQUARE, Families
 from granite_xai.disagreement import ResolvedQuestion

@@ -10,7 +10,7 @@ from operator import attrgetter, itemgetter
 import numpy as np
 
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.compute.compiling import available
+from granite_xai.compute.compiled import available
 from granite_xai.search.candidates import Candidate, best_of, cut_codes, cuts_of, ordered
 from granite_xai.search.pairs import PairTables, Plan, TwoLevels
 from granite_xai.tables import Table
