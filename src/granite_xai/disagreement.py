@@ -121,6 +121,7 @@ class ResolvedQuestion:
     question: Disagreement
     first: ResolvedExplainer
     second: ResolvedExplainer
+    chosen: Sequence[int] | None = None  # numbers of the sets that count; None: all
 
     def beyond_chance(self) -> ResolvedQuestion:
         """The same question with maskings that learn no more than what the fitting rows show beyond chance."""
@@ -159,13 +160,11 @@ class ResolvedQuestion:
         """Terms that more than one set reads."""
         return {masking: read_twice([gap[masking] for gap in self.gaps]) for masking in self.gaps[0]}
 
-    def _games(
-        self, evaluations: Evaluations, splits: Splits, sets: Sequence[int] | None = None
-    ) -> Iterator[list[tuple[Game, Terms]]]:
-        """For each set (of some), the games whose values make up its gap."""
+    def _games(self, evaluations: Evaluations, splits: Splits) -> Iterator[list[tuple[Game, Terms]]]:
+        """For each set, the games whose values make up its gap."""
         behavior = self.first.behavior
         shared = {masking: Game.of(behavior, masking, evaluations, splits) for masking in self.gaps[0]}
-        for number in range(len(self.gaps)) if sets is None else sets:
+        for number in range(len(self.gaps)) if self.chosen is None else self.chosen:
             members, gap = self.first.layout.sets[number], self.gaps[number]
             own, games = evaluations.on_grid(union(members)), shared
             if own is not evaluations:
@@ -175,22 +174,17 @@ class ResolvedQuestion:
                     games[masking].share(self._shared[masking] & terms.keys())
             yield [(games[masking], terms) for masking, terms in gap.items()]
 
-    def _row_gaps(
-        self, evaluations: Evaluations, splits: Splits, sets: Sequence[int] | None = None
-    ) -> Iterator[RowValues]:
+    def _row_gaps(self, evaluations: Evaluations, splits: Splits) -> Iterator[RowValues]:
         """The gap of each set, one number a row."""
-        for games in self._games(evaluations, splits, sets):
+        for games in self._games(evaluations, splits):
             yield joined([game.rows(terms) for game, terms in games], splits)
 
-    def gap_values(
-        self, evaluations: Evaluations, splits: Splits, sets: Sequence[int] | None = None
-    ) -> Iterator[FloatArray]:
+    def gap_values(self, evaluations: Evaluations, splits: Splits) -> Iterator[FloatArray]:
         """``phi1(S) - phi2(S)`` of each set in turn, (K, n) with one number a row, otherwise (K, 2)."""
         if self.first.behavior.per_row:
-            gaps = self._row_gaps(evaluations, splits, sets)
-            yield from (splits.primitives.host(gap.array(splits)).T for gap in gaps)
+            yield from (splits.primitives.host(gap.array(splits)).T for gap in self._row_gaps(evaluations, splits))
         else:
-            for games in self._games(evaluations, splits, sets):
+            for games in self._games(evaluations, splits):
                 yield np.sum([game.values(terms) for game, terms in games], axis=0)
 
     def cell_sizes(self, evaluations: Evaluations) -> Iterator[IntArray]:
@@ -198,22 +192,19 @@ class ResolvedQuestion:
         for members, gap in zip(self.first.layout.sets, self.gaps, strict=True):
             yield smallest_cells(gap, evaluations.on_grid(union(members)))
 
-    def losses(self, evaluations: Evaluations, splits: Splits, sets: Sequence[int] | None = None) -> FloatArray:
+    def losses(self, evaluations: Evaluations, splits: Splits) -> FloatArray:
         """``sum over S of loss(phi1(S) - phi2(S))``: (K, n) for behaviors with one value a row, otherwise (K, 2)."""
-        total: FloatArray = np.sum([self.loss(gap) for gap in self.gap_values(evaluations, splits, sets)], axis=0)
+        total: FloatArray = np.sum([self.loss(gap) for gap in self.gap_values(evaluations, splits)], axis=0)
         return total
 
-    def regional(self, evaluations: Evaluations, splits: Splits, sets: Sequence[int] | None = None) -> FloatArray:
-        """``R`` of both sides of every split, shape (K, 2): the mean loss over the side's rows; 0 on an empty side.
-
-        Of some sets only, where they are named: no set leaves less than 0.
-        """
+    def regional(self, evaluations: Evaluations, splits: Splits) -> FloatArray:
+        """``R`` of both sides of every split, shape (K, 2): the mean loss over the side's rows; 0 on an empty side."""
         if not self.first.behavior.per_row:
-            return np.where(splits.mass > 0, self.losses(evaluations, splits, sets), 0.0)
+            return np.where(splits.mass > 0, self.losses(evaluations, splits), 0.0)
         P, mode = splits.primitives, self.measure.mode
         total = P.array(np.zeros((2, splits.count)))
         own = None if mode is not None else lambda values, rows: self.loss(values)
-        for gap in self._row_gaps(evaluations, splits, sets):
+        for gap in self._row_gaps(evaluations, splits):
             total = total + gap.sums(MOMENTS if mode is None else mode, splits, own)[0, :, :]
         return np.where(splits.mass > 0, P.host(total * splits.scale[0, :, :]).T, 0.0)
 
@@ -322,8 +313,8 @@ def _weighted(entry: Any, influence: Influence | None) -> tuple[Disagreement, fl
 class Measure(Protocol):
     """What a region has too much of: the disagreement of a question, or the scatter of some vectors."""
 
-    def regional(self, evaluations: Evaluations, splits: Splits, sets: Sequence[int] | None = None) -> FloatArray:
-        """``R`` of both sides of every split, shape (K, 2); of some of its sets, where it has any."""
+    def regional(self, evaluations: Evaluations, splits: Splits) -> FloatArray:
+        """``R`` of both sides of every split, shape (K, 2)."""
         ...
 
     def split_bytes(self, n_rows: int, n_values: int) -> int:
@@ -345,13 +336,9 @@ class ScaledObjective:
     by_mass: bool = True  # whether regions count by their mass
     roots: FloatArray | None = None  # (Q,) float: ``w_q / R_q(all rows)``, where the objective has other factors
 
-    def disagreements(
-        self, evaluations: Evaluations, splits: Splits, sets: Sequence[Sequence[int] | None] | None = None
-    ) -> FloatArray:
-        """``R_q`` of both sides of every split, shape (K, 2, Q); of some sets of each question, where named."""
-        some = [None] * len(self.comparisons) if sets is None else sets
-        each = zip(self.comparisons, some, strict=True)
-        return np.stack([measure.regional(evaluations, splits, chosen) for measure, chosen in each], axis=-1)
+    def disagreements(self, evaluations: Evaluations, splits: Splits) -> FloatArray:
+        """``R_q`` of both sides of every split, shape (K, 2, Q)."""
+        return np.stack([comparison.regional(evaluations, splits) for comparison in self.comparisons], axis=-1)
 
     def of(self, disagreements: FloatArray, mass: FloatArray) -> FloatArray:
         """Shares from disagreements (..., Q) and the mass (...) of the regions."""

@@ -30,9 +30,9 @@ from granite_xai.fit import FitInputs, FitRun, run
 from granite_xai.models import Predictor, as_predictor
 from granite_xai.models.target import allows_missing, read_input, read_weights
 from granite_xai.new_rows import NewRows, evaluate_rows, fitting_estimate
-from granite_xai.search.optimal import refused
 from granite_xai.search.pairs import in_pairs
 from granite_xai.search.problem import Partitioner
+from granite_xai.search.refine import refused
 from granite_xai.search.tree import Tree
 from granite_xai.tables import Table, read_table
 from granite_xai.tables.opening import collected, is_lazy

@@ -212,7 +212,7 @@ def side_sums(
 
 
 def quarter_sums(mode: int, sums: Any, here: Any, there: Any, scale: Any, weights: Any, out: Any) -> None:
-    """Add the loss of each row's mean over its own quarter, for all pairs of cuts; see `compute.quarters`."""
+    """Add the loss of each row's mean over its own quarter, for all pairs of cuts; see `search.pairs`."""
     c, count, other = sums.shape
     for i in range(c):
         for k in range(count - 1):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from granite_xai.base.typing import Coalition, FloatArray, IntArray, Terms
-from granite_xai.compute.primitives import Array, ArrayNamespace
+from granite_xai.compute.primitives import Array
 from granite_xai.engine.splits import Splits
 from granite_xai.engine.values import HybridFunction, RowValues
 from granite_xai.evaluations.evaluations import Evaluations
@@ -24,7 +24,7 @@ class Masked(ABC):
     def combined(self, terms: Terms) -> RowValues:
         """A linear combination of masked models (and of pairwise attributions, where these exist)."""
 
-    def pair_block(self, terms: Terms, references: IntArray, rows: IntArray) -> Array:
+    def pair_block(self, terms: Terms, references: IntArray, rows: IntArray) -> FloatArray:
         """A combination of some rows before its mean over all references of a region is taken, (references, rows)."""
         raise TypeError("only maskings in pairs are asked")
 
@@ -50,16 +50,13 @@ class AgainstReferences(Masked):
         """A linear combination of masked models: each the mean over the reference rows."""
         return RowValues(self.splits.primitives.array(self._own(terms)))
 
-    def pair_block(self, terms: Terms, references: IntArray, rows: IntArray) -> Array:
+    def pair_block(self, terms: Terms, references: IntArray, rows: IntArray) -> FloatArray:
         """The same for every reference of the region."""
-        own = self.splits.primitives.array(self._own(terms)[rows])
-        return self.splits.primitives.xp.broadcast_to(own[None, :], (len(references), len(rows)))
+        return np.broadcast_to(self._own(terms)[rows], (len(references), len(rows)))
 
     def _own(self, terms: Terms) -> FloatArray:
-        own = np.zeros(self.splits.n_rows)
-        for term, coefficient in terms.items():
-            own = own + coefficient * self._lines(term).mean(axis=0)  # type: ignore[arg-type]
-        return own
+        parts = (value * self._lines(term).mean(axis=0) for term, value in terms.items())  # type: ignore[arg-type]
+        return sum(parts, np.zeros(self.splits.n_rows))
 
     def averaged(self, coalition: Coalition, function: HybridFunction) -> RowValues:
         """The mean over the reference rows of a function of the predictions."""
@@ -70,16 +67,3 @@ class AgainstReferences(Masked):
         if coalition == self.evaluations.everything:
             return self.evaluations.predictions[None]
         return self.predictions(coalition)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PairGap:
-    """The gap of one set, whose mean over the rows of any region is a mean over a fixed matrix."""
-
-    parts: tuple[tuple[Masked, Terms], ...]
-    primitives: ArrayNamespace
-
-    def __call__(self, references: IntArray, rows: IntArray) -> FloatArray:
-        """Some rows against some references, (references, rows)."""
-        blocks = [self.primitives.host(masked.pair_block(terms, references, rows)) for masked, terms in self.parts]
-        return sum(blocks[1:], blocks[0])

@@ -37,7 +37,7 @@ class Scatter:
         """Bytes that scoring takes for each split of so many rows."""
         return 8 * n_rows * 4
 
-    def regional(self, evaluations: Evaluations, splits: Splits, sets: Sequence[int] | None = None) -> FloatArray:
+    def regional(self, evaluations: Evaluations, splits: Splits) -> FloatArray:
         """Scatter of both sides of every split, shape (K, 2)."""
         total = np.zeros_like(splits.mass)
         for vectors in evaluations.vectors:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,20 +20,17 @@ from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.regions.nodes import Leaf, Node, Split
 from granite_xai.regions.partition import Partition
 from granite_xai.search.candidates import CUTS, Candidate, best_of, candidates
-from granite_xai.search.optimal import Optimum, best_of_two_levels, certificate, refused
 from granite_xai.search.pairs import PairTables, Plan
 from granite_xai.search.problem import Partitioner, PartitionResult, Problem
-from granite_xai.search.refine import PASSES, Ahead, Cutter, sharpened
-from granite_xai.search.scoring import leading, scored
+from granite_xai.search.refine import PASSES, Ahead, Cutter, Optimum, refused
+from granite_xai.search.scoring import Scores, leading, scored
 from granite_xai.search.splitting import conditions
 from granite_xai.tables import Table
 
 TOLERANCE = 1e-10
 SEARCHES = ("refined", "greedy", "optimal")
-WITHOUT_TABLES = 3
-"""Columns that a refined search follows where questions have no tables over pairs of cuts."""
-MOST_SETS = 60
-"""Effects up to which a refined search looks ahead; beyond, cuts are sharpened only."""
+WITHOUT_TABLES = 3  # columns that a refined search follows where questions have no tables over pairs of cuts
+MOST_SETS = 60  # effects up to which a refined search looks ahead; beyond, cuts are sharpened only
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -101,26 +99,18 @@ class Tree(Partitioner):
     search: str = "refined"
 
     def __post_init__(self) -> None:
-        whole_number("max_depth", self.max_depth, at_least=0)
-        whole_number("min_samples_leaf", self.min_samples_leaf, at_least=1)
+        for name, least in (("max_depth", 0), ("min_samples_leaf", 1), ("max_candidates", 2), ("beam", 1)):
+            whole_number(name, getattr(self, name), at_least=least)
         real_number("alpha", self.alpha, at_least=0)
-        whole_number("max_candidates", self.max_candidates, at_least=2)
-        whole_number("beam", self.beam, at_least=1)
         if self.min_improvement is not None:
             real_number("min_improvement", self.min_improvement, at_least=0)
-        if self.cuts not in CUTS:
-            raise unknown("cuts", self.cuts, CUTS)
-        if self.search not in SEARCHES:
-            raise unknown("search", self.search, SEARCHES)
-        own = {
-            "beam": self.beam != 1,
-            "min_improvement": self.min_improvement is not None,
-            "cuts": self.cuts != "quantiles",
-        }
-        if self.search != "greedy" and any(own.values()):
-            name = next(name for name, given in own.items() if given)
-            text = f"{name}={getattr(self, name)!r} belongs to the greedy search."
-            raise InputError(text, code="P03", argument=name, hint='Pass search="greedy" with it, or leave it out.')
+        for name, known in (("cuts", CUTS), ("search", SEARCHES)):
+            if getattr(self, name) not in known:
+                raise unknown(name, getattr(self, name), known)
+        for name, usual in (("beam", 1), ("min_improvement", None), ("cuts", "quantiles")):
+            if self.search != "greedy" and (given := getattr(self, name)) != usual:
+                text = f"{name}={given!r} belongs to the greedy search."
+                raise InputError(text, code="P03", argument=name, hint='Pass search="greedy" with it, or leave it out.')
 
     def columns(self, table: Table) -> list[int]:
         """Positions of the columns that may be split."""
@@ -160,8 +150,7 @@ class _Open:
     by_chance: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Choice:
+class _Choice(NamedTuple):
     """A candidate that is followed: how much it lowers the share, and what it leaves on both sides."""
 
     candidate: Candidate
@@ -170,8 +159,7 @@ class _Choice:
     mass: FloatArray
 
 
-@dataclass(frozen=True, slots=True)
-class _Grown:
+class _Grown(NamedTuple):
     """A finished subtree: its node, what remains in its leaves, how many there are."""
 
     node: Node
@@ -189,38 +177,36 @@ class _Growth:
     settings: Tree
     problem: Problem
     columns: list[int]
-    refined: bool = False  # whether cuts are sharpened, and more than the best one is followed
+    cutter: Cutter | None = None  # sharpens cuts; None: they stay where they are
     ahead: Ahead | None = None  # tables over pairs of cuts, where the questions have them
     width: int = 1  # columns that are followed
-    known: dict[bytes, tuple[FloatArray, FloatArray]] = field(default_factory=dict)  # scores of nodes, by their rows
+    known: dict[bytes, Scores] = field(default_factory=dict)  # scores of nodes, by their rows
     known_optima: dict[bytes, Optimum] = field(default_factory=dict)  # the best two levels of nodes, by their rows
 
     def searched(self, root: _Open) -> _Grown:
         """The tree of the search that is asked for; the greedy one where none is better."""
         settings = self.settings
-        tables = None if settings.search == "greedy" else PairTables.of(self.problem)
+        tables = None if settings.search == "greedy" else PairTables.of(self.problem, settings.min_samples_leaf)
         if settings.search == "optimal" and tables is None:
             raise refused()
-        found = self.grow(root)
+        found = greedy = self.grow(root)
         if settings.search == "greedy":
             return found
-        cutter = Cutter(self.problem.table, settings.min_samples_leaf)
-        wide = tables is not None and len(tables.gaps) > MOST_SETS and settings.search == "refined"
-        ahead = None if tables is None or wide else Ahead(tables, cutter, settings.alpha)
-        growth = replace(self, refined=True, ahead=ahead, width=WITHOUT_TABLES if tables is None else 1)
-        steps = {"greedy": found}
-        found = steps[settings.search] = growth.better(found, growth.grow(root))
-        for _ in range(PASSES if ahead else 0):
+        cutter, ahead = Cutter(self.problem.table, settings.min_samples_leaf), None
+        if tables is not None and (len(tables.gaps) <= MOST_SETS or settings.search == "optimal"):
+            ahead = Ahead(tables, cutter, settings.alpha)
+        growth = replace(self, cutter=cutter, ahead=ahead, width=WITHOUT_TABLES if tables is None else 1)
+        found = first = self.better(found, growth.grow(root))
+        for _ in range(PASSES):
             before = found
             if ahead is not None and found.plan is not None:
-                found = growth.better(found, growth.follow(root, ahead.again(found.plan, root.rows)))
+                found = self.better(found, growth.follow(root, ahead.recut(root.rows, found.plan)[1] or found.plan))
             if found is before:
                 break
         optimum = self.known_optima.get(root.rows.tobytes())
         if optimum is not None:
-            kept = next((name for name, tree in steps.items() if tree is found), "second thoughts")
-            cost = found.cost(settings.alpha)
-            self.problem.diagnostics.note("certificate", certificate(optimum, cost, kept))
+            kept = "greedy" if found is greedy else settings.search if found is first else "second thoughts"
+            self.problem.diagnostics.note("certificate", optimum.certificate(found.cost(settings.alpha), kept))
         return found
 
     def better(self, known: _Grown, new: _Grown) -> _Grown:
@@ -237,31 +223,24 @@ class _Growth:
             return self._leaf(node, reason or "split undone")
         evaluations = node.evaluations()
         disagreements, mass = self.scored(node, [plan.candidate], evaluations)
-        gain = node.plug_in - float(self.problem.shares.of(disagreements, mass).sum())
+        gain = node.plug_in - float(self._sum(disagreements, mass)[0])
         choice = _Choice(plan.candidate, gain, disagreements[0], mass[0])
         return self._pruned(node, [self._split(node, choice, evaluations, plan)])
 
     def root(self, rows: IntArray, evaluations: Evaluations) -> _Open:
         """All rows, with their share."""
         splits = Splits.whole(evaluations.weights, evaluations.primitives)
-        (disagreements,) = map_blocks(
-            lambda _: self.problem.shares.disagreements(evaluations, splits), [0], self.problem.n_jobs
-        )
-        return self._open(rows, float(splits.mass[0, 0]), lambda: evaluations, 0, disagreements[0, 0], 1.0)
+        shares = self.problem.shares
+        (found,) = map_blocks(lambda _: shares.disagreements(evaluations, splits), [0], self.problem.n_jobs)
+        return self._open(rows, lambda: evaluations, 0, float(splits.mass[0, 0]), found[0, 0], 1.0)
 
     def _open(
-        self,
-        rows: IntArray,
-        weight: float,
-        evaluations: Callable[[], Evaluations],
-        depth: int,
-        disagreements: FloatArray,
-        gained: float,
+        self, rows: IntArray, cut: Callable[[], Evaluations], depth: int, weight: float, found: FloatArray, gain: float
     ) -> _Open:
         shares, mass = self.problem.shares, np.array(weight)
-        both = float(shares.left(disagreements, mass)), float(shares.of(disagreements, mass))
-        required = (self.settings.min_improvement or 0.0) * gained
-        node = _Open(rows, weight, evaluations, depth, *both, shares.silent(disagreements), required)
+        both = float(shares.left(found, mass)), float(shares.of(found, mass))
+        required = (self.settings.min_improvement or 0.0) * gain
+        node = _Open(rows, weight, cut, depth, *both, shares.silent(found), required)
         return node if node.silent or self.problem.chance is None else self._corrected(node, self.problem.chance)
 
     def _corrected(self, node: _Open, rule: ChanceRule) -> _Open:
@@ -278,23 +257,15 @@ class _Growth:
         if reason:
             return self._leaf(node, reason)
         evaluations = node.evaluations()
-        options = candidates(
-            self.problem.table,
-            node.rows,
-            evaluations,
-            columns=self.columns,
-            max_candidates=self.settings.max_candidates,
-            min_samples_leaf=self.settings.min_samples_leaf,
-            cuts=self.settings.cuts,
-        )
+        limits = (self.settings.max_candidates, self.settings.min_samples_leaf, self.settings.cuts)
+        options = candidates(self.problem.table, node.rows, evaluations, self.columns, *limits)
         if node.depth == 0:
             counts = {self.problem.table.names[i]: sum(option.column == i for option in options) for i in self.columns}
             self.problem.diagnostics.note("candidates", counts)
         if not options:
             return self._leaf(node, "no split leaves enough rows")
         if self.settings.search == "optimal" and self.ahead and self.settings.max_depth - node.depth > 1:
-            limit = self.problem.resources.memory_limit // 8
-            best = best_of_two_levels(self.ahead, node.rows, options, limit)
+            best = self.ahead.optimum(node.rows, options, self.problem.resources.memory_limit // 8)
             self.known_optima[node.rows.tobytes()] = best
             return self.follow(node, best.plan)
         followed = self._followed(node, options, evaluations)
@@ -303,33 +274,28 @@ class _Growth:
         return self._pruned(node, [self._split(node, choice, evaluations) for choice in followed])
 
     def _reason_to_stop(self, node: _Open) -> str | None:
-        settings = self.settings
-        if node.silent:
-            return "nothing to explain"
-        if node.by_chance:
-            return "no more than chance"
-        if node.share < settings.alpha:
-            return "below alpha"
-        if node.depth >= settings.max_depth:
-            return "maximum depth"
-        return "too few samples" if len(node.rows) < 2 * settings.min_samples_leaf else None
+        reasons = {
+            "nothing to explain": node.silent,
+            "no more than chance": node.by_chance,
+            "below alpha": node.share < self.settings.alpha,
+            "maximum depth": node.depth >= self.settings.max_depth,
+            "too few samples": len(node.rows) < 2 * self.settings.min_samples_leaf,
+        }
+        return next((reason for reason, holds in reasons.items() if holds), None)
 
     def _followed(self, node: _Open, options: list[Candidate], evaluations: Evaluations) -> list[_Choice]:
         """The best candidate of each of the best columns (C15, C21); refined: sharper, and the best of two levels."""
         disagreements, mass = self._scored_once(node, options, evaluations)
         scores = self._sum(disagreements, mass)
-        ties = int(np.count_nonzero(scores <= scores.min() + TOLERANCE))
-        if ties > 1 and not self.refined:
+        if self.cutter is None and np.count_nonzero(scores <= scores.min() + TOLERANCE) > 1:
             self.problem.diagnostics.count("ties")
         extra: list[Candidate] = []
-        if self.refined:
-            cutter = Cutter(self.problem.table, self.settings.min_samples_leaf)
-            score = lambda some: self._sum(*self.scored(node, list(some), evaluations))  # noqa: E731
-            extra = sharpened(cutter, node.rows, options, scores, score)
-        first = None
-        if self.ahead is not None and self.settings.max_depth - node.depth > 1:
-            first = self.ahead.first(node.rows, options, scores)
-            extra.append(first)
+        if self.cutter is not None:
+            score = lambda some: self._sum(*self.scored(node, some, evaluations))  # noqa: E731
+            extra = self.cutter.sharpened(node.rows, options, scores, score)
+        first = self.ahead is not None and self.settings.max_depth - node.depth > 1
+        if self.ahead is not None and first:
+            extra.append(self.ahead.first(node.rows, options, scores))
         if extra:
             more = self.scored(node, extra, evaluations)
             options = options + extra
@@ -342,13 +308,11 @@ class _Growth:
             best = int(np.flatnonzero(left)[best_of(scores[left], TOLERANCE)])
             places.append(best)
             left &= columns != columns[best]
-        if first is not None and len(options) - 1 not in places:
+        if first and len(options) - 1 not in places:
             places.append(len(options) - 1)
         return [_Choice(options[k], node.plug_in - float(scores[k]), disagreements[k], mass[k]) for k in places]
 
-    def _scored_once(
-        self, node: _Open, options: list[Candidate], evaluations: Evaluations
-    ) -> tuple[FloatArray, FloatArray]:
+    def _scored_once(self, node: _Open, options: list[Candidate], evaluations: Evaluations) -> Scores:
         """The scores of a node's own candidates, which several searches read."""
         settings, key = self.settings, node.rows.tobytes()
         if key not in self.known:
@@ -358,10 +322,10 @@ class _Growth:
 
     def _sum(self, disagreements: FloatArray, mass: FloatArray) -> FloatArray:
         """What both sides of each candidate leave together."""
-        both = self.problem.shares.of(disagreements, mass)
-        return both[:, 0] + both[:, 1]
+        found: FloatArray = self.problem.shares.of(disagreements, mass).sum(axis=1)
+        return found
 
-    def scored(self, node: _Open, options: list[Candidate], evaluations: Evaluations) -> tuple[FloatArray, FloatArray]:
+    def scored(self, node: _Open, options: list[Candidate], evaluations: Evaluations) -> Scores:
         """Disagreements (K, 2, Q) and mass (K, 2) of both sides of every candidate."""
         return scored(self.problem, node.rows, options, evaluations, self.settings.max_candidates)
 
@@ -372,26 +336,24 @@ class _Growth:
         for k, side in enumerate((inside, ~inside)):
             # Cut out when this side is grown, and dropped with it: never both sides at once.
             cut_out = partial(evaluations.divide, inside, column.position, k == 0)
-            weight, disagreements = float(choice.mass[k]), choice.disagreements[k]
-            below = self._open(node.rows[side], weight, cut_out, node.depth + 1, disagreements, choice.gain)
+            found = float(choice.mass[k]), choice.disagreements[k], choice.gain
+            below = self._open(node.rows[side], cut_out, node.depth + 1, *found)
             grown.append(self.grow(below) if plan is None else self.follow(below, (plan.left, plan.right)[k]))
         left, right = conditions(column, choice.candidate, node.rows, self.problem.missing)
-        nodes = (grown[0].node, grown[1].node)
-        split = Split(column.name, left, right, nodes, len(node.rows), self._fraction(node), node.plug_in)
-        cuts = Plan(choice.candidate, grown[0].plan, grown[1].plan)
-        return _Grown(split, grown[0].remaining + grown[1].remaining, grown[0].leaves + grown[1].leaves, cuts)
+        one, two = grown
+        nodes, fraction = (one.node, two.node), node.weight / self.problem.shares.total
+        split = Split(column.name, left, right, nodes, len(node.rows), fraction, node.plug_in)
+        cuts = Plan(choice.candidate, one.plan, two.plan)
+        return _Grown(split, one.remaining + two.remaining, one.leaves + two.leaves, cuts)
 
     def _pruned(self, node: _Open, grown: list[_Grown]) -> _Grown:
         """The best subtree, or a leaf when its splits do not pay for their regions (C3)."""
         alpha = self.settings.alpha
         costs = np.array([tree.cost(alpha) for tree in grown])
         best = best_of(costs, TOLERANCE)
-        if node.share + alpha <= costs[best] + TOLERANCE:
-            return self._leaf(node, "split undone")
-        return grown[best]
+        undone = node.share + alpha <= costs[best] + TOLERANCE
+        return self._leaf(node, "split undone") if undone else grown[best]
 
     def _leaf(self, node: _Open, reason: str) -> _Grown:
-        return _Grown(Leaf(len(node.rows), self._fraction(node), node.plug_in, reason), node.share, 1)
-
-    def _fraction(self, node: _Open) -> float:
-        return node.weight / self.problem.shares.total
+        fraction = node.weight / self.problem.shares.total
+        return _Grown(Leaf(len(node.rows), fraction, node.plug_in, reason), node.share, 1)

@@ -91,11 +91,9 @@ class TreesOnTable:
     @cached_property
     def cell_numbers(self) -> IntArray:
         """Number of each row's cell in each column, (n, d): values with the same number are one to every tree."""
-        codes = np.empty(self.matrix.shape, dtype=np.intp)
-        for j in range(self.ensemble.n_features):
-            columns = (forest.rows[:, j].astype(np.intp) for forest in self.cells)
-            codes[:, j] = distinct_rows(len(codes), ((each, int(each.max()) + 1) for each in columns))[0]
-        return codes
+        count, n = self.ensemble.n_features, len(self.matrix)
+        every = ((forest.rows[:, j].astype(np.intp) for forest in self.cells) for j in range(count))
+        return np.stack([distinct_rows(n, columns)[0] for columns in every], axis=1)
 
     def matrix_of(
         self,
@@ -111,8 +109,7 @@ class TreesOnTable:
         chosen = np.zeros(self.ensemble.n_features, dtype=bool)
         chosen[sorted(columns)] = True
         # In the order of the cells, each once: sums then have the same bits whichever values are asked for.
-        every = ((self.cell_numbers[donors, j], int(self.cell_numbers[:, j].max()) + 1) for j in sorted(columns))
-        lines, first = distinct_rows(len(donors), every)
+        lines, first = distinct_rows(len(donors), (self.cell_numbers[donors, j] for j in sorted(columns)))
         if not np.array_equal(lines, np.arange(len(donors))):
             found = self.matrix_of(columns, donors[first], fast=fast, n_jobs=n_jobs, space=space)
             return cut_out(found, lines, np.arange(len(self.matrix)), space)
