@@ -149,8 +149,7 @@ def request(
     binned = {(masking, T) for masking, each in needed for T in each.bins}
     kept = plan(table, pairs | also, grid, apart, cells, {visible for _, visible in binned})
     pairwise = {c for effect in effects for terms in effect.attributions.values() for c in terms}
-    further = {c for c in pairwise if isinstance(c, frozenset) and c not in kept.stored_as}
-    streamed = plan(table, further, cells=cells)
+    streamed = plan(table, {c for c in pairwise if isinstance(c, frozenset) and c not in kept.stored_as}, cells=cells)
     coordinates = any(each.coordinates for _, each in needed)
     drawn = {(masking, T) for masking, each in needed for T in each.sampled if T and everything != T}
     sampled = {(masking, T): Distinct(*table.distinct(sorted(T))) for masking, T in drawn}
@@ -244,8 +243,7 @@ def _evaluate(
     sums: list[PairwiseShapleySums | SamplingErrors] = [pairwise, spread] if asked.draws else [pairwise]
     source = partial(route.matrix, fast=fast, space=space, n_jobs=n_jobs)
     for planned, keep in ((asked.kept, matrices), (asked.streamed, None)):
-        evaluated = evaluate_plan(source, planned, resources, extent, predictions, offset, space, matrices)
-        _add_up(evaluated, sums, keep)
+        _add_up(evaluate_plan(source, planned, resources, extent, predictions, offset, space, matrices), sums, keep)
     against = {key: extent.see(_against(predictor, table, reference, key)) - offset for key in asked.against}
     numbers = {key: reference.bins[key](table) for key in asked.readings if key in reference.bins}
     attributions = pairwise.values | _by_paths(route, asked.attributions, space, n_jobs, extent.exponent)

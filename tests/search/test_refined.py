@@ -10,6 +10,7 @@ from granite_xai.search import pairs as pairs_module
 from granite_xai.search.candidates import candidates, cuts_of
 from granite_xai.search.pairs import PairTables, TwoLevels
 from granite_xai.search.refine import by_column
+from granite_xai.search.scoring import leading, scored
 
 PLAIN = {"confidence_level": None}
 SERVED = ("ice-pdp", "shap-pdp", "ice-shap", "coe")
@@ -224,3 +225,38 @@ def test_interactions_of_three_columns_are_seen(asked):
     assert fits[0].remaining_ > 0.03
     assert fits[1].remaining_ < 1e-10
     assert fits[2].remaining_ < 1e-10
+
+
+def test_the_certificate_compares_what_the_fitting_rows_show_also_where_chance_decides():
+    """The same tree is not said to leave less only because chance was taken away from it."""
+    rng = np.random.default_rng(7)
+    X, model = random_table(rng, 200), random_model(rng)
+    g = gx.Granite(model, search="optimal", max_depth=2, max_candidates=6, max_samples=None, holdout=False).fit(X)
+    found = g.diagnostics_["certificate"]
+    assert found["found"] == pytest.approx(cost(g), abs=1e-10)
+    assert ("draws other cuts" in found["text"]) == (found["found"] < found["objective"] - 1e-10)
+
+
+def test_scoring_in_stages_finds_the_best_columns_of_a_wide_table():
+    """Forty columns, two questions, weights: what is not dropped equals the full scores, and holds the best three."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(80, 40))
+    size = rng.exponential(size=38)
+    problem = problem_of(
+        lambda X: (X[:, :38] * size * np.sign(X[:, 1:39])).sum(axis=1),
+        X,
+        {"ice-pdp": 2, "coe": 1},
+        sample_weight=rng.integers(1, 4, 80) * 0.5,
+    )
+    rows = np.flatnonzero(X[:, 0] > -1)
+    options = [option for group in options_of(problem, rows, 8, 5) for option in group]
+    inside = problem.evaluations.restrict(rows)
+    full, mass = scored(problem, rows, options, inside, 8)
+    some, its_mass = leading(problem, rows, options, inside, 8, 3)
+    kept = np.isfinite(some).all(axis=(1, 2))
+    columns = np.array([option.column for option in options])
+    least = {i: problem.shares.of(full, mass).sum(axis=1)[columns == i].min() for i in set(columns.tolist())}
+    assert 0 < kept.sum() < len(options)
+    assert set(sorted(least, key=least.get)[:3]) <= set(columns[kept].tolist())
+    np.testing.assert_allclose(some[kept], full[kept], rtol=0, atol=1e-12)
+    np.testing.assert_array_equal(its_mass[kept], mass[kept])

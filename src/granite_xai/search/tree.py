@@ -144,7 +144,8 @@ class _Open:
     evaluations: Callable[[], Evaluations]
     depth: int
     plug_in: float  # share of the disagreement on all rows that these rows show
-    share: float  # the same without what chance adds; decides
+    shown: float  # the same as the objective counts it
+    share: float  # that without what chance adds; decides
     silent: bool
     required: float = 0.0
     by_chance: bool = False
@@ -165,6 +166,7 @@ class _Grown(NamedTuple):
     node: Node
     remaining: float
     leaves: int
+    shown: float  # what remains before chance is taken away
     plan: Plan | None = None
 
     def cost(self, alpha: float) -> float:
@@ -206,7 +208,8 @@ class _Growth:
         optimum = self.known_optima.get(root.rows.tobytes())
         if optimum is not None:
             kept = "greedy" if found is greedy else settings.search if found is first else "second thoughts"
-            self.problem.diagnostics.note("certificate", optimum.certificate(found.cost(settings.alpha), kept))
+            cost = found.shown + settings.alpha * found.leaves
+            self.problem.diagnostics.note("certificate", optimum.certificate(cost, kept))
         return found
 
     def better(self, known: _Grown, new: _Grown) -> _Grown:
@@ -238,9 +241,9 @@ class _Growth:
         self, rows: IntArray, cut: Callable[[], Evaluations], depth: int, weight: float, found: FloatArray, gain: float
     ) -> _Open:
         shares, mass = self.problem.shares, np.array(weight)
-        both = float(shares.left(found, mass)), float(shares.of(found, mass))
+        left, counted = float(shares.left(found, mass)), float(shares.of(found, mass))
         required = (self.settings.min_improvement or 0.0) * gain
-        node = _Open(rows, weight, cut, depth, *both, shares.silent(found), required)
+        node = _Open(rows, weight, cut, depth, left, counted, counted, shares.silent(found), required)
         return node if node.silent or self.problem.chance is None else self._corrected(node, self.problem.chance)
 
     def _corrected(self, node: _Open, rule: ChanceRule) -> _Open:
@@ -344,7 +347,7 @@ class _Growth:
         nodes, fraction = (one.node, two.node), node.weight / self.problem.shares.total
         split = Split(column.name, left, right, nodes, len(node.rows), fraction, node.plug_in)
         cuts = Plan(choice.candidate, one.plan, two.plan)
-        return _Grown(split, one.remaining + two.remaining, one.leaves + two.leaves, cuts)
+        return _Grown(split, one.remaining + two.remaining, one.leaves + two.leaves, one.shown + two.shown, cuts)
 
     def _pruned(self, node: _Open, grown: list[_Grown]) -> _Grown:
         """The best subtree, or a leaf when its splits do not pay for their regions (C3)."""
@@ -356,4 +359,4 @@ class _Growth:
 
     def _leaf(self, node: _Open, reason: str) -> _Grown:
         fraction = node.weight / self.problem.shares.total
-        return _Grown(Leaf(len(node.rows), fraction, node.plug_in, reason), node.share, 1)
+        return _Grown(Leaf(len(node.rows), fraction, node.plug_in, reason), node.share, 1, node.shown)
