@@ -133,6 +133,9 @@ class Averages(Masked):
         if bins is None:
             sums = self._entries(matrix, splits, matrix.pairs, carriers)
             return Part(*sums, coefficient * splits.scale, P.numbers(index))
+        if matrix.levels is None:  # bins may tell values apart that are one line, since the model does not
+            both = index * len(bins.blocks) + bins.numbers
+            _, carriers, index = np.unique(both, return_index=True, return_inverse=True)
         by_value = bins.numbers[carriers]
         own = by_value[index]  # the row's own bin, unless its value stands for others on a grid
         if len(bins.blocks) > MOST_BINS:
