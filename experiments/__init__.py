@@ -22,4 +22,5 @@ NAMES = (
     "originals",
     "beyond",
     "chance",
+    "trees",
 )

@@ -166,7 +166,7 @@ def against_the_oracle(chance: random.Random) -> str:
         "min_samples_leaf": chance.choice([1, 1, 2]),
         "alpha": chance.choice([0.0, 0.01, 0.2]),
         "max_candidates": chance.choice([2, 5, 40]),
-        "beam": chance.choice([1, 1, 3]),
+        **chance.choice([{"search": "greedy", "beam": 3}, {"search": "greedy"}, {"search": "refined"}]),
         "missing": "allow",
         "resources": gx.Resources(max_grid=asked.max_grid),
     }

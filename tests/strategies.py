@@ -36,7 +36,7 @@ INDICES = {"shapley-taylor": "stii", "sii": "sii", "k-sii": "sii", "fsii": "fsii
 
 def paper(model: Any, question: Any = "ice-pdp", **options: Any) -> gx.Granite:
     """The paper's algorithm, which takes the sample for the world: what the oracle computes."""
-    return gx.Granite(model, question, **{"confidence_level": None, **options})
+    return gx.Granite(model, question, **{"search": "greedy", "confidence_level": None, **options})
 
 
 def examples(number: int) -> settings:

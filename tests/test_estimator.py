@@ -119,6 +119,7 @@ def test_parameters_and_their_defaults_are_those_of_the_public_face():
         "min_samples_leaf": 20,
         "alpha": 0.05,
         "max_candidates": 40,
+        "search": "refined",
         "beam": 1,
         "partitioner": None,
         "output": None,

@@ -121,6 +121,7 @@ class ResolvedQuestion:
     question: Disagreement
     first: ResolvedExplainer
     second: ResolvedExplainer
+    chosen: Sequence[int] | None = None  # numbers of the sets that count; None: all
 
     def beyond_chance(self) -> ResolvedQuestion:
         """The same question with maskings that learn no more than what the fitting rows show beyond chance."""
@@ -163,7 +164,8 @@ class ResolvedQuestion:
         """For each set, the games whose values make up its gap."""
         behavior = self.first.behavior
         shared = {masking: Game.of(behavior, masking, evaluations, splits) for masking in self.gaps[0]}
-        for members, gap in zip(self.first.layout.sets, self.gaps, strict=True):
+        for number in range(len(self.gaps)) if self.chosen is None else self.chosen:
+            members, gap = self.first.layout.sets[number], self.gaps[number]
             own, games = evaluations.on_grid(union(members)), shared
             if own is not evaluations:
                 games = {masking: Game.of(behavior, masking, own, splits) for masking in gap}

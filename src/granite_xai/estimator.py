@@ -42,8 +42,7 @@ class Granite(BaseEstimator):
     groups : mapping of name to columns, optional
         The groups for ``influence="joint"``; other columns are players of their own.
     features : sequence, optional
-        The sets compared: columns, group names, or tuples of columns for interactions. None: all. The question ``coe``
-        compares the whole prediction, whatever the features.
+        The sets compared: columns, groups, or tuples of columns for interactions (``coe``: all at once). None: all.
     split_features : sequence of columns, optional
         Columns that rules may use. None: all.
     max_depth : int
@@ -54,8 +53,10 @@ class Granite(BaseEstimator):
         Price of a region, as a share of the disagreement on all rows: a split must save more than this.
     max_candidates : int
         At most this number minus one thresholds are tried for each column and node.
+    search : "refined" (never worse on the fitting rows), "greedy" (the paper) or "optimal" (with a certificate)
+        "refined": sharper cuts, a look two levels ahead, second thoughts. "optimal": the best two levels at a time.
     beam : int
-        Columns whose best split is followed at each node.
+        Greedy search: columns whose best split is followed at each node.
     partitioner : object, optional
         Another way to find regions; None: the tree that the options above describe.
     output : object, optional
@@ -67,9 +68,8 @@ class Granite(BaseEstimator):
     kinds : mapping of column to "numeric", "ordinal", "nominal" or "boolean", optional
         How columns are read. None: from their dtypes.
     max_samples : "auto", int or None
-        Rows that search for regions, drawn with ``random_state``; fitted figures are about them. "auto": 500, and twice
-        as many until the estimate is precise enough (``diagnostics_["rows"]`` says why it stopped); tables of fewer
-        than 1,000 rows take two thirds or all. None: all rows.
+        Rows that search for regions, drawn with ``random_state``. "auto": 500, and twice as many until the estimate is
+        precise enough (``diagnostics_["rows"]``); of fewer than 1,000 rows two thirds or all. None: all rows.
     confidence_level : float or None
         Level of the chance bar and of intervals. A region that shows no more than chance is not split. None: the
         sample is taken for the world, as in the paper; then "auto" of other options means all rows, none held out.
@@ -91,10 +91,8 @@ class Granite(BaseEstimator):
     ----------
     partition_ : Partition
         The regions; ``print(partition_)`` shows the tree.
-    disagreement_ : float
-        Disagreement on all rows before any split; 1.0 (in shares) for several questions.
-    disagreements_ : dict
-        The same for each question.
+    disagreement_, disagreements_ : float, dict
+        Disagreement on all rows before any split, 1.0 (in shares) for several questions; and that of each question.
     remaining_ : float
         Share of it that is left in the regions; 0.0 when there is nothing to explain.
     fidelity_, global_fidelity_ : float
@@ -130,6 +128,7 @@ class Granite(BaseEstimator):
         min_samples_leaf: int = 20,
         alpha: float = 0.05,
         max_candidates: int = 40,
+        search: str = "refined",
         beam: int = 1,
         partitioner: Any = None,
         output: Any = None,
@@ -154,6 +153,7 @@ class Granite(BaseEstimator):
         self.min_samples_leaf = min_samples_leaf
         self.alpha = alpha
         self.max_candidates = max_candidates
+        self.search = search
         self.beam = beam
         self.partitioner = partitioner
         self.output = output

@@ -43,7 +43,7 @@ class EvaluationPlan:
     streamed: Plan  # plan of the matrices that are only summed up into attributions
     against: set[Reading]  # readings against the reference rows of their masking
     readings: set[Reading]  # all masked models that are read
-    binned: int = 0  # how many of them put the rows into bins
+    binned: AbstractSet[Reading] = frozenset()  # those that put the rows into bins
     coordinates: bool = False  # whether the places of the rows in their columns are needed
     # readings by a copula, with the distinct values of the visible columns
     sampled: Mapping[Reading, Distinct] = field(default_factory=dict)
@@ -94,7 +94,7 @@ class EvaluationPlan:
     def budget(self, table: Table, resources: Resources, candidate: int = 0) -> Budget:
         """How the memory limit is divided for this request; refused when it does not fit (D33)."""
         references = sum(masking.n_references for masking, _ in self.against)
-        vectors = 8 + len(self.kept.stores) + 3 * self.binned + 2 * references + 16 * len(self.changes)
+        vectors = 8 + len(self.kept.stores) + 3 * len(self.binned) + 2 * references + 16 * len(self.changes)
         vectors += len(self.streamed.stores) * (3 if self.draws else 1)
         members = sum(len(visible) for plan in (self.kept, self.streamed) for visible in plan.stored_as)
         passing = 8 * table.n_rows * max(map(len, self.streamed.stores.values()), default=0)
@@ -127,10 +127,12 @@ def request(
     effects: Sequence[ResolvedExplainer],
     also: AbstractSet[Coalition] = frozenset(),
     max_grid: int | None = None,
+    cells: IntArray | None = None,
 ) -> EvaluationPlan:
     """Collect the readings of all effects (and further coalitions under marginal masking) into one plan.
 
-    With ``max_grid``, columns with more values than that are evaluated on a grid of so many (C22).
+    With ``max_grid``, columns with more values than that are evaluated on a grid of so many (C22); with ``cells``,
+    values that the model cannot tell apart are evaluated once.
     """
     needed = [(effect.masking, effect.needed()) for effect in effects]
     grid = Grid.of(table, None if any(each.sampled for _, each in needed) else max_grid)  # a copula draws all values
@@ -144,14 +146,14 @@ def request(
     # What is on a grid is on it wherever the rows are asked about, also where a baseline needs no matrix.
     also = also | {single for single in map(frozenset, zip(grid.columns, strict=True)) if single in compared}
     apart = {columns for columns in compared if len(columns) > 1}
-    kept = plan(table, pairs | also, grid, apart)
-    pairwise = {c for effect in effects for terms in effect.attributions.values() for c in terms}
-    streamed = plan(table, {c for c in pairwise if isinstance(c, frozenset) and c not in kept.stored_as})
     binned = {(masking, T) for masking, each in needed for T in each.bins}
+    kept = plan(table, pairs | also, grid, apart, cells, {visible for _, visible in binned})
+    pairwise = {c for effect in effects for terms in effect.attributions.values() for c in terms}
+    streamed = plan(table, {c for c in pairwise if isinstance(c, frozenset) and c not in kept.stored_as}, cells=cells)
     coordinates = any(each.coordinates for _, each in needed)
     drawn = {(masking, T) for masking, each in needed for T in each.sampled if T and everything != T}
     sampled = {(masking, T): Distinct(*table.distinct(sorted(T))) for masking, T in drawn}
-    return EvaluationPlan(effects, kept, streamed, against, readings, len(binned), coordinates, sampled)
+    return EvaluationPlan(effects, kept, streamed, against, readings, binned, coordinates, sampled)
 
 
 def _require_own_values(effect: ResolvedExplainer, table: Table, grid: Grid) -> None:
@@ -241,7 +243,7 @@ def _evaluate(
     sums: list[PairwiseShapleySums | SamplingErrors] = [pairwise, spread] if asked.draws else [pairwise]
     source = partial(route.matrix, fast=fast, space=space, n_jobs=n_jobs)
     for planned, keep in ((asked.kept, matrices), (asked.streamed, None)):
-        _add_up(evaluate_plan(source, planned, resources, extent, predictions, offset, matrices), sums, keep)
+        _add_up(evaluate_plan(source, planned, resources, extent, predictions, offset, space, matrices), sums, keep)
     against = {key: extent.see(_against(predictor, table, reference, key)) - offset for key in asked.against}
     numbers = {key: reference.bins[key](table) for key in asked.readings if key in reference.bins}
     attributions = pairwise.values | _by_paths(route, asked.attributions, space, n_jobs, extent.exponent)

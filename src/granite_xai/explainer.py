@@ -152,7 +152,7 @@ class Explainer:
         route = Route(predictor, table)
         effect = self.effect(route, limits, random_state)  # what it costs is decided by the region's rows
         reference = fit_reference(effect.readings(), effect.changes(), everyone, weights, random_state)
-        asked = request(table, [effect], max_grid=limits.grid)
+        asked = request(table, [effect], max_grid=limits.grid, cells=route.cells)
         evaluations, _ = evaluate(
             route,
             asked,

@@ -250,8 +250,8 @@ def requested(inputs: FitInputs) -> EvaluationPlan:
     effects = [side for comparison in inputs.comparisons for side in (comparison.first, comparison.second)]
     players, order = inputs.comparisons[0].first.layout.explained, order_of(inputs.comparisons)
     additive = {term for term in Additive(order).terms(players, ()) if isinstance(term, frozenset)}
-    singles = {frozenset({i}) for i in inputs.table.explained}
-    return request(inputs.table, [*effects, *inputs.extra_effects], additive | singles, inputs.resources.grid)
+    every, singles = [*effects, *inputs.extra_effects], {frozenset({i}) for i in inputs.table.explained}
+    return request(inputs.table, every, additive | singles, inputs.resources.grid, inputs.route.cells)
 
 
 def candidate_bytes(inputs: FitInputs) -> int:

@@ -34,7 +34,7 @@ from granite_xai.surrogate import additive
 from granite_xai.tables import Table
 from granite_xai.trees.routes import Route
 
-MAX_CELLS = 200_000
+MAX_CELLS = 100_000
 """Cells of the table up to which bins for conditional questions are learned: trees of every column on the others."""
 PAIRS = 3
 CHEAP_TREES = 4
@@ -210,7 +210,7 @@ class FitValues:
         coalitions = {union(pair) for pair in chosen}
         parts = [(scope.rows, self.table.take(scope.rows)) for scope in self.regions]
         cost = sum(plan(part, coalitions).rows for _, part in parts)
-        spent = sum(matrix.values.size for matrix in self.evaluations.matrices.values())
+        spent = plan(self.table, self.evaluations.matrices).rows  # of every value, also of those that were joined
         limits = self.resources
         limit = min(
             (CHEAP_TREES if self.by_trees else 1) * spent, limits.max_evaluations or MAX_ROWS, limits.memory_limit // 8

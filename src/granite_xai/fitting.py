@@ -30,14 +30,16 @@ from granite_xai.fit import FitInputs, FitRun, run
 from granite_xai.models import Predictor, as_predictor
 from granite_xai.models.target import allows_missing, read_input, read_weights
 from granite_xai.new_rows import NewRows, evaluate_rows, fitting_estimate
+from granite_xai.search.pairs import in_pairs
 from granite_xai.search.problem import Partitioner
+from granite_xai.search.refine import refused
 from granite_xai.search.tree import Tree
 from granite_xai.tables import Table, read_table
 from granite_xai.tables.opening import collected, is_lazy
 from granite_xai.trees.routes import Route
 
 LEAST = 125  # rows that search, at least, where time or memory is short
-_OF_THE_TREE = ("max_depth", "min_samples_leaf", "alpha", "max_candidates", "beam", "split_features")
+_OF_THE_TREE = ("max_depth", "min_samples_leaf", "alpha", "max_candidates", "beam", "split_features", "search")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,6 +103,8 @@ class OpenInputs:
         route = Route(self.predictor, some.table, record, seed)
         extra_effects = self.partitioner.extra_effects(route, resources, seed)
         asked = [question.compare(route, resources, seed) for question, _ in self.questions]
+        if self.tree.search == "optimal" and not all(map(in_pairs, asked)):
+            raise refused()
         for text in some.table.notices:
             record.remember(text)
         constant = [column.name for column in some.table.columns if len(column.levels) + column.missing.any() < 2]

@@ -137,7 +137,7 @@ class NewRows:
         Its baseline, if there is one, is that of the fit; so is what the maskings learned, if nothing else is given.
         """
         effects, maskings = _anchored(self.fitted, effects, maskings or self.fitted.reference, region)
-        wanted = request(self.route.table, effects, max_grid=self.resources.grid)
+        wanted = request(self.route.table, effects, max_grid=self.resources.grid, cells=self.route.cells)
         weights = np.ones(self.route.table.n_rows) if self.weights is None else self.weights
         asked = {effect.behavior for side in self.fitted.comparisons for effect in (side.first, side.second)}
         exponent = self.fitted.exponent if {effect.behavior for effect in effects} <= asked else None

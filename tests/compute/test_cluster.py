@@ -40,7 +40,7 @@ def two_workers(cluster):
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
     """Several blocks of candidates, so that two workers have something to share."""
-    from granite_xai.search import tree
+    from granite_xai.search import scoring as tree
 
     monkeypatch.setattr(tree, "BLOCK", 2**12)
 

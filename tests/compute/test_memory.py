@@ -156,7 +156,7 @@ def test_a_child_is_cut_out_when_it_is_grown_and_dropped_before_its_sibling(beam
         return side
 
     monkeypatch.setattr(Evaluations, "divide", noting)
-    paper(model, max_depth=3, alpha=0.0, beam=beam, min_samples_leaf=5).fit(X[:200])
+    paper(model, max_depth=3, alpha=0.0, search="greedy", beam=beam, min_samples_leaf=5).fit(X[:200])
     assert len(most) > 3
     assert max(most) == 1  # of two levels below the root, the one above
 

@@ -24,7 +24,7 @@ def test_the_six_lines_print_the_tree_that_is_shown(data_folder, capsys):
     assert len([line for line in code.splitlines() if line]) == 6
     exec(code, {})
     printed = capsys.readouterr().out
-    assert len(rules(printed)) == 6
+    assert len(rules(printed)) == 4
     assert rules(printed) == rules(block("text"))
 
 

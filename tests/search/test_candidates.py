@@ -95,7 +95,7 @@ def test_cuts_of_many_rows_are_quantiles_in_exact_arithmetic(values, B):
 @examples(50)
 def test_the_originals_cut_at_every_value_but_the_largest(values):
     """REPID and GADGET in their authors' later package."""
-    found = CUTS["values"](np.bincount(values, minlength=13), max_candidates=3, min_samples_leaf=5)
+    found = CUTS["values"](np.bincount(values, minlength=13), 3)
     assert found.tolist() == sorted(set(values))[:-1]
 
 

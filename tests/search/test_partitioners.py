@@ -22,7 +22,7 @@ def X():
 
 
 PARTITIONERS = [
-    Tree(min_improvement=0.05),
+    Tree(min_improvement=0.05, search="greedy"),
     GivenRules(["x1 ≤ 0", "x1 > 0"]),
     Clusters("shap", n_clusters=3),
     Clusters(Ice("x0"), "k-means", 2),
@@ -115,10 +115,10 @@ def test_columns_left_out_are_not_split(X):
 
 def test_improvement_stops_the_tree_at_the_root_and_below(X):
     """A split needs a tenth of all disagreement first, then a tenth of the gain before it."""
-    strict = paper(model, partitioner=Tree(alpha=0.0, min_improvement=0.99)).fit(X)
+    strict = paper(model, partitioner=Tree(search="greedy", alpha=0.0, min_improvement=0.99)).fit(X)
     assert strict.diagnostics_["stop_reasons"] == ["improvement too small"]
-    free = paper(model, partitioner=Tree(alpha=0.0, min_improvement=0.0, min_samples_leaf=5)).fit(X)
-    some = paper(model, partitioner=Tree(alpha=0.0, min_improvement=0.1, min_samples_leaf=5)).fit(X)
+    free = paper(model, partitioner=Tree(search="greedy", alpha=0.0, min_improvement=0.0, min_samples_leaf=5)).fit(X)
+    some = paper(model, partitioner=Tree(search="greedy", alpha=0.0, min_improvement=0.1, min_samples_leaf=5)).fit(X)
     assert 1 < len(some.partition_) <= len(free.partition_)
 
 

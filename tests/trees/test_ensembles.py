@@ -25,7 +25,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTre
 
 from granite_xai.base.errors import ModelWarning
 from granite_xai.evaluations.agnostic import evaluate_matrix
-from granite_xai.evaluations.plan import Distinct
+from granite_xai.evaluations.plan import Distinct, plan
 from granite_xai.explainer import Explainer
 from granite_xai.influence import Joint
 from granite_xai.models import as_predictor
@@ -210,6 +210,30 @@ def test_M23_M24_M25_M26_M29_trees_give_what_the_model_predicts_on_recombined_ro
         for compiled in (trees, large):
             found = compiled.matrix_of(frozenset(columns), distinct.representatives, fast=True)
             np.testing.assert_allclose(found, product, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.filterwarnings(
+    "ignore:X does not have valid feature names", "ignore:The argument 'eval_set' is deprecated"
+)
+@pytest.mark.parametrize("name", MODELS)
+def test_values_of_one_cell_are_evaluated_once_and_every_bit_is_the_same(name, monkeypatch):
+    """E_S of one value a cell, read through the cells, is E_S of all values: by products, by words, by the walk."""
+    build, data, options = MODELS[name]
+    predictor, table = as_predictor(build(), **options), read_table(data, missing="allow")
+    ensemble = read_ensemble(predictor)
+    trees, large = ensemble.on(table), ensemble.on(table)
+    with monkeypatch.context() as patched:
+        patched.setattr(forest, "MOST_WORDS", -1)
+        assert all(cells.masks is None for cells in large.cells)
+    for columns in map(frozenset, ({0}, {1}, {0, 1}, set(range(1, table.n_columns)))):
+        stores = plan(table, [columns], cells=trees.cell_numbers).stores
+        for side, joined in stores.items():
+            every = Distinct(*table.distinct(side))
+            assert len(joined) <= len(every)
+            for way, fast in ((trees, True), (trees, False), (large, True)):
+                by_cell = way.matrix_of(side, joined.representatives, fast=fast)[joined.codes]
+                by_value = way.matrix_of(side, every.representatives, fast=fast)[every.codes]
+                assert np.array_equal(by_cell, by_value)
 
 
 FAMILIES = ("forest", "boosting", "histogram", "xgboost", "lightgbm")

@@ -21,7 +21,7 @@ SCALARS = ("disagreement_", "remaining_", "fidelity_", "global_fidelity_")
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
     """Blocks of 30 candidates, fewer for a small limit: tables of tests would fit into one, which nobody shares."""
-    from granite_xai.search import tree
+    from granite_xai.search import scoring as tree
 
     monkeypatch.setattr(tree, "BLOCK", 2**11)
     monkeypatch.setattr(tree, "SHARE", 512)
@@ -151,7 +151,7 @@ def test_N04_bitwise_equal_in_memory_and_in_files(question, monkeypatch):
 
 def test_N04_there_are_several_blocks_and_the_smallest_limit_changes_them(monkeypatch):
     """The comparisons above say something only if jobs share blocks, and limits lead to others."""
-    from granite_xai.search import tree
+    from granite_xai.search import scoring as tree
 
     def sizes(limit):
         seen = []

@@ -40,7 +40,7 @@ SETTING = """
     import joblib
     import numpy as np
     import granite_xai as gx
-    from granite_xai.search import tree
+    from granite_xai.search import scoring as tree
 
     X = np.random.default_rng(0).normal(size=(90, 3))
     slow = threading.Event()

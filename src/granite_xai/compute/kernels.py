@@ -209,3 +209,21 @@ def side_sums(
                 on_right[k] += 0.0 if member[k] else v
                 squares_left[k] += square if member[k] else 0.0
                 squares_right[k] += 0.0 if member[k] else square
+
+
+def quarter_sums(mode: int, sums: Any, here: Any, there: Any, scale: Any, weights: Any, out: Any) -> None:
+    """Add the loss of each row's mean over its own quarter, for all pairs of cuts; see `search.pairs`."""
+    c, count, other = sums.shape
+    for i in range(c):
+        for k in range(count - 1):
+            left, above, part, whole = here[i, k], sums[i, k, other - 1], sums[i, k], sums[i, count - 1]
+            first, second = (0, 1) if left else (2, 3)
+            for j in range(other - 1):
+                # Both are computed and one is kept: a branch would be mispredicted.
+                low = part[j] if left else whole[j] - part[j]
+                high = above - part[j] if left else whole[other - 1] - above - whole[j] + part[j]
+                inside = there[i, j]
+                value = low * scale[first, k, j] if inside else high * scale[second, k, j]
+                loss = weights[i] * (value * value if mode == 0 else abs(value))
+                out[first, k, j] += loss if inside else 0.0
+                out[second, k, j] += 0.0 if inside else loss

@@ -16,20 +16,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from granite_xai.base.typing import Coalition, IntArray, PairwiseShapley, Terms
+from granite_xai.base.typing import Coalition, FloatArray, IntArray, PairwiseShapley, Terms
 from granite_xai.compute.primitives import SPREAD, Array, Pairs, Part
 from granite_xai.engine.masked import Masked
 from granite_xai.engine.splits import Splits
 from granite_xai.engine.values import HybridFunction, Rows, RowValues, Tiles, joined
 from granite_xai.evaluations.evaluations import Bins, Evaluations, Matrix
 
-MOST_SHARES = 2**22
-"""Entries of a table of shares by bin, value and split that is made at once."""
-MOST_BINS = 64
-"""Bins that are visited one by one; with more of them, all pairs of rows are looked at instead."""
-
-Summed = Callable[[Array], tuple[Array, Array]]
-"""From a block, one line a reference, to sums over the left references and over all."""
+MOST_SHARES = 2**22  # entries of a table of shares by bin, value and split that is made at once
+MOST_BINS = 64  # bins that are visited one by one; with more of them, all pairs of rows are looked at instead
+Summed = Callable[[Array], tuple[Array, Array]]  # from a block, one line a reference, to sums over the left and all
 
 
 class Hybrids(NamedTuple):
@@ -47,8 +43,7 @@ class Averages(Masked):
 
     evaluations: Evaluations
     splits: Splits
-    # from the visible columns to the bins of the rows; None: all rows share one
-    bins: Callable[[Coalition], Bins | None] = lambda visible: None
+    bins: Callable[[Coalition], Bins | None] = lambda visible: None  # of the rows, by visible columns; None: one
     _means: list[Array] = field(default_factory=list)
 
     def combined(self, terms: Terms) -> RowValues:
@@ -56,43 +51,34 @@ class Averages(Masked):
         P, evaluations = self.splits.primitives, self.evaluations
         evaluations.space.release()
         own, at = self.splits.zeros, None
-        merged: dict[Coalition, tuple[float, float]] = {}
-        phi: list[tuple[Matrix, float]] = []
+        merged: dict[Matrix, tuple[float, float]] = {}
         parts: list[Part] = []
         binned: list[Tiles] = []
         for term, coefficient in terms.items():
-            if isinstance(term, PairwiseShapley):
-                phi.append((evaluations.attributions[term], coefficient))
-            elif not isinstance(term, frozenset):
+            if not isinstance(term, frozenset | PairwiseShapley):
                 raise TypeError(f"{term} is no masked model")
-            elif term == evaluations.everything:
+            if term == evaluations.everything:
                 own = own + coefficient * P.array(evaluations.predictions)
             elif not term:
                 at = coefficient * self.mean
-            elif (bins := self.bins(term)) is not None:
+            elif isinstance(term, frozenset) and (bins := self.bins(term)) is not None:
                 matrix, shown = evaluations.stored(term)
                 if shown:
                     parts.append(self._table(matrix, bins, coefficient))
                 else:
                     binned.append(self._means_by_row(term, coefficient))
             else:
-                store, shown = evaluations.stored_as[term]
-                hidden_shown = merged.get(store, (0.0, 0.0))
-                merged[store] = (hidden_shown[0], coefficient) if shown else (coefficient, hidden_shown[1])
-        return self._with_tiles(RowValues(own, at, tuple(parts)), merged, phi, binned)
+                matrix, shown = evaluations.stored(term)
+                hidden, visible = merged.get(matrix, (0.0, 0.0))
+                merged[matrix] = (hidden, coefficient) if shown else (coefficient, visible)
+        return self._with_tiles(RowValues(own, at, tuple(parts)), merged, binned)
 
     def _with_tiles(
-        self,
-        values: RowValues,
-        merged: dict[Coalition, tuple[float, float]],
-        phi: list[tuple[Matrix, float]],
-        binned: list[Tiles],
+        self, values: RowValues, merged: dict[Matrix, tuple[float, float]], binned: list[Tiles]
     ) -> RowValues:
         """Terms of one mass are added before they are averaged: pairs of rows as one block, the others as sums."""
-        matrices = self.evaluations.matrices
-        pairs = [(matrices[store], *both) for store, both in merged.items() if matrices[store].has_many]
-        pairs += [(matrix, 0.0, coefficient) for matrix, coefficient in phi]
-        few = [(matrices[store], *both) for store, both in merged.items() if not matrices[store].has_many]
+        pairs = [(matrix, *both) for matrix, both in merged.items() if matrix.has_many]
+        few = [(matrix, *both) for matrix, both in merged.items() if not matrix.has_many]
         tables = [(self._table(matrix, None, 1.0), shown) for matrix, _, shown in few if shown]
         products = [(matrix, hidden) for matrix, hidden, _ in few if hidden]
         if len(tables) == 1 or not (pairs or products):
@@ -102,6 +88,18 @@ class Averages(Masked):
         tilings: list[Tiles] = [self._tiles(pairs, products, tables)] if pairs or products else []
         tiled = (RowValues(self.splits.zeros, tiled=tiling) for tiling in (*tilings, *binned))
         return joined([values, *tiled], self.splits)
+
+    def pair_block(self, terms: Terms, references: IntArray, rows: IntArray) -> FloatArray:
+        """A combination of some rows against every reference, (references, rows), where rows have no bins."""
+        known = self.evaluations
+        at, own = terms.get(frozenset(), 0.0), terms.get(known.everything, 0.0)
+        total = at * known.predictions[references][:, None] + own * known.predictions[rows][None, :]
+        for term, coefficient in terms.items():
+            if term and term != known.everything:
+                matrix, shown = known.stored(term)
+                pairs, both = matrix.pairs, (0.0, coefficient) if shown else (coefficient, 0.0)
+                total += self.splits.primitives.pair_block(matrix.values, pairs.at(references), pairs.at(rows), *both)
+        return total
 
     def averaged(self, coalition: Coalition, function: HybridFunction) -> RowValues:
         """The mean over the references of a function of the hybrid predictions (m, c) of some rows."""
@@ -135,6 +133,9 @@ class Averages(Masked):
         if bins is None:
             sums = self._entries(matrix, splits, matrix.pairs, carriers)
             return Part(*sums, coefficient * splits.scale, P.numbers(index))
+        if matrix.levels is None:  # bins may tell values apart that are one line, since the model does not
+            both = index * len(bins.blocks) + bins.numbers
+            _, carriers, index = np.unique(both, return_index=True, return_inverse=True)
         by_value = bins.numbers[carriers]
         own = by_value[index]  # the row's own bin, unless its value stands for others on a grid
         if len(bins.blocks) > MOST_BINS:
@@ -205,28 +206,21 @@ class Averages(Masked):
             values = block if function is None else P.array(function(P.host(block), rows))
             yield rows, Part(*summed(values), coefficient * scale)
 
-    def _stored(self, coalition: Coalition) -> tuple[Matrix, bool]:
-        if not coalition:  # every row is given the reference's own prediction
-            everyone = np.zeros(self.splits.n_rows, dtype=np.intp)
-            return Matrix(self.splits.primitives.array(self.evaluations.predictions[None]), everyone), True
-        return self.evaluations.stored(coalition)
-
     def _hybrids(self, coalition: Coalition) -> Iterator[Hybrids]:
         """Every row against the references of its bin, some rows at a time."""
         splits, P = self.splits, self.splits.primitives
-        (matrix, shown), bins = self._stored(coalition), self.bins(coalition)
-        groups = [np.arange(splits.n_rows)] if bins is None else bins.blocks
-        numbers = np.zeros(splits.n_rows, dtype=np.intp) if bins is None else bins.numbers
+        everyone, bins = np.zeros(splits.n_rows, dtype=np.intp), self.bins(coalition)
+        alone = Matrix(P.array(self.evaluations.predictions[None]), everyone), True  # the reference's own prediction
+        matrix, shown = self.evaluations.stored(coalition) if coalition else alone
+        groups, numbers = ([np.arange(splits.n_rows)], everyone) if bins is None else (bins.blocks, bins.numbers)
         scale, count = splits.scales(numbers, len(groups)), matrix.n_values
         by_pair = shown or matrix.has_many or len(groups) * count * splits.count > MOST_SHARES
         if not by_pair:
             left, every = splits.shares(numbers * count + matrix.codes, len(groups) * count)
         for number, members in enumerate(groups):
-            own = splits if bins is None else splits.at(members) if by_pair else splits
-            references = matrix.pairs.at(members)
-            summed: Summed = own.sums
+            references, part = matrix.pairs.at(members), slice(number * count, (number + 1) * count)
+            summed: Summed = splits.sums if bins is None or not by_pair else splits.at(members).sums
             if not by_pair:
-                part = slice(number * count, (number + 1) * count)
                 summed = _by_share(P.product, left[part, :], every[part])
             width = max(len(members) if by_pair else count, splits.count)
             for some in splits.tiles(len(members), width, self.evaluations.space.block):

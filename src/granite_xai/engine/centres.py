@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from granite_xai.base.typing import Coalition, FloatArray, IntArray, PairwiseShapley, Term, Terms
+from granite_xai.base.typing import Coalition, FloatArray, IntArray, Term, Terms
 from granite_xai.compute.primitives import Array, as_part
 from granite_xai.engine.masked import Masked
 from granite_xai.engine.splits import Splits
@@ -15,12 +15,10 @@ from granite_xai.evaluations.evaluations import Coordinates, Evaluations
 
 
 def central_rows(coordinates: Coordinates, weights: FloatArray) -> IntArray:
-    """Position of the central row of each region.
-
-    The distance of a row is the sum over ordered columns of the difference in rank (as a share of the fitting rows)
-    plus 1 for each nominal column that differs; a missing value differs by 1 from any other. Ties: the first row.
-    ``weights`` are those of each row in each region, (K, n), and 0 outside.
-    """
+    """Position of the central row of each region."""
+    # The distance of a row is the sum over ordered columns of the difference in rank (as a share of the fitting rows)
+    # plus 1 for each nominal column that differs; a missing value differs by 1 from any other. Ties: the first row.
+    # ``weights`` are those of each row in each region, (K, n), and 0 outside.
     distance = np.zeros(weights.shape)
     for ranks in coordinates.ranks:
         missing, median = np.isnan(ranks), _lower_medians(ranks, weights)[:, None]
@@ -34,8 +32,7 @@ def central_rows(coordinates: Coordinates, weights: FloatArray) -> IntArray:
 
 def _lower_medians(ranks: FloatArray, weights: FloatArray) -> FloatArray:
     """Smallest value with at least half of the weight of the present rows at or below it; NaN without any."""
-    order = np.argsort(ranks, kind="stable")  # missing values last
-    order = order[: int(np.count_nonzero(~np.isnan(ranks)))]
+    order = np.argsort(ranks, kind="stable")[: int(np.count_nonzero(~np.isnan(ranks)))]  # missing values last
     if not len(order):
         return np.full(len(weights), np.nan)
     below = np.cumsum(weights[:, order], axis=1)
@@ -57,8 +54,7 @@ class AgainstCentres(Masked):
 
     evaluations: Evaluations
     splits: Splits
-    # (K,) int: the central row of both sides of every split
-    left: IntArray
+    left: IntArray  # (K,) int: the central row of this side of every split
     right: IntArray
 
     @classmethod
@@ -95,9 +91,6 @@ class AgainstCentres(Masked):
         P, evaluations = self.splits.primitives, self.evaluations
         if not term:
             return P.array(evaluations.predictions[baseline][None, :])
-        if isinstance(term, PairwiseShapley):
-            matrix, shown = evaluations.attributions[term], True
-        else:
-            matrix, shown = evaluations.stored(term)  # type: ignore[arg-type]
+        matrix, shown = evaluations.stored(term)
         both = (0.0, 1.0) if shown else (1.0, 0.0)
         return P.pair_block(P.array(matrix.values), matrix.pairs.at(baseline), matrix.pairs, *both).T

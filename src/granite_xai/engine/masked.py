@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from granite_xai.base.typing import Coalition, FloatArray, Terms
+from granite_xai.base.typing import Coalition, FloatArray, IntArray, Terms
 from granite_xai.compute.primitives import Array
 from granite_xai.engine.splits import Splits
 from granite_xai.engine.values import HybridFunction, RowValues
@@ -23,6 +23,10 @@ class Masked(ABC):
     @abstractmethod
     def combined(self, terms: Terms) -> RowValues:
         """A linear combination of masked models (and of pairwise attributions, where these exist)."""
+
+    def pair_block(self, terms: Terms, references: IntArray, rows: IntArray) -> FloatArray:
+        """A combination of some rows before its mean over all references of a region is taken, (references, rows)."""
+        raise TypeError("only maskings in pairs are asked")
 
     def averaged(self, coalition: Coalition, function: HybridFunction) -> RowValues:
         """The mean over the references of a function of the single predictions behind ``F_T``."""
@@ -44,10 +48,15 @@ class AgainstReferences(Masked):
 
     def combined(self, terms: Terms) -> RowValues:
         """A linear combination of masked models: each the mean over the reference rows."""
-        own = np.zeros(self.splits.n_rows)
-        for term, coefficient in terms.items():
-            own = own + coefficient * self._lines(term).mean(axis=0)  # type: ignore[arg-type]
-        return RowValues(self.splits.primitives.array(own))
+        return RowValues(self.splits.primitives.array(self._own(terms)))
+
+    def pair_block(self, terms: Terms, references: IntArray, rows: IntArray) -> FloatArray:
+        """The same for every reference of the region."""
+        return np.broadcast_to(self._own(terms)[rows], (len(references), len(rows)))
+
+    def _own(self, terms: Terms) -> FloatArray:
+        parts = (value * self._lines(term).mean(axis=0) for term, value in terms.items())  # type: ignore[arg-type]
+        return sum(parts, np.zeros(self.splits.n_rows))
 
     def averaged(self, coalition: Coalition, function: HybridFunction) -> RowValues:
         """The mean over the reference rows of a function of the predictions."""

@@ -40,6 +40,10 @@ class Cut:
         first, classes = _distinct_columns(left)
         return cls(column, classes[places], left[:, first])
 
+    def at(self, lines: IntArray) -> Cut:
+        """Only some of its splits."""
+        return Cut.of(self.column, self.left[lines], self.classes)
+
 
 def _distinct_columns(table: BoolArray) -> tuple[IntArray, IntArray]:
     """A column of each kind, and the kind of every column; 64 lines at a time are read as one number."""
@@ -59,23 +63,18 @@ def _distinct_columns(table: BoolArray) -> tuple[IntArray, IntArray]:
 
 @dataclass(frozen=True, eq=False)
 class Splits:
-    """K ways to split n weighted rows into a left and a right side.
+    """K ways to split n weighted rows into a left and a right side."""
 
-    Every row lies on exactly one side of each split, so that "the value in the row's own region" is one array of
-    shape (n, K) for both sides together. A single region is the split with an empty right side, and so are the lines
-    of real weights of a node's replicates.
-    """
+    # Every row lies on exactly one side of each split, so that "the value in the row's own region" is one array of
+    # shape (n, K) for both sides together. A single region is the split with an empty right side, and so are the lines
+    # of real weights of a node's replicates.
 
     members: BoolArray  # (n, K) bool: whether a row is on the left
     weights: FloatArray  # (n,) float, all positive
-    # (K, n) float: the weights of the rows in each split, where they differ from split to split; every row is then on
-    # the left
-    lines: FloatArray | None = None
+    lines: FloatArray | None = None  # (K, n) float: weights that differ by split; every row is then on the left
     primitives: ArrayNamespace = NUMPY  # where the sums are formed
-    # which segments each split sends left, where splits are cuts of columns; first comes the whole node
-    families: Families | None = None
-    # (J, n) int: the segment of each row in each column that is cut, numbered through all columns
-    segments: IntArray | None = None
+    families: Families | None = None  # the segments that each cut of a column sends left; first comes the whole node
+    segments: IntArray | None = None  # (J, n) int: the segment of each row in each column, numbered through all columns
     columns: IntArray | None = None  # (K,) int: position of the column that each split cuts
 
     @classmethod
@@ -93,8 +92,7 @@ class Splits:
         lines = [np.zeros(len(weights), dtype=np.intp), *(cut.classes for cut in cuts)]
         segments = np.ascontiguousarray(np.stack(lines) + families.starts[:-1, None])
         columns = np.repeat([cut.column for cut in cuts], [len(cut.left) for cut in cuts])
-        chosen = primitives or _primitives(members)
-        return cls(members, weights, None, chosen, families, segments, columns)
+        return cls(members, weights, None, primitives or _primitives(members), families, segments, columns)
 
     @classmethod
     def whole(cls, weights: FloatArray, primitives: ArrayNamespace | None = None) -> Splits:
@@ -185,7 +183,8 @@ class Splits:
         P = self.primitives
         if self.families is None:
             return P.product(block.T, self._left_by_row), P.product(block.T, P.array(self.weights)[:, None])[:, 0]
-        by_segment = P.segment_sum(block if self._even else block * P.array(self.weights)[:, None], self._order)
+        even = bool(np.all(self.weights == 1.0))
+        by_segment = P.segment_sum(block if even else block * P.array(self.weights)[:, None], self._order)
         return P.left_sums(by_segment, self.families), by_segment[0, :]
 
     def shares(self, codes: IntArray, count: int) -> tuple[Array, Array]:
@@ -212,10 +211,6 @@ class Splits:
         step = max(1, min(max(self.primitives.cells // max(width, 1), 16), most // (8 * max(width, 1))))
         for start in range(0, count, step):
             yield slice(start, min(start + step, count))
-
-    @cached_property
-    def _even(self) -> bool:
-        return bool(np.all(self.weights == 1.0))
 
     @cached_property
     def _left_by_row(self) -> Array:
@@ -249,10 +244,8 @@ def signed_lines(drawn: FloatArray, weights: FloatArray) -> FloatArray:
 
 
 def slopes(values: FloatArray, cells: IntArray | int) -> FloatArray:
-    """How far values (1 + 2 P, ...) lie from their limits, one move a pair; they average over cells of so many rows.
-
-    A cell of one row does not move: it borrows the variance of the others.
-    """
+    """How far values (1 + 2 P, ...) lie from their limits, one move a pair; they average over cells of so many rows."""
+    # A cell of one row does not move: it borrows the variance of the others.
     half = 1 + (len(values) - 1) // 2
     counts = np.asarray(cells)
     found: FloatArray = (values[1:half] - values[half:]) / (2 * STEP) * np.sqrt(counts / np.maximum(counts - 1, 1))

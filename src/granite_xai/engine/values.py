@@ -12,8 +12,7 @@ from granite_xai.compute.primitives import Array, Part, as_part
 from granite_xai.engine.splits import Splits
 
 Rows = slice | IntArray
-Tiles = Iterable[tuple[Rows, Part]]
-"""Some rows at a time, each row once, with a part of theirs."""
+Tiles = Iterable[tuple[Rows, Part]]  # some rows at a time, each row once, with a part of theirs
 HybridFunction = Callable[[FloatArray, Rows], FloatArray]
 """From the predictions of some rows (against their references, or in each split) and the rows, to as many numbers."""
 
@@ -58,10 +57,8 @@ class RowValues(NamedTuple):
         return P.take(P.xp.concat(result, axis=0), np.argsort(np.concatenate(order)), 0)
 
     def sums(self, mode: int, splits: Splits, function: HybridFunction | None = None) -> Array:
-        """Weighted sums over both sides: of losses, or of the values (or a function of them) and their squares.
-
-        Of shape (2, 2, K).
-        """
+        """Weighted sums over both sides: of losses, or of the values (or a function of them) and their squares."""
+        # Of shape (2, 2, K).
         P, total = splits.primitives, splits.primitives.array(np.zeros((2, 2, splits.count)))
         for rows, values in self.tiles(splits):
             inside, weights = P.take(splits.flags, rows, 0), P.take(splits.row_weights, rows, 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import product
 from math import ldexp
 from types import MappingProxyType
 
@@ -17,12 +18,9 @@ from granite_xai.evaluations.plan import Distinct, Plan
 from granite_xai.models import Predictor
 from granite_xai.tables import Table
 
-CHUNK = 2**20
-"""Recombined rows indexed at a time, at most; the predictor sends them in smaller batches."""
-SEEN = 2**16
-"""Evaluations looked at together."""
-LARGEST = 1e150
-"""Size up to which a prediction's square, summed over many rows, is still a number."""
+CHUNK = 2**20  # recombined rows indexed at a time, at most; the predictor sends them in smaller batches
+SEEN = 2**16  # evaluations looked at together
+LARGEST = 1e150  # size up to which a prediction's square, summed over many rows, is still a number
 
 
 def too_large(scale: float) -> InputError:
@@ -33,11 +31,10 @@ def too_large(scale: float) -> InputError:
 
 @dataclass(slots=True)
 class EvaluationRange:
-    """What the noise floor needs to know of all evaluations.
+    """What the noise floor needs to know of all evaluations."""
 
-    Their largest size, whether they are float32 numbers, and how much the answers for the same row differ; in units of
-    a power of two, to which they are brought.
-    """
+    # Their largest size, whether they are float32 numbers, and how much the answers for the same row differ; in units
+    # of a power of two, to which they are brought.
 
     exponent: int = 0
     scale: float = 0.0
@@ -76,12 +73,14 @@ def evaluate_matrix(
     """``E_S[u, n] = F(value u on S, row n elsewhere)``, shape (U, n)."""
     space = Workspace() if space is None else space
     result = space.empty((len(distinct), table.n_rows))
-    chosen = sorted(columns)
-    for lines, rows in _parts(len(distinct), table.n_rows, _affordable(predictor, table, space)):
-        donors, base = distinct.representatives[lines], np.arange(rows.start, rows.stop)
+    # Blocks of whole lines while they are short enough, otherwise parts of single lines.
+    size = _affordable(predictor, table, space)
+    step, width = max(1, size // table.n_rows), min(table.n_rows, size)
+    for line, row in product(range(0, len(distinct), step), range(0, table.n_rows, width)):
+        donors, base = distinct.representatives[line : line + step], np.arange(table.n_rows)[row : row + width]
         every = np.tile(base, len(donors))
-        block = predictor.recombined(table, every, table, np.repeat(donors, len(base)), chosen)
-        result[lines, rows] = block.reshape(len(donors), len(base))
+        block = predictor.recombined(table, every, table, np.repeat(donors, len(base)), sorted(columns))
+        result[line : line + step, row : row + width] = block.reshape(len(donors), len(base))
         space.release()
     return result
 
@@ -94,14 +93,6 @@ def _affordable(predictor: Predictor, table: Table, space: Workspace) -> int:
     return max(1, space.block // (indices + cells))
 
 
-def _parts(lines: int, rows: int, size: int) -> Iterator[tuple[slice, slice]]:
-    """Blocks of whole lines while they are short enough, otherwise parts of single lines."""
-    step, width = max(1, size // rows), min(rows, size)
-    for line in range(0, lines, step):
-        for row in range(0, rows, width):
-            yield slice(line, min(line + step, lines)), slice(row, min(row + width, rows))
-
-
 def evaluate_plan(
     matrix: Callable[[Coalition, Distinct], FloatArray],
     plan: Plan,
@@ -109,13 +100,13 @@ def evaluate_plan(
     extent: EvaluationRange,
     predictions: FloatArray,
     offset: float,
+    space: Workspace,
     known: Mapping[Coalition, Matrix] = MappingProxyType({}),
 ) -> Iterator[tuple[Coalition, Matrix]]:
-    """Each planned matrix (of the model or its trees, which may be written to) in turn, centred by the offset.
-
-    A row with its own values is the row itself: the diagonal is compared with the predictions, which are centred.
-    Matrices that are ``known`` from an interrupted run, and that the range has seen, are passed on.
-    """
+    """Each planned matrix (of the model or its trees, which may be written to) in turn, centred by the offset."""
+    # A row with its own values is the row itself: the diagonal is compared with the predictions, which are centred.
+    # Equal neighbouring lines are joined: values that neither the model nor bins tell apart. Matrices that are
+    # ``known`` from an interrupted run, and that the range has seen, are passed on.
     for columns, distinct in progress(plan.stores.items(), resources, "evaluations", len(plan.stores)):
         if columns in known:
             yield columns, known[columns]
@@ -124,5 +115,6 @@ def evaluate_plan(
         values -= offset
         carriers = np.arange(plan.n_rows) if distinct.levels is None else distinct.representatives
         extent.compare(values[distinct.codes[carriers], carriers], predictions[carriers])
-        yield columns, Matrix(values, distinct.codes, distinct.levels)
-        del values  # nobody may hold the last one while the next is made
+        found, apart = Matrix(values, distinct.codes, distinct.levels), columns in plan.binned
+        yield columns, found if apart or distinct.levels is not None else found.joined(space)
+        del values, found  # nobody may hold the last one while the next is made

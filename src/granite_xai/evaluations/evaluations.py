@@ -9,15 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from granite_xai.base.typing import AleColumn, BoolArray, Coalition, FloatArray, IntArray, PairwiseShapley
+from granite_xai.base.typing import AleColumn, BoolArray, Coalition, FloatArray, IntArray, PairwiseShapley, Term
 from granite_xai.compute import Workspace
 from granite_xai.compute.primitives import ArrayNamespace, Pairs
 from granite_xai.evaluations.steps import Steps, Vectors
 
-Reading = tuple[Any, Coalition]
-"""One masked model that is read: a masking operator and the visible columns."""
-LONG = 512
-"""Cells of a line from which it is worth a call of its own."""
+Reading = tuple[Any, Coalition]  # one masked model that is read: a masking operator and the visible columns
+LONG = 512  # cells of a line from which it is worth a call of its own
 
 
 class Present(NamedTuple):
@@ -30,15 +28,13 @@ class Present(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Matrix:
-    """``E_S`` on some rows: one line for each distinct value of S, one column for each row.
+    """``E_S`` on some rows: one line for each distinct value of S, one column for each row."""
 
-    A part of the rows with about as many values as rows is not cut out: it is read through the places of its rows.
-    """
+    # A part of the rows with about as many values as rows is not cut out: it is read through the places of its rows.
 
     values: Any  # (U, n) float: centred by the offset of the evaluations; on the device where the search is
     codes: IntArray  # (n,) int: the line that holds each row's own value
-    # (U,) int: where the lines are a grid of one column, the level of each (-1: missing)
-    levels: IntArray | None = None
+    levels: IntArray | None = None  # (U,) int: of lines that are a grid of one column, their levels (-1: missing)
     columns: IntArray | None = None  # (n,) int: the column of each row; None: all columns, in their order
 
     @cached_property
@@ -79,6 +75,16 @@ class Matrix:
         else:
             values = primitives.take(primitives.take(self.values, lines, 0), self.columns, 1)
         return Matrix(values, codes, None if self.levels is None else self.levels[lines])
+
+    def joined(self, space: Workspace) -> Matrix:
+        """Equal neighbouring lines as one."""
+        values, new = self.values, np.ones(len(self.values), dtype=np.bool_)
+        alike = 1 + np.flatnonzero(np.all(values[1:, :8] == values[:-1, :8], axis=1))
+        new[alike] = [not np.array_equal(values[line], values[line - 1]) for line in alike]
+        if new.all():
+            return self
+        every = np.arange(values.shape[1])
+        return Matrix(cut_out(values, np.flatnonzero(new), every, space), (np.cumsum(new) - 1)[self.codes])
 
 
 def cut_out(values: FloatArray, lines: IntArray, columns: IntArray, space: Workspace) -> FloatArray:
@@ -136,8 +142,7 @@ class Bins:
 class Coordinates:
     """Where each row lies in its columns, free of units."""
 
-    # (ordered columns, n) float: mid-ranks among the fitting rows divided by their number; NaN is missing
-    ranks: FloatArray
+    ranks: FloatArray  # (ordered columns, n) float: mid-ranks among the fitting rows over their number; NaN is missing
     levels: IntArray  # (nominal columns, n) int: codes; -1 is missing
 
     def restrict(self, rows: IntArray) -> Coordinates:
@@ -150,9 +155,7 @@ class GridColumn:
     """What a column on a grid changes in its own gap (C22)."""
 
     predictions: FloatArray  # (n,) float: ``E_S[code(n), n]``: F at the rows with the column snapped, centred
-    # (2, n) float: ``E_S`` at the smallest and the largest value, for curves that reach beyond the grid; no gap reads
-    # it
-    ends: FloatArray
+    ends: FloatArray  # (2, n) float: ``E_S`` at the smallest and the largest value, for curves beyond the grid alone
     bins: Mapping[Reading, Bins]  # from (masking, S) to the bin of each row's snapped value
     against: Mapping[Reading, FloatArray]  # from (masking, S) to ``F(x_S, b)`` at each row's snapped value
 
@@ -174,23 +177,15 @@ class Evaluations:
     stored_as: Mapping[Coalition, tuple[Coalition, bool]]  # from a coalition T to ``(S, shown)``
     matrices: Mapping[Coalition, Matrix]  # from S to ``E_S``
     bins: Mapping[Reading, Bins]  # from (masking, coalition) to the bin number of each row
-    # from (masking, coalition) to ``F(x_T, b)`` for each learned reference row b, centred
-    against: Mapping[Reading, FloatArray]
-    # from a term to the pairwise attributions ``Phi[n, m]``, one line a row
-    attributions: Mapping[PairwiseShapley, Matrix]
-    # from a sampled attribution to its standard error, all rows being the reference
-    errors: Mapping[PairwiseShapley, FloatArray]
-    # from a column and a number of intervals to the predictions along the column
-    changes: Mapping[AleColumn, Steps]
+    against: Mapping[Reading, FloatArray]  # from (masking, coalition) to ``F(x_T, b)`` for each learned row b, centred
+    attributions: Mapping[PairwiseShapley, Matrix]  # from a term to the attributions ``Phi[n, m]``, one line a row
+    errors: Mapping[PairwiseShapley, FloatArray]  # of sampled attributions the standard error against all rows
+    changes: Mapping[AleColumn, Steps]  # from a column and a number of intervals to the predictions along the column
     everything: Coalition  # all column positions
-    # where matrices and attributions, and those of a node's children, are held
-    space: Workspace = field(default_factory=Workspace)
-    # where each row lies in its columns; only for a baseline chosen in each region
-    coordinates: Coordinates | None = None
-    # what a partitioner wants to be alike in a region, one vector a row; most have none
-    vectors: tuple[Vectors, ...] = ()
-    # from a column on a grid to what this changes in its own gap
-    snapped: Mapping[Coalition, GridColumn] = field(default_factory=dict)
+    space: Workspace = field(default_factory=Workspace)  # holds matrices and attributions, also of a node's children
+    coordinates: Coordinates | None = None  # where each row lies in its columns, for a baseline chosen in each region
+    vectors: tuple[Vectors, ...] = ()  # what a partitioner wants to be alike in a region, one vector a row; if any
+    snapped: Mapping[Coalition, GridColumn] = field(default_factory=dict)  # what a column on a grid changes in its gap
     # from (masking, coalition T) to F at T of a row with hidden columns drawn by the residuals of another
     sampled: Mapping[Reading, Matrix] = field(default_factory=dict)
     primitives: ArrayNamespace | None = None  # those of the device that holds the matrices; None: the processor
@@ -208,10 +203,12 @@ class Evaluations:
             raise ValueError("the evaluations hold no y")
         return self.y
 
-    def stored(self, coalition: Coalition) -> tuple[Matrix, bool]:
-        """The matrix of a coalition or of its complement, and whether it is the coalition's own."""
-        store, shown = self.stored_as[coalition]
+    def stored(self, term: Term) -> tuple[Matrix, bool]:
+        """The matrix of an attribution, a coalition or its complement, and whether it is the term's own."""
         self.space.release()  # of what was read before
+        if isinstance(term, PairwiseShapley):
+            return self.attributions[term], True
+        store, shown = self.stored_as[term]  # type: ignore[index]
         return self.matrices[store], shown
 
     def matrix(self, columns: Coalition) -> Matrix:
@@ -237,12 +234,8 @@ class Evaluations:
         snapped = self.snapped.get(columns)
         if snapped is None:
             return alone
-        return replace(
-            alone,
-            predictions=snapped.predictions,
-            bins={**self.bins, **snapped.bins},
-            against={**self.against, **snapped.against},
-        )
+        bins, against = {**self.bins, **snapped.bins}, {**self.against, **snapped.against}
+        return replace(alone, predictions=snapped.predictions, bins=bins, against=against)
 
     def restrict(self, rows: IntArray) -> Evaluations:
         """The same evaluations for some of the rows (positions within this node)."""
@@ -271,8 +264,7 @@ class Evaluations:
         def moved(known: Mapping[Any, Matrix]) -> dict[Any, Matrix]:
             return {key: replace(matrix, values=primitives.array(matrix.values)) for key, matrix in known.items()}
 
-        matrices, attributions = moved(self.matrices), moved(self.attributions)
-        sampled = moved(self.sampled)
+        matrices, attributions, sampled = moved(self.matrices), moved(self.attributions), moved(self.sampled)
         return replace(self, matrices=matrices, attributions=attributions, sampled=sampled, primitives=primitives)
 
     def divide(self, inside: BoolArray, column: int, inner: bool) -> Evaluations:

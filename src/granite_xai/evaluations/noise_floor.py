@@ -14,10 +14,9 @@ from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.base.errors import ModelError, ModelWarning
 from granite_xai.base.typing import Elementwise, FloatArray, IntArray, PairLoss
 from granite_xai.models import Predictor, Rows
-from granite_xai.tables import Column, Table, nudged, recombine
+from granite_xai.tables import Table, nudged, recombine
 
 _ENTERS = "This enters the noise floor: disagreement below it is reported as nothing to explain."
-_SAFE = "It gets a fresh copy for every call, so your data are safe."
 _RELATIVE = {False: 1e-7, True: 1e-3}
 """Changes, as shares of the standard deviation, that other orders of summation may explain; by single precision."""
 _PROBED = 64
@@ -27,28 +26,21 @@ _JUMP = 0.01  # share of the standard deviation from which a jump would hide wha
 
 @dataclass(frozen=True)
 class Probe:
-    """How far a model's answers move when nothing, or next to nothing, changes.
+    """How far a model's answers move, at most, when nothing, or next to nothing, changes."""
 
-    ``repeat``, ``reorder`` and ``moved`` are the largest changes when the same rows are sent again, when the first 7
-    are sent alone and reversed, and (the larger of two medians) when every float moves one representable value up or
-    down. ``mutates``: the model wrote into its input. ``refused``: it failed on moved values, as lookups do.
-    """
-
-    repeat: float
-    reorder: float
-    moved: float
-    mutates: bool
+    repeat: float  # when the same rows are sent again
+    reorder: float  # when the first 7 are sent alone and reversed
+    moved: float  # when every float moves one representable value up or down, the larger of two medians
+    mutates: bool  # whether the model wrote into its input
     seconds_per_row: float
     seconds_per_call: float = 0.0
-    refused: bool = False
+    refused: bool = False  # whether it failed on moved values, as lookups do
 
 
 def probe(predictor: Predictor, table: Table, diagnostics: Diagnostics | None = None) -> Probe:
-    """Ask the model five times about the first rows: as is, again, 7 reversed, every float moved up, and down.
-
-    At most the first 64 rows are sent, fewer where a batch is smaller. Warns M09 (not deterministic, or dependent on
-    the batch), M11 (writes into its input) and N01 (jumps between neighbouring floats).
-    """
+    """Ask the model five times about the first rows: as is, again, 7 reversed, every float moved up, and down."""
+    # At most the first 64 rows are sent, fewer where a batch is smaller. Warns M09 (not deterministic, or dependent on
+    # the batch), M11 (writes into its input) and N01 (jumps between neighbouring floats).
     rows = np.arange(min(_PROBED, table.n_rows, predictor.batch_size), dtype=np.intp)
     watch = _Watch(predictor, table)
     first, again = watch.ask(rows), watch.ask(rows)
@@ -106,7 +98,9 @@ def _equal(sent: Any, fresh: Any) -> bool:
 def _moved(predictor: Predictor, table: Table, rows: IntArray, first: FloatArray) -> tuple[float, str | None]:
     """Larger of the two median changes under moved floats, and what the model said if it refused them."""
     medians, refused = [0.0], None
-    columns = [column.position for column in table.columns if _has_fractions(column)]
+    # Whole numbers are counts or codes: they carry no rounding, and a model that looks codes up would jump.
+    fractions = {c.position for c in table.columns if c.kind == "numeric" and np.any(c.levels != np.rint(c.levels))}
+    columns = [c.position for c in table.columns if c.kind not in ("numeric", "boolean") or c.position in fractions]
     for direction in (1, -1):
         try:
             medians.append(float(np.median(np.abs(predictor(nudged(table, rows, direction, columns)) - first))))
@@ -116,29 +110,22 @@ def _moved(predictor: Predictor, table: Table, rows: IntArray, first: FloatArray
     return max(medians), refused
 
 
-def _has_fractions(column: Column) -> bool:
-    """Whole numbers are counts or codes: they carry no rounding, and a model that looks codes up would jump."""
-    if column.kind != "numeric":
-        return column.kind != "boolean"
-    return bool(np.any(column.levels != np.rint(column.levels)))
-
-
 def _warnings(found: Probe, first: FloatArray, float32: bool) -> list[str]:
     limit = round_off(float(np.max(np.abs(first))), float32)
     with np.errstate(over="ignore"):  # predictions that large are refused later (N06)
         spread = float(np.std(first))
-    repeats, depends = found.repeat > limit, found.reorder > limit
+    repeats, depends, mutates = found.repeat > limit, found.reorder > limit, found.mutates
     jumps = spread > 0 and found.moved > _JUMP * spread and found.moved > limit
     told = f"values up to {found.repeat if repeats else found.reorder:.3g} apart. {_ENTERS}"
     other = "the model's answer for a row depends on the other rows of the batch:"
     jump = f"{found.moved:.3g} between neighbouring floating-point values, as rounding or comparing floats for equality"
-    texts = [
-        (repeats, f"M09: the model is not deterministic: the same rows gave {told}"),
-        (depends and not repeats, f"M09: {other} {told}"),
-        (found.mutates, f"M11: the model writes into its input. {_SAFE}"),
-        (jumps, f"N01: the model jumps by {jump} does. {_ENTERS} Pass such columns as integers or categories."),
-    ]
-    return [text for said, text in texts if said]
+    texts = {
+        f"M09: the model is not deterministic: the same rows gave {told}": repeats,
+        f"M09: {other} {told}": depends and not repeats,
+        "M11: the model writes into its input. It gets a fresh copy for every call, so your data are safe.": mutates,
+        f"N01: the model jumps by {jump} does. {_ENTERS} Pass such columns as integers or categories.": jumps,
+    }
+    return [text for text, said in texts.items() if said]
 
 
 def round_off(scale: float, float32: bool) -> float:
@@ -154,10 +141,8 @@ def is_float32(values: FloatArray) -> bool:
 
 
 def inconstancy(error: float, changed: float, spread: float, float32: bool) -> str | None:
-    """The warning of a model whose answers changed within the fit by more than any probe of it showed (M09).
-
-    ``changed`` is the largest difference between two answers for the same row, ``spread`` the standard deviation.
-    """
+    """The warning of a model whose answers changed within the fit by more than any probe of it showed (M09)."""
+    # ``changed`` is the largest difference between two answers for the same row, ``spread`` the standard deviation.
     if changed <= max(_RELATIVE[float32] * spread, 10 * error):
         return None
     return (
@@ -179,16 +164,14 @@ def sensitivity_error(delta: float, sd: float) -> float:
 def risk_error(
     delta: float, loss: PairLoss, predictions: FloatArray, mean: float, y: FloatArray, weights: FloatArray | None = None
 ) -> float:
-    """Error of a risk: ``max over T in {empty, D} of mean_n max_± |L(F_T ± delta, y) - L(F_T, y)|``.
-
-    It is never below the rounding of a mean loss itself, which counts where residuals are far larger than predictions.
-    """
+    """Error of a risk: ``max over T in {empty, D} of mean_n max_± |L(F_T ± delta, y) - L(F_T, y)|``."""
+    # It is never below the rounding of a mean loss itself, which counts where residuals are far larger than
+    # predictions.
     errors = []
     for shown in (predictions, np.full_like(predictions, mean)):
         at = loss(shown, y)
         change = np.maximum(np.abs(loss(shown + delta, y) - at), np.abs(loss(shown - delta, y) - at))
-        errors.append(float(np.average(change, weights=weights)))
-        errors.append(2.0**-51 * float(np.average(at, weights=weights)))
+        errors += [float(np.average(each, weights=weights)) for each in (change, 2.0**-51 * at)]
     return max(errors)
 
 

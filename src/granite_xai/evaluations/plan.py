@@ -15,10 +15,9 @@ from granite_xai.tables import Table
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Distinct:
-    """The values of the columns S that are evaluated: the code of each row, and a row that carries each value.
+    """The values of the columns S that are evaluated: the code of each row, and a row that carries each value."""
 
-    Where the values are a grid of one column, ``levels`` holds the level of each (-1: missing); None: every value.
-    """
+    # Where the values are a grid of one column, ``levels`` holds the level of each (-1: missing); None: every value.
 
     codes: IntArray
     representatives: IntArray
@@ -60,17 +59,13 @@ def ends(table: Table, position: int) -> Distinct:
     return Distinct(np.zeros(0, dtype=np.intp), np.array(rows))
 
 
-SMALLEST = 32
-"""Values of the coarsest grid that a plan chooses by itself."""
-EVERY_VALUE = Grid()
-"""No column is snapped."""
+SMALLEST = 32  # values of the coarsest grid that a plan chooses by itself
+EVERY_VALUE = Grid()  # no column is snapped
 
 
 def nearest(counts: IntArray, size: int) -> IntArray:
-    """The grid level nearest to each level, from the rows at each: by rank among the levels, ties to the lower.
-
-    The grid holds the values at the places ``ceil(N (g - 1/2) / size)`` of the sorted rows, g = 1 … size.
-    """
+    """The grid level nearest to each level, from the rows at each: by rank among the levels, ties to the lower."""
+    # The grid holds the values at the places ``ceil(N (g - 1/2) / size)`` of the sorted rows, g = 1 … size.
     n = int(counts.sum())
     places = -(-n * (2 * np.arange(1, size + 1) - 1) // (2 * size))
     grid = np.unique(np.searchsorted(np.cumsum(counts), places))
@@ -81,10 +76,8 @@ def nearest(counts: IntArray, size: int) -> IntArray:
 
 CELL = 36
 """Bytes of a cell of the table: the user's container, its values, their codes, and how a model's trees see them."""
-MEMBER = 80
-"""Bytes of a column in a set of columns."""
-CHEAP = 2**24
-"""Bytes of sets of columns that any plan may make before it is refused."""
+MEMBER = 80  # bytes of a column in a set of columns
+CHEAP = 2**24  # bytes of sets of columns that any plan may make before it is refused
 
 
 def footprint(table: Table, members: int = 0, vectors: int = 0) -> int:
@@ -93,11 +86,9 @@ def footprint(table: Table, members: int = 0, vectors: int = 0) -> int:
 
 
 def require_room(table: Table, resources: Resources) -> None:
-    """Refuse a wide table that no plan could fit at once, before every set of columns is named (D33).
-
-    Every fit evaluates every column at each of its values, or the others at theirs, of which there are at least as many
-    as the richest of them has; and every plan names what is left without each column.
-    """
+    """Refuse a wide table that no plan could fit at once, before every set of columns is named (D33)."""
+    # Every fit evaluates every column at each of its values, or the others at theirs, of which there are at least as
+    # many as the richest of them has; and every plan names what is left without each column.
     members = table.n_columns * (table.n_columns - 1)
     if MEMBER * members < CHEAP:
         return
@@ -114,14 +105,14 @@ def require_room(table: Table, resources: Resources) -> None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Plan:
-    """Which matrices ``E_S`` are evaluated, and where each coalition is read.
+    """Which matrices ``E_S`` are evaluated, and where each coalition is read."""
 
-    A place is ``(S, shown)``: the coalition is S (shown) or everything but S (hidden).
-    """
+    # A place is ``(S, shown)``: the coalition is S (shown) or everything but S (hidden).
 
     stores: dict[Coalition, Distinct]
     stored_as: dict[Coalition, tuple[Coalition, bool]]
     n_rows: int
+    binned: AbstractSet[Coalition] = frozenset()  # sets whose values are told apart even where the model does not
 
     @property
     def rows(self) -> int:
@@ -130,15 +121,20 @@ class Plan:
 
 
 def plan(
-    table: Table, coalitions: Iterable[Coalition], grid: Grid = EVERY_VALUE, apart: AbstractSet[Coalition] = frozenset()
+    table: Table,
+    coalitions: Iterable[Coalition],
+    grid: Grid = EVERY_VALUE,
+    apart: AbstractSet[Coalition] = frozenset(),
+    cells: IntArray | None = None,
+    binned: AbstractSet[Coalition] = frozenset(),
 ) -> Plan:
-    """Choose for each coalition the cheaper of ``E_T`` and ``E_{D without T}``, each evaluated once.
-
-    Since ``R^{-S}`` is the transpose of ``R^S``, one matrix serves a coalition and its complement. The empty and the
-    full coalition need no matrix: they are read from the predictions. A column on a grid has a matrix of its own, which
-    serves its complement only in the column's own gap (`Evaluations.own`); sets of several columns that are compared
-    themselves (``apart``) are evaluated exactly.
-    """
+    """Choose for each coalition the cheaper of ``E_T`` and ``E_{D without T}``, each evaluated once."""
+    # Since ``R^{-S}`` is the transpose of ``R^S``, one matrix serves a coalition and its complement. The empty and the
+    # full coalition need no matrix: they are read from the predictions. A column on a grid has a matrix of its own,
+    # which serves its complement only in the column's own gap (`Evaluations.own`); sets of several columns that are
+    # compared themselves (``apart``) are evaluated exactly. ``cells`` (n, d): values with the same number are one to
+    # the model, and one of them is evaluated; but for sets that are ``binned``: bins tell values apart that the model
+    # does not.
     everything = frozenset(range(table.n_columns))
     stores: dict[Coalition, Distinct] = {}
     stored_as: dict[Coalition, tuple[Coalition, bool]] = {}
@@ -153,25 +149,15 @@ def plan(
         if coalition in stored_as:
             continue
         rest = everything - coalition
-        side, distinct = (
-            _fewer_values(table, coalition, rest) if rest not in stores else (coalition, _own(table, coalition))
-        )
+        told = None if coalition in binned or (rest in binned and rest not in stores) else cells
+        side, distinct = coalition, Distinct(*table.distinct(coalition, told))
+        # A set of columns has at least as many distinct rows as its richest column: mostly no need to count them.
+        richest = max(len(table.columns[i].levels) if told is None else int(told[:, i].max()) for i in rest)
+        if rest not in stores and len(distinct) > richest:
+            other = Distinct(*table.distinct(rest, told))
+            side, distinct = (coalition, distinct) if len(distinct) <= len(other) else (rest, other)
         stores[side] = distinct
         # The complement is served as well, whether or not it was asked for.
         stored_as[coalition] = (side, side == coalition)
         stored_as.setdefault(rest, (side, side == rest))
-    return Plan(stores, stored_as, table.n_rows)
-
-
-def _fewer_values(table: Table, coalition: Coalition, rest: Coalition) -> tuple[Coalition, Distinct]:
-    """The side with fewer distinct rows; on a tie the coalition, which is the smaller one."""
-    own = _own(table, coalition)
-    # A set of columns has at least as many distinct rows as its richest column: mostly no need to count them.
-    if len(own) <= max(len(table.columns[i].levels) for i in rest):
-        return coalition, own
-    other = _own(table, rest)
-    return (coalition, own) if len(own) <= len(other) else (rest, other)
-
-
-def _own(table: Table, coalition: Coalition) -> Distinct:
-    return Distinct(*table.distinct(sorted(coalition)))
+    return Plan(stores, stored_as, table.n_rows, frozenset(binned))

@@ -13,11 +13,10 @@ CELLS = 2**18  # rows times splits that are worked on at once
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Steps:
-    """The predictions of each row at the points of its own interval and of those that it may be counted to.
+    """The predictions of each row at the points of its own interval and of those that it may be counted to."""
 
-    In a region, intervals end where the region ends: none reaches beyond the region's smallest and largest value, so
-    that a jump where two regions meet belongs to neither. The first interval holds its lower end.
-    """
+    # In a region, intervals end where the region ends: none reaches beyond the region's smallest and largest value, so
+    # that a jump where two regions meet belongs to neither. The first interval holds its lower end.
 
     edges: IntArray  # (B + 1,) int: the points that are ends of intervals
     # (n,) int: where each row lies, twice the number of its point, one less if just before it; -1 is missing
@@ -36,10 +35,8 @@ class Steps:
         return replace(self, places=self.places[rows], starts=self.starts[rows])
 
     def gaps(self, members: BoolArray, weights: FloatArray, own: float, mean: float) -> FloatArray:
-        """``own`` times each row's change across its interval plus ``mean`` times the mean change there, (n, K).
-
-        Both are those of the side of the split that holds the row; ``weights`` are (n, 1), or (n, K).
-        """
+        """``own`` times each row's change across its interval plus ``mean`` times the mean change there, (n, K)."""
+        # Both are those of the side of the split that holds the row; ``weights`` are (n, 1), or (n, K).
         found = np.zeros(members.shape)
         rows = np.flatnonzero(self.places >= 0)
         if len(rows) == 0 or len(self.edges) < 2:
@@ -102,12 +99,11 @@ def _means(changes: FloatArray, intervals: IntArray, inside: BoolArray, weights:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Vectors:
-    """One vector a row: a curve on a grid, indicators of a cluster, a value to predict.
+    """One vector a row: a curve on a grid, indicators of a cluster, a value to predict."""
 
-    With a column, its grid is cut with the region (GADGET): a region that is a part of this column's range reads only
-    the grid points inside it, and curves are centred again on these; ``grid`` is the column's value at each entry,
-    ``own`` that of each row. None: all entries count everywhere.
-    """
+    # With a column, its grid is cut with the region (GADGET): a region that is a part of this column's range reads only
+    # the grid points inside it, and curves are centred again on these; ``grid`` is the column's value at each entry,
+    # ``own`` that of each row. None: all entries count everywhere.
 
     values: FloatArray
     column: int | None = None
@@ -119,10 +115,8 @@ class Vectors:
         return replace(self, values=self.values[rows], own=None if self.own is None else self.own[rows])
 
     def inner_entries(self, inside: BoolArray, column: int) -> BoolArray | None:
-        """Which entries the inner side of a cut along a column reads; None where both sides read all.
-
-        The grid is cut halfway between the neighbours on both sides, as in the original.
-        """
+        """Which entries the inner side of a cut along a column reads; None where both sides read all."""
+        # The grid is cut halfway between the neighbours on both sides, as in the original.
         if self.column != column or self.grid is None or self.own is None or not (inside.any() and (~inside).any()):
             return None
         low, high = self.own[inside].max(), self.own[~inside].min()

@@ -51,7 +51,7 @@ def _configured(
         settings |= {"features": [feature]}
         if isinstance(question, Disagreement) and question.first.influence == Individual():
             question = question.with_influence(Individual([feature]))
-    return Granite(model, question, **{**settings, **options})
+    return Granite(model, question, **{"search": "greedy", **settings, **options})
 
 
 def vine(

@@ -52,6 +52,11 @@ class Baseline(Masking):
         return bool(self.row == "region")
 
     @property
+    def in_pairs(self) -> bool:
+        """Where the baseline is the same in every region."""
+        return not self.averages_rows
+
+    @property
     def n_references(self) -> int:
         """The one row, unless every region has its own."""
         return 0 if self.averages_rows else 1

@@ -61,6 +61,11 @@ class Masking(ABC):
         return False
 
     @property
+    def in_pairs(self) -> bool:
+        """Whether ``F_T`` is a mean over all rows of the region, or no region changes it: tables over pairs of cuts."""
+        return False
+
+    @property
     def n_references(self) -> int:
         """Reference rows that are learned and the same in every region."""
         return 0

@@ -6,9 +6,8 @@ values are then one thing, and the split is read off at the end.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import combinations, groupby
 from operator import attrgetter
 
@@ -19,8 +18,7 @@ from granite_xai.engine.splits import Cut
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.tables import Column, Table
 
-MOST_LEVELS = 100
-"""Levels of a nominal column that splits tell apart; the rarer ones share a group."""
+MOST_LEVELS = 100  # levels of a nominal column that splits tell apart; the rarer ones share a group
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,8 +26,7 @@ class Family:
     """All candidates of one column: levels that every one of them sends the same way are one class."""
 
     column: int  # position of the column
-    # (levels + 1,) int: class of missing values (entry 0) and of each level of the table (entries 1, 2, …)
-    classes: IntArray
+    classes: IntArray  # (levels + 1,) int: class of missing values (entry 0) and of each level (entries 1, 2, …)
     inner: BoolArray  # (K, classes) bool: which classes go left
 
     def enough(self, counts: IntArray, least: int) -> Family:
@@ -38,6 +35,11 @@ class Family:
         n_left = self.inner @ by_class
         kept = np.minimum(n_left, by_class.sum() - n_left) >= max(least, 1)
         return Family(self.column, self.classes, self.inner[kept])
+
+    @property
+    def candidates(self) -> list[Candidate]:
+        """One by one."""
+        return [Candidate(self, number) for number in range(len(self.inner))]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,6 +59,12 @@ class Candidate:
         """Whether missing values (entry 0) and each level of the table (entries 1, 2, …) go left."""
         return self.inside(np.arange(-1, len(self.family.classes) - 1))
 
+    @property
+    def code(self) -> int:
+        """Of an ordered column the last level that goes left; -1 where only missing values do."""
+        inner = self.family.inner[self.number]
+        return int(np.flatnonzero(inner[self.family.classes])[-1]) - 1
+
     def inside(self, codes: IntArray) -> BoolArray:
         """Which rows go left, from their codes."""
         goes: BoolArray = self.family.inner[self.number][self.family.classes[codes + 1]]
@@ -67,50 +75,51 @@ def candidates(
     table: Table,
     rows: IntArray,
     evaluations: Evaluations,
-    *,
     columns: Sequence[int],
     max_candidates: int,
     min_samples_leaf: int,
     cuts: str = "quantiles",
 ) -> list[Candidate]:
-    """Every cut of a node that leaves enough rows on both sides, lowest in the order of ties first.
-
-    ``table`` holds all fitting rows, ``rows`` are those of the node and ``evaluations`` theirs, which order the levels
-    of nominal columns with many; ``columns`` are ascending positions. Each side needs ``min_samples_leaf`` rows,
-    whatever their weight.
-    """
+    """Every cut of a node that leaves enough rows on both sides, lowest in the order of ties first."""
+    # ``table`` holds all fitting rows, ``rows`` are those of the node and ``evaluations`` theirs, which order the
+    # levels of nominal columns with many; ``columns`` are ascending positions. Each side needs ``min_samples_leaf``
+    # rows, whatever their weight.
     found = []
-    rule = partial(CUTS[cuts], max_candidates=max_candidates, min_samples_leaf=min_samples_leaf)
     for position in columns:
         column = table.columns[position]
         counts = np.bincount(column.codes[rows] + 1, minlength=len(column.levels) + 1)
-        family = _family(column, rows, counts, evaluations, max_candidates, rule).enough(counts, min_samples_leaf)
-        found += [Candidate(family, number) for number in range(len(family.inner))]
+        if column.kind in ("nominal", "boolean"):
+            family = _nominal(column, rows, counts, evaluations, max_candidates)
+        else:
+            family = ordered(column, counts, CUTS[cuts](counts[1:], max_candidates))
+        found += family.enough(counts, min_samples_leaf).candidates
     return found
 
 
-def _family(
-    column: Column, rows: IntArray, counts: IntArray, evaluations: Evaluations, max_candidates: int, rule: CutRule
-) -> Family:
-    """The candidates of one column: missing values on the left first, then on the right (C14)."""
-    n_levels = len(counts) - 1
-    if column.kind in ("nominal", "boolean"):
-        classes = frequent_levels(column)
-        few = column.merged(classes)
-        present = np.unique(classes[np.flatnonzero(counts[1:])])
-        groups = list(_groupings(few, rows, present, evaluations, max_candidates))
-        inner = np.array(groups, dtype=np.bool_).reshape(-1, len(few.levels))
-    else:
-        codes = rule(counts[1:])
-        inner = np.tri(len(codes), len(codes) + 1, dtype=np.bool_)
-        classes = np.searchsorted(codes, np.arange(n_levels))
-    # Missing values are the last class.
-    classes = np.append(inner.shape[1], classes)
-    if not counts[0]:
-        return Family(column.position, classes, _with_missing(inner, left=False))
-    only_missing = np.arange(inner.shape[1] + 1)[None] == inner.shape[1]
-    both = [_with_missing(inner, left=side) for side in (True, False)]
-    return Family(column.position, classes, np.concatenate([only_missing, *both]))
+def _nominal(column: Column, rows: IntArray, counts: IntArray, evaluations: Evaluations, max_candidates: int) -> Family:
+    """The groups of levels of a column."""
+    classes = frequent_levels(column)
+    few = column.merged(classes)
+    present = np.unique(classes[np.flatnonzero(counts[1:])])
+    groups = _groupings(few, rows, present, evaluations, max_candidates) if len(present) > 1 else []
+    inner = np.zeros((len(groups), len(few.levels)), dtype=np.bool_)
+    for line, group in zip(inner, groups, strict=True):
+        line[list(group)] = True
+    return _either_side(column, counts, inner, classes)
+
+
+def ordered(column: Column, counts: IntArray, codes: IntArray) -> Family:
+    """The cuts ``x <= v`` of an ordered column at some of its levels, from the rows at each entry."""
+    inner = np.tri(len(codes), len(codes) + 1, dtype=np.bool_)
+    return _either_side(column, counts, inner, np.searchsorted(codes, np.arange(len(counts) - 1)))
+
+
+def _either_side(column: Column, counts: IntArray, inner: BoolArray, classes: IntArray) -> Family:
+    """The candidates of a column, its missing values on the left first, then on the right (C14)."""
+    alone = np.arange(inner.shape[1] + 1)[None] == inner.shape[1]  # missing values are the last class
+    right, left = (np.concatenate([inner, np.full((len(inner), 1), side)], axis=1) for side in (False, True))
+    every = np.concatenate([alone, left, right]) if counts[0] else right
+    return Family(column.position, np.append(inner.shape[1], classes), every)
 
 
 def frequent_levels(column: Column) -> IntArray:
@@ -129,11 +138,6 @@ def frequent_levels(column: Column) -> IntArray:
     return classes
 
 
-def _with_missing(inner: BoolArray, *, left: bool) -> BoolArray:
-    """Some cuts with the class of missing values behind the others."""
-    return np.concatenate([inner, np.full((len(inner), 1), left)], axis=1)
-
-
 def cut_codes(counts: IntArray, max_candidates: int) -> IntArray:
     """Levels v of the cuts ``x <= v`` of an ordered column, from the rows at each level (C11).
 
@@ -147,29 +151,20 @@ def cut_codes(counts: IntArray, max_candidates: int) -> IntArray:
     if len(present) < max_candidates:
         return present[:-1]
     places = (int(counts.sum()) - 1) * np.arange(1, max_candidates) // max_candidates
-    return _levels_at(places, counts)
+    codes = np.unique(np.searchsorted(np.cumsum(counts), places, side="right"))
+    return np.asarray(codes[codes < present[-1]])
 
 
-def _levels_at(places: IntArray, counts: IntArray) -> IntArray:
-    """The levels of some of the sorted rows, but for the largest that occurs."""
-    codes: IntArray = np.unique(np.searchsorted(np.cumsum(counts), places, side="right"))
-    below: IntArray = codes[codes < np.flatnonzero(counts)[-1]]
-    return below
-
-
-CutRule = Callable[[IntArray], IntArray]
-CUTS: dict[str, Callable[..., IntArray]] = {
-    "quantiles": lambda counts, max_candidates, **_: cut_codes(counts, max_candidates),
-    "values": lambda counts, **_: np.flatnonzero(counts)[:-1],
+CUTS: dict[str, Callable[[IntArray, int], IntArray]] = {
+    "quantiles": cut_codes,
+    "values": lambda counts, max_candidates: np.flatnonzero(counts)[:-1],
 }
 
 
 def _groupings(
     column: Column, rows: IntArray, present: IntArray, evaluations: Evaluations, max_candidates: int
-) -> Iterator[BoolArray]:
+) -> list[tuple[int, ...]]:
     """Groups of levels for the left side: fewer levels first, then in the order of the levels (C13)."""
-    if len(present) < 2:
-        return
     if 2 ** (len(present) - 1) <= max_candidates:
         sizes = range(1, len(present) // 2 + 1)
         chosen = {_lighter(group, present) for size in sizes for group in combinations(present.tolist(), size)}
@@ -177,10 +172,7 @@ def _groupings(
         line = order_levels(column, rows, present, evaluations)
         prefixes = [tuple(line[:k].tolist()) for k in range(1, len(line))]
         chosen = {_lighter(group, present) for group in [*((code,) for code in present.tolist()), *prefixes]}
-    for group in sorted(chosen, key=lambda group: (len(group), group)):
-        table = np.zeros(len(column.levels), dtype=np.bool_)
-        table[list(group)] = True
-        yield table
+    return sorted(chosen, key=lambda group: (len(group), group))
 
 
 def _lighter(group: tuple[int, ...], present: IntArray) -> tuple[int, ...]:
@@ -191,17 +183,20 @@ def _lighter(group: tuple[int, ...], present: IntArray) -> tuple[int, ...]:
 
 
 def order_levels(column: Column, rows: IntArray, present: IntArray, evaluations: Evaluations) -> IntArray:
-    """Order levels along the first principal component of their pure effects (C13).
-
-    One row of the matrix for each level, one column for each (other column, value): the pure effect of that value
-    computed on the level's rows, minus its mean over the levels, times the root of the value's share. Levels that act
-    alike then stand side by side.
-    """
+    """Order levels along the first principal component of their pure effects (C13)."""
+    # One row of the matrix for each level, one column for each (other column, value): the pure effect of that value
+    # computed on the level's rows, minus its mean over the levels, times the root of the value's share. Levels that act
+    # alike then stand side by side.
     members = np.where(column.codes[rows] == present[:, None], evaluations.weights, 0.0)
     members /= members.sum(axis=1, keepdims=True)
     others = sorted(evaluations.everything - {column.position})
     known = [position for position in others if frozenset({position}) in evaluations.stored_as]  # not those that pass
-    blocks = [_effects_by_level(members, evaluations, position) for position in known]
+    blocks = []
+    for position in known:
+        matrix = evaluations.matrix(frozenset({position}))
+        shares = np.bincount(matrix.codes, weights=evaluations.weights, minlength=len(matrix.values))
+        effects = members @ matrix.values.T - (members @ evaluations.predictions)[:, None]
+        blocks.append((effects - effects.mean(axis=0)) * np.sqrt(shares / shares.sum()))
     if not blocks:
         return present
     left, sizes, _ = np.linalg.svd(np.hstack(blocks), full_matrices=False)
@@ -210,14 +205,6 @@ def order_levels(column: Column, rows: IntArray, present: IntArray, evaluations:
     # Rounded, so that levels with equal effects keep their own order.
     score = np.round(score / max(np.abs(score).max(), 1e-300), 9)
     return present[np.lexsort((np.arange(len(present)), score))]
-
-
-def _effects_by_level(members: FloatArray, evaluations: Evaluations, position: int) -> FloatArray:
-    matrix = evaluations.matrix(frozenset({position}))
-    shares = np.bincount(matrix.codes, weights=evaluations.weights, minlength=len(matrix.values))
-    effects = members @ matrix.values.T - (members @ evaluations.predictions)[:, None]
-    centred: FloatArray = (effects - effects.mean(axis=0)) * np.sqrt(shares / shares.sum())
-    return centred
 
 
 def cuts_of(chosen: Sequence[Candidate], table: Table, rows: IntArray) -> list[Cut]:

@@ -101,7 +101,8 @@ class RepidTree(Partitioner):
     def partition(self, problem: Problem) -> PartitionResult:
         """Grow the original's tree; its regions carry the disagreement of the question."""
         posed, root = self._posed(problem)
-        tree = replace(problem.tree, alpha=0.0, min_improvement=self.min_improvement, cuts="values")
+        own = {"alpha": 0.0, "min_improvement": self.min_improvement, "cuts": "values"}
+        tree = replace(problem.tree, search="greedy", **own)
         node, total = tree.grown(posed), problem.shares.total
         shares = np.array([leaf.disagreement for _, leaf in leaves(node)])
         losses = by_power_of_two(np.append(1.0, shares) * root * total, 2 * problem.evaluations.exponent)
@@ -165,7 +166,7 @@ class AroundDependence:
         """Bytes that scoring takes for each split of so many rows."""
         return 8 * (4 * n_rows + 4 * (KNOTS + 2) ** 2)
 
-    def regional(self, evaluations: Evaluations, splits: Splits) -> FloatArray:
+    def regional(self, evaluations: Evaluations, splits: Splits, sets: Sequence[int] | None = None) -> FloatArray:
         """Mean over the rows of both sides of every split, shape (K, 2)."""
         again = local_values(self.effect, evaluations, splits) if self.recalculate else None
         total = np.zeros(splits.mass.shape)

@@ -34,15 +34,12 @@ class Grower(Protocol):
 
     def columns(self, table: Table) -> list[int]:
         """Positions of the columns that rules may use."""
-        ...
 
     def grown(self, problem: Problem) -> Node:
         """The tree of a problem."""
-        ...
 
     def partition(self, problem: Problem) -> PartitionResult:
         """The regions of a problem."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -94,7 +94,7 @@ def describe(problem: Problem, grouped: Callable[[], IntArray]) -> PartitionResu
     labels = np.zeros(problem.table.n_rows, dtype=np.intp) if problem.below_noise_floor else grouped()
     indicators = (labels[:, None] == np.arange(labels.max() + 1)).astype(np.float64)
     pure, _ = scattered(problem, [Vectors(indicators)], FLOOR)
-    node = problem.tree.grown(pure)
+    node = replace(problem.tree, search="greedy").grown(pure)
     leaves = find_leaves(node, problem.table, problem.table.names)
     right = accuracy(leaves, labels, problem.evaluations.weights)
     return PartitionResult(measured(node, problem), {"clusters_": labels, "description_accuracy_": right})

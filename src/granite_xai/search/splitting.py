@@ -19,12 +19,10 @@ from granite_xai.tables import Column
 
 
 def conditions(column: Column, candidate: Candidate, rows: IntArray, missing: bool) -> tuple[Condition, Condition]:
-    """Both sides of a split, worded so that every possible row reaches exactly one of them.
-
-    Levels the node never saw go with the larger child (more rows; on a tie the left one). Missing values go where the
-    candidate sends them; at a node that saw none, in a fit that allowed them and had some in this column, with the
-    larger child (C14). The column is that of all fitting rows; `missing` says whether the fit allowed missing values.
-    """
+    """Both sides of a split, worded so that every possible row reaches exactly one of them."""
+    # Levels the node never saw go with the larger child (more rows; on a tie the left one). Missing values go where the
+    # candidate sends them; at a node that saw none, in a fit that allowed them and had some in this column, with the
+    # larger child (C14). The column is that of all fitting rows; `missing` says whether the fit allowed missing values.
     counts = np.bincount(column.codes[rows] + 1, minlength=len(column.levels) + 1)
     n_left = int(counts[candidate.left].sum())
     larger: Side = "left" if n_left >= len(rows) - n_left else "right"
@@ -45,11 +43,9 @@ def conditions(column: Column, candidate: Candidate, rows: IntArray, missing: bo
 
 
 def threshold(value: float, next_value: float) -> float:
-    """Find the number with the fewest digits that separates two neighbouring values.
-
-    Of all decimals ``t`` with ``value <= t < next_value`` (as stored numbers), the one with the fewest
-    significant digits; among those the nearest to the midpoint, then the smaller. Never ``-0.0``.
-    """
+    """Find the number with the fewest digits that separates two neighbouring values."""
+    # Of all decimals ``t`` with ``value <= t < next_value`` (as stored numbers), the one with the fewest significant
+    # digits; among those the nearest to the midpoint, then the smaller. Never ``-0.0``.
     low, high = float(value), float(next_value)
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
         words = f"a threshold needs two finite values in increasing order, got {value!r} and {next_value!r}."
@@ -66,11 +62,9 @@ def threshold(value: float, next_value: float) -> float:
 
 
 def _around(middle: Fraction, digits: int) -> list[Decimal]:
-    """List the nearest decimals below and above the midpoint.
-
-    What separates the values is an interval around the midpoint, so if it holds any decimal of that many
-    digits it holds one of these two.
-    """
+    """List the nearest decimals below and above the midpoint."""
+    # What separates the values is an interval around the midpoint, so if it holds any decimal of that many digits it
+    # holds one of these two.
     size = abs(middle)
     guess = len(str(size.numerator)) - len(str(size.denominator))
     magnitude = guess if Fraction(10) ** guess <= size else guess - 1  # the exact floor(log10(size))
@@ -80,11 +74,9 @@ def _around(middle: Fraction, digits: int) -> list[Decimal]:
 
 
 def date_threshold(value: Instant, next_value: Instant) -> Instant:
-    """Find the date or duration of the coarsest calendar unit that separates two neighbouring values.
-
-    A start of a year if one lies in ``[value, next_value)``, otherwise of a month, a day, an hour, …; among those
-    the nearest to the midpoint, then the earlier. Durations start with whole days.
-    """
+    """Find the date or duration of the coarsest calendar unit that separates two neighbouring values."""
+    # A start of a year if one lies in ``[value, next_value)``, otherwise of a month, a day, an hour, …; among those the
+    # nearest to the midpoint, then the earlier. Durations start with whole days.
     low, high = attoseconds(value), attoseconds(next_value)
     if not low < high:
         words = f"a threshold needs two values in increasing order, got {value} and {next_value}."

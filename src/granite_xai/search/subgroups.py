@@ -59,7 +59,7 @@ class Subgroups(Partitioner):
         column = table.columns[table.resolve(self.feature, "feature")]
         dependent, _ = scattered(problem, [Vectors(described(column, self.by))], FLOOR)
         others = [table.names[i] for i in problem.tree.columns(table) if i != column.position]
-        node = replace(problem.tree, split_features=others).grown(dependent)
+        node = replace(problem.tree, split_features=others, search="greedy").grown(dependent)
         return PartitionResult(measured(node, problem))
 
 

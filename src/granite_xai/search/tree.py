@@ -2,34 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
+from granite_xai.base.errors import InputError
 from granite_xai.base.options import real_number, unknown, whole_number
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.chance.replicates import ChanceRule
-from granite_xai.compute import map_blocks, resolve_jobs
+from granite_xai.compute import map_blocks
 from granite_xai.compute.compiled import device_faults, primitives_on
-from granite_xai.disagreement import ScaledObjective
-from granite_xai.engine.splits import CUT_BYTES, Splits
+from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.regions.nodes import Leaf, Node, Split
 from granite_xai.regions.partition import Partition
-from granite_xai.search.candidates import CUTS, Candidate, best_of, candidates, cuts_of
+from granite_xai.search.candidates import CUTS, Candidate, best_of, candidates
+from granite_xai.search.pairs import PairTables, Plan
 from granite_xai.search.problem import Partitioner, PartitionResult, Problem
+from granite_xai.search.refine import PASSES, Ahead, Cutter, Optimum, refused
+from granite_xai.search.scoring import Scores, leading, scored
 from granite_xai.search.splitting import conditions
 from granite_xai.tables import Table
 
 TOLERANCE = 1e-10
-BLOCK = 2**19
-"""Candidates times rows scored together on the processor, where enough blocks shall be left for several jobs."""
-ON_DEVICE = 2**24
-"""The same on a device."""
-SHARE = 8
-"""One block of candidates takes at most one part in so many of the memory limit."""
+SEARCHES = ("refined", "greedy", "optimal")
+WITHOUT_TABLES = 3  # columns that a refined search follows where questions have no tables over pairs of cuts
+MOST_SETS = 60  # effects up to which a refined search looks ahead; beyond, cuts are sharpened only
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -55,10 +56,14 @@ class AllExcept:
 
 @dataclass(frozen=True, slots=True)
 class Tree(Partitioner):
-    """The paper's Algorithm 1: greedy splits, then pruning with a price for each region.
+    """The paper's Algorithm 1: greedy splits, then pruning with a price for each region; and better searches.
 
     Parameters
     ----------
+    search : "refined", "greedy" or "optimal"
+        ``"greedy"``: as the paper. ``"refined"``: cuts between the quantiles, two levels ahead, and second thoughts;
+        never a larger objective than the greedy tree's on the fitting rows. ``"optimal"``: the best two levels at a
+        time, with a certificate.
     max_depth : int
         Splits on the way to a region, at most.
     min_samples_leaf : int
@@ -68,7 +73,7 @@ class Tree(Partitioner):
     max_candidates : int
         B: at most B - 1 thresholds for each column and node.
     beam : int
-        Columns whose best split is followed at each node; the best pruned subtree is kept.
+        Greedy search: columns whose best split is followed at each node; the best pruned subtree is kept.
     split_features : sequence of labels or Without, optional
         Columns that may be split; None: all.
     min_improvement : float, optional
@@ -91,17 +96,21 @@ class Tree(Partitioner):
     split_features: Sequence[Hashable] | AllExcept | None = None
     min_improvement: float | None = None
     cuts: str = "quantiles"
+    search: str = "refined"
 
     def __post_init__(self) -> None:
-        whole_number("max_depth", self.max_depth, at_least=0)
-        whole_number("min_samples_leaf", self.min_samples_leaf, at_least=1)
+        for name, least in (("max_depth", 0), ("min_samples_leaf", 1), ("max_candidates", 2), ("beam", 1)):
+            whole_number(name, getattr(self, name), at_least=least)
         real_number("alpha", self.alpha, at_least=0)
-        whole_number("max_candidates", self.max_candidates, at_least=2)
-        whole_number("beam", self.beam, at_least=1)
         if self.min_improvement is not None:
             real_number("min_improvement", self.min_improvement, at_least=0)
-        if self.cuts not in CUTS:
-            raise unknown("cuts", self.cuts, CUTS)
+        for name, known in (("cuts", CUTS), ("search", SEARCHES)):
+            if getattr(self, name) not in known:
+                raise unknown(name, getattr(self, name), known)
+        for name, usual in (("beam", 1), ("min_improvement", None), ("cuts", "quantiles")):
+            if self.search != "greedy" and (given := getattr(self, name)) != usual:
+                text = f"{name}={given!r} belongs to the greedy search."
+                raise InputError(text, code="P03", argument=name, hint='Pass search="greedy" with it, or leave it out.')
 
     def columns(self, table: Table) -> list[int]:
         """Positions of the columns that may be split."""
@@ -119,11 +128,11 @@ class Tree(Partitioner):
 
     def grown(self, problem: Problem) -> Node:
         """Grow and prune the tree of a problem."""
-        growth = _Growth(self, problem, self.columns(problem.table))
+        growth = _Growth(self, problem, self.columns(problem.table), width=self.beam)
         rows = np.arange(problem.table.n_rows, dtype=np.intp)
         primitives = primitives_on(problem.resources.device)
         with device_faults(primitives):
-            return growth.grow(growth.root(rows, problem.evaluations.on(primitives))).node
+            return growth.searched(growth.root(rows, problem.evaluations.on(primitives))).node
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -135,14 +144,14 @@ class _Open:
     evaluations: Callable[[], Evaluations]
     depth: int
     plug_in: float  # share of the disagreement on all rows that these rows show
-    share: float  # the same without what chance adds; decides
+    shown: float  # the same as the objective counts it
+    share: float  # that without what chance adds; decides
     silent: bool
     required: float = 0.0
     by_chance: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Choice:
+class _Choice(NamedTuple):
     """A candidate that is followed: how much it lowers the share, and what it leaves on both sides."""
 
     candidate: Candidate
@@ -151,13 +160,18 @@ class _Choice:
     mass: FloatArray
 
 
-@dataclass(frozen=True, slots=True)
-class _Grown:
+class _Grown(NamedTuple):
     """A finished subtree: its node, what remains in its leaves, how many there are."""
 
     node: Node
     remaining: float
     leaves: int
+    shown: float  # what remains before chance is taken away
+    plan: Plan | None = None
+
+    def cost(self, alpha: float) -> float:
+        """What remains, and the price of the regions (C3)."""
+        return self.remaining + alpha * self.leaves
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -165,28 +179,71 @@ class _Growth:
     settings: Tree
     problem: Problem
     columns: list[int]
+    cutter: Cutter | None = None  # sharpens cuts; None: they stay where they are
+    ahead: Ahead | None = None  # tables over pairs of cuts, where the questions have them
+    width: int = 1  # columns that are followed
+    known: dict[bytes, Scores] = field(default_factory=dict)  # scores of nodes, by their rows
+    known_optima: dict[bytes, Optimum] = field(default_factory=dict)  # the best two levels of nodes, by their rows
+
+    def searched(self, root: _Open) -> _Grown:
+        """The tree of the search that is asked for; the greedy one where none is better."""
+        settings = self.settings
+        tables = None if settings.search == "greedy" else PairTables.of(self.problem, settings.min_samples_leaf)
+        if settings.search == "optimal" and tables is None:
+            raise refused()
+        found = greedy = self.grow(root)
+        if settings.search == "greedy":
+            return found
+        cutter, ahead = Cutter(self.problem.table, settings.min_samples_leaf), None
+        if tables is not None and (len(tables.gaps) <= MOST_SETS or settings.search == "optimal"):
+            ahead = Ahead(tables, cutter, settings.alpha)
+        growth = replace(self, cutter=cutter, ahead=ahead, width=WITHOUT_TABLES if tables is None else 1)
+        found = first = self.better(found, growth.grow(root))
+        for _ in range(PASSES):
+            before = found
+            if ahead is not None and found.plan is not None:
+                found = self.better(found, growth.follow(root, ahead.recut(root.rows, found.plan)[1] or found.plan))
+            if found is before:
+                break
+        optimum = self.known_optima.get(root.rows.tobytes())
+        if optimum is not None:
+            kept = "greedy" if found is greedy else settings.search if found is first else "second thoughts"
+            cost = found.shown + settings.alpha * found.leaves
+            self.problem.diagnostics.note("certificate", optimum.certificate(cost, kept))
+        return found
+
+    def better(self, known: _Grown, new: _Grown) -> _Grown:
+        """The new tree if it costs less, otherwise the known one."""
+        alpha = self.settings.alpha
+        return new if new.cost(alpha) < known.cost(alpha) - TOLERANCE else known
+
+    def follow(self, node: _Open, plan: Plan | None) -> _Grown:
+        """The pruned subtree of given cuts."""
+        reason = self._reason_to_stop(node)
+        if plan is None and self.settings.search == "optimal":
+            return self.grow(node)
+        if reason or plan is None:
+            return self._leaf(node, reason or "split undone")
+        evaluations = node.evaluations()
+        disagreements, mass = self.scored(node, [plan.candidate], evaluations)
+        gain = node.plug_in - float(self._sum(disagreements, mass)[0])
+        choice = _Choice(plan.candidate, gain, disagreements[0], mass[0])
+        return self._pruned(node, [self._split(node, choice, evaluations, plan)])
 
     def root(self, rows: IntArray, evaluations: Evaluations) -> _Open:
         """All rows, with their share."""
         splits = Splits.whole(evaluations.weights, evaluations.primitives)
-        (disagreements,) = map_blocks(
-            lambda _: self.problem.shares.disagreements(evaluations, splits), [0], self.problem.n_jobs
-        )
-        return self._open(rows, float(splits.mass[0, 0]), lambda: evaluations, 0, disagreements[0, 0], 1.0)
+        shares = self.problem.shares
+        (found,) = map_blocks(lambda _: shares.disagreements(evaluations, splits), [0], self.problem.n_jobs)
+        return self._open(rows, lambda: evaluations, 0, float(splits.mass[0, 0]), found[0, 0], 1.0)
 
     def _open(
-        self,
-        rows: IntArray,
-        weight: float,
-        evaluations: Callable[[], Evaluations],
-        depth: int,
-        disagreements: FloatArray,
-        gained: float,
+        self, rows: IntArray, cut: Callable[[], Evaluations], depth: int, weight: float, found: FloatArray, gain: float
     ) -> _Open:
         shares, mass = self.problem.shares, np.array(weight)
-        both = float(shares.left(disagreements, mass)), float(shares.of(disagreements, mass))
-        required = (self.settings.min_improvement or 0.0) * gained
-        node = _Open(rows, weight, evaluations, depth, *both, shares.silent(disagreements), required)
+        left, counted = float(shares.left(found, mass)), float(shares.of(found, mass))
+        required = (self.settings.min_improvement or 0.0) * gain
+        node = _Open(rows, weight, cut, depth, left, counted, counted, shares.silent(found), required)
         return node if node.silent or self.problem.chance is None else self._corrected(node, self.problem.chance)
 
     def _corrected(self, node: _Open, rule: ChanceRule) -> _Open:
@@ -203,124 +260,103 @@ class _Growth:
         if reason:
             return self._leaf(node, reason)
         evaluations = node.evaluations()
-        options = candidates(
-            self.problem.table,
-            node.rows,
-            evaluations,
-            columns=self.columns,
-            max_candidates=self.settings.max_candidates,
-            min_samples_leaf=self.settings.min_samples_leaf,
-            cuts=self.settings.cuts,
-        )
+        limits = (self.settings.max_candidates, self.settings.min_samples_leaf, self.settings.cuts)
+        options = candidates(self.problem.table, node.rows, evaluations, self.columns, *limits)
         if node.depth == 0:
             counts = {self.problem.table.names[i]: sum(option.column == i for option in options) for i in self.columns}
             self.problem.diagnostics.note("candidates", counts)
         if not options:
             return self._leaf(node, "no split leaves enough rows")
+        if self.settings.search == "optimal" and self.ahead and self.settings.max_depth - node.depth > 1:
+            best = self.ahead.optimum(node.rows, options, self.problem.resources.memory_limit // 8)
+            self.known_optima[node.rows.tobytes()] = best
+            return self.follow(node, best.plan)
         followed = self._followed(node, options, evaluations)
         if self.settings.min_improvement is not None and max(choice.gain for choice in followed) < node.required:
             return self._leaf(node, "improvement too small")
         return self._pruned(node, [self._split(node, choice, evaluations) for choice in followed])
 
     def _reason_to_stop(self, node: _Open) -> str | None:
-        settings = self.settings
-        if node.silent:
-            return "nothing to explain"
-        if node.by_chance:
-            return "no more than chance"
-        if node.share < settings.alpha:
-            return "below alpha"
-        if node.depth >= settings.max_depth:
-            return "maximum depth"
-        return "too few samples" if len(node.rows) < 2 * settings.min_samples_leaf else None
+        reasons = {
+            "nothing to explain": node.silent,
+            "no more than chance": node.by_chance,
+            "below alpha": node.share < self.settings.alpha,
+            "maximum depth": node.depth >= self.settings.max_depth,
+            "too few samples": len(node.rows) < 2 * self.settings.min_samples_leaf,
+        }
+        return next((reason for reason, holds in reasons.items() if holds), None)
 
     def _followed(self, node: _Open, options: list[Candidate], evaluations: Evaluations) -> list[_Choice]:
-        """The best candidate of each of the best columns (C15, C21)."""
-        disagreements, mass = self.scored(node, options, evaluations)
-        both = self.problem.shares.of(disagreements, mass)
-        scores = both[:, 0] + both[:, 1]
-        ties = int(np.count_nonzero(scores <= scores.min() + TOLERANCE))
-        if ties > 1:
+        """The best candidate of each of the best columns (C15, C21); refined: sharper, and the best of two levels."""
+        disagreements, mass = self._scored_once(node, options, evaluations)
+        scores = self._sum(disagreements, mass)
+        if self.cutter is None and np.count_nonzero(scores <= scores.min() + TOLERANCE) > 1:
             self.problem.diagnostics.count("ties")
+        extra: list[Candidate] = []
+        if self.cutter is not None:
+            score = lambda some: self._sum(*self.scored(node, some, evaluations))  # noqa: E731
+            extra = self.cutter.sharpened(node.rows, options, scores, score)
+        first = self.ahead is not None and self.settings.max_depth - node.depth > 1
+        if self.ahead is not None and first:
+            extra.append(self.ahead.first(node.rows, options, scores))
+        if extra:
+            more = self.scored(node, extra, evaluations)
+            options = options + extra
+            disagreements, mass = np.concatenate([disagreements, more[0]]), np.concatenate([mass, more[1]])
+            scores = self._sum(disagreements, mass)
         columns = np.array([option.column for option in options])
         left = np.ones(len(options), dtype=np.bool_)
-        followed: list[_Choice] = []
-        while left.any() and len(followed) < self.settings.beam:
-            best = np.flatnonzero(left)[best_of(scores[left], TOLERANCE)]
-            gain = node.plug_in - float(scores[best])
-            followed.append(_Choice(options[best], gain, disagreements[best], mass[best]))
+        places: list[int] = []
+        while left.any() and len(places) < self.width:
+            best = int(np.flatnonzero(left)[best_of(scores[left], TOLERANCE)])
+            places.append(best)
             left &= columns != columns[best]
-        return followed
+        if first and len(options) - 1 not in places:
+            places.append(len(options) - 1)
+        return [_Choice(options[k], node.plug_in - float(scores[k]), disagreements[k], mass[k]) for k in places]
 
-    def scored(self, node: _Open, options: list[Candidate], evaluations: Evaluations) -> tuple[FloatArray, FloatArray]:
+    def _scored_once(self, node: _Open, options: list[Candidate], evaluations: Evaluations) -> Scores:
+        """The scores of a node's own candidates, which several searches read."""
+        settings, key = self.settings, node.rows.tobytes()
+        if key not in self.known:
+            count = max(settings.beam, WITHOUT_TABLES if settings.search != "greedy" else 1)
+            self.known[key] = leading(self.problem, node.rows, options, evaluations, settings.max_candidates, count)
+        return self.known[key] if settings.search != "greedy" else self.known.pop(key)
+
+    def _sum(self, disagreements: FloatArray, mass: FloatArray) -> FloatArray:
+        """What both sides of each candidate leave together."""
+        found: FloatArray = self.problem.shares.of(disagreements, mass).sum(axis=1)
+        return found
+
+    def scored(self, node: _Open, options: list[Candidate], evaluations: Evaluations) -> Scores:
         """Disagreements (K, 2, Q) and mass (K, 2) of both sides of every candidate."""
-        limit = self.problem.resources.memory_limit
-        one = self.problem.shares.split_bytes(evaluations)
-        # A quarter of the limit for the arrays of all blocks in work; blocks are the same for any number of jobs.
-        cells = BLOCK if evaluations.primitives is None else ON_DEVICE
-        most = max(cells // len(node.rows), self.settings.max_candidates)
-        blocks = list(_blocks(options, len(node.rows), one, limit // SHARE, most))
-        cut = CUT_BYTES * len(node.rows)
-        largest = max(cut * len({option.column for option in block}) + one * len(block) for block in blocks)
-        jobs = min(resolve_jobs(self.problem.n_jobs), max(1, limit // 4 // largest))
+        return scored(self.problem, node.rows, options, evaluations, self.settings.max_candidates)
 
-        score = partial(_score, self.problem.shares, self.problem.table, node.rows, evaluations)
-        found = map_blocks(score, blocks, jobs)
-        return np.concatenate([part for part, _ in found]), np.concatenate([mass for _, mass in found])
-
-    def _split(self, node: _Open, choice: _Choice, evaluations: Evaluations) -> _Grown:
+    def _split(self, node: _Open, choice: _Choice, evaluations: Evaluations, plan: Plan | None = None) -> _Grown:
         column = self.problem.table.columns[choice.candidate.column]
         inside = choice.candidate.inside(column.codes[node.rows])
         grown = []
         for k, side in enumerate((inside, ~inside)):
             # Cut out when this side is grown, and dropped with it: never both sides at once.
             cut_out = partial(evaluations.divide, inside, column.position, k == 0)
-            weight, disagreements = float(choice.mass[k]), choice.disagreements[k]
-            below = self._open(node.rows[side], weight, cut_out, node.depth + 1, disagreements, choice.gain)
-            grown.append(self.grow(below))
+            found = float(choice.mass[k]), choice.disagreements[k], choice.gain
+            below = self._open(node.rows[side], cut_out, node.depth + 1, *found)
+            grown.append(self.grow(below) if plan is None else self.follow(below, (plan.left, plan.right)[k]))
         left, right = conditions(column, choice.candidate, node.rows, self.problem.missing)
-        nodes = (grown[0].node, grown[1].node)
-        split = Split(column.name, left, right, nodes, len(node.rows), self._fraction(node), node.plug_in)
-        return _Grown(split, grown[0].remaining + grown[1].remaining, grown[0].leaves + grown[1].leaves)
+        one, two = grown
+        nodes, fraction = (one.node, two.node), node.weight / self.problem.shares.total
+        split = Split(column.name, left, right, nodes, len(node.rows), fraction, node.plug_in)
+        cuts = Plan(choice.candidate, one.plan, two.plan)
+        return _Grown(split, one.remaining + two.remaining, one.leaves + two.leaves, one.shown + two.shown, cuts)
 
     def _pruned(self, node: _Open, grown: list[_Grown]) -> _Grown:
         """The best subtree, or a leaf when its splits do not pay for their regions (C3)."""
         alpha = self.settings.alpha
-        costs = np.array([tree.remaining + alpha * tree.leaves for tree in grown])
+        costs = np.array([tree.cost(alpha) for tree in grown])
         best = best_of(costs, TOLERANCE)
-        if node.share + alpha <= costs[best] + TOLERANCE:
-            return self._leaf(node, "split undone")
-        return grown[best]
+        undone = node.share + alpha <= costs[best] + TOLERANCE
+        return self._leaf(node, "split undone") if undone else grown[best]
 
     def _leaf(self, node: _Open, reason: str) -> _Grown:
-        return _Grown(Leaf(len(node.rows), self._fraction(node), node.plug_in, reason), node.share, 1)
-
-    def _fraction(self, node: _Open) -> float:
-        return node.weight / self.problem.shares.total
-
-
-def _blocks(
-    options: list[Candidate], n_rows: int, split_bytes: int, affordable: int, most: int
-) -> Iterator[list[Candidate]]:
-    """Neighbouring candidates that are scored together: at most so many, as memory affords.
-
-    The cuts of a column share their sums, so they stay together where they can.
-    """
-    block: list[Candidate] = []
-    room = affordable
-    for option in options:
-        needed = split_bytes + CUT_BYTES * n_rows * (not block or block[-1].column != option.column)
-        if block and (len(block) == most or needed > room):
-            yield block
-            block, room, needed = [], affordable, split_bytes + CUT_BYTES * n_rows
-        block.append(option)
-        room -= needed
-    yield block
-
-
-def _score(
-    shares: ScaledObjective, table: Table, rows: IntArray, evaluations: Evaluations, block: list[Candidate]
-) -> tuple[FloatArray, FloatArray]:
-    """Disagreements and mass of both sides of some candidates; a plain function, so that it can go to a process."""
-    splits = Splits.along(cuts_of(block, table, rows), evaluations.weights, evaluations.primitives)
-    return shares.disagreements(evaluations, splits), splits.mass
+        fraction = node.weight / self.problem.shares.total
+        return _Grown(Leaf(len(node.rows), fraction, node.plug_in, reason), node.share, 1, node.shown)

@@ -98,21 +98,31 @@ class Table:
             return int(label)
         raise unknown(argument, label, self.names, code="P04", what="Columns")
 
-    def distinct(self, columns: Iterable[int]) -> tuple[IntArray, IntArray]:
+    def distinct(self, columns: Iterable[int], cells: IntArray | None = None) -> tuple[IntArray, IntArray]:
         """The number of each row among the distinct rows of some columns, and the first row that carries each.
 
         NaN equals NaN, -0.0 equals 0.0. Values are ordered by the codes of the columns, first column first (of a set
-        the lowest), missing before all levels.
+        the lowest), missing before all levels; ``cells`` (n, d) instead of the codes, where they are given.
         """
-        keys, size = np.zeros(self.n_rows, dtype=np.int64), 1
-        for j in sorted(columns) if isinstance(columns, (set, frozenset)) else columns:
-            width = len(self.columns[j].levels) + 1
-            # numbering again keeps the keys small enough for 64 bits and for a table of all of them
-            keys, size = _numbered(keys * width + (self.columns[j].codes + 1), size * width)
-        first = np.zeros(size if len(keys) else 0, dtype=np.intp)
-        # of several assignments to one place the last one stays: go backwards
-        first[keys[::-1]] = np.arange(len(keys) - 1, -1, -1, dtype=np.intp)
-        return keys.astype(np.intp, copy=False), first
+        chosen = sorted(columns) if isinstance(columns, (set, frozenset)) else columns
+        return distinct_rows(self.n_rows, (self.columns[j].codes + 1 if cells is None else cells[:, j] for j in chosen))
+
+
+def distinct_rows(n_rows: int, columns: Iterable[IntArray]) -> tuple[IntArray, IntArray]:
+    """Number the distinct rows of some columns of codes from 0, and find the first row of each.
+
+    >>> distinct_rows(3, [np.array([1, 0, 1])])
+    (array([1, 0, 1]), array([1, 0]))
+    """
+    keys, size = np.zeros(n_rows, dtype=np.int64), 1
+    for column in columns:
+        width = int(column.max(initial=-1)) + 1
+        # numbering again keeps the keys small enough for 64 bits and for a table of all of them
+        keys, size = _numbered(keys * width + column, size * width)
+    first = np.zeros(size if len(keys) else 0, dtype=np.intp)
+    # of several assignments to one place the last one stays: go backwards
+    first[keys[::-1]] = np.arange(len(keys) - 1, -1, -1, dtype=np.intp)
+    return keys.astype(np.intp, copy=False), first
 
 
 def require_rows(table: Table, what: str) -> None:

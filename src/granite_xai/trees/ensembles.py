@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.util import find_spec
 
 import numpy as np
 
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.compute import Workspace
+from granite_xai.evaluations.evaluations import cut_out
 from granite_xai.models import Predictor
 from granite_xai.tables import Table
+from granite_xai.tables.table import distinct_rows
 from granite_xai.trees.forest import (
     Cells,
     Forest,
@@ -85,6 +88,13 @@ class TreesOnTable:
     cells: tuple[Cells, ...]
     matrix: FloatArray
 
+    @cached_property
+    def cell_numbers(self) -> IntArray:
+        """Number of each row's cell in each column, (n, d): values with the same number are one to every tree."""
+        count, n = self.ensemble.n_features, len(self.matrix)
+        every = ((forest.rows[:, j].astype(np.intp) for forest in self.cells) for j in range(count))
+        return np.stack([distinct_rows(n, columns)[0] for columns in every], axis=1)
+
     def matrix_of(
         self,
         columns: Coalition,
@@ -98,6 +108,11 @@ class TreesOnTable:
         space = Workspace() if space is None else space
         chosen = np.zeros(self.ensemble.n_features, dtype=bool)
         chosen[sorted(columns)] = True
+        # In the order of the cells, each once: sums then have the same bits whichever values are asked for.
+        lines, first = distinct_rows(len(donors), (self.cell_numbers[donors, j] for j in sorted(columns)))
+        if not np.array_equal(lines, np.arange(len(donors))):
+            found = self.matrix_of(columns, donors[first], fast=fast, n_jobs=n_jobs, space=space)
+            return cut_out(found, lines, np.arange(len(self.matrix)), space)
         sums = []
         for cells in self.cells:
             sums.append(space.empty((len(donors), len(self.matrix))))

@@ -11,7 +11,7 @@ import numpy as np
 
 from granite_xai.base.diagnostics import Diagnostics, warn
 from granite_xai.base.errors import GraniteError, ModelWarning
-from granite_xai.base.typing import Coalition, FloatArray
+from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.compute import Workspace
 from granite_xai.compute.compiled import available
 from granite_xai.evaluations.agnostic import evaluate_matrix
@@ -158,6 +158,11 @@ class Route:
     def trees(self) -> OnTable | None:
         """The trees on this table; None: by the model."""
         return None if isinstance(self._way[0], str) else self._way[0]
+
+    @property
+    def cells(self) -> IntArray | None:
+        """Where the trees answer, the cell of each row in each column (n, d): they tell no values of one cell apart."""
+        return self.trees.cell_numbers if isinstance(self.trees, TreesOnTable) else None
 
     @property
     def reason(self) -> str | None:

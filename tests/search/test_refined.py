@@ -1,0 +1,262 @@
+"""Better trees: tables over pairs of cuts, and a search that is never worse than the greedy one."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import granite_xai as gx
+from granite_xai.search import pairs as pairs_module
+from granite_xai.search.candidates import candidates, cuts_of
+from granite_xai.search.pairs import PairTables, TwoLevels
+from granite_xai.search.refine import by_column
+from granite_xai.search.scoring import leading, scored
+
+PLAIN = {"confidence_level": None}
+SERVED = ("ice-pdp", "shap-pdp", "ice-shap", "coe")
+
+
+class Spy:
+    """Keeps the problem that a fit poses."""
+
+    def partition(self, problem):
+        self.problem = problem
+        return gx.partitioners.GivenRules([gx.Rule()]).partition(problem)
+
+
+def random_table(rng, n=60):
+    """Continuous, few-valued and (in two of three tables) further columns."""
+    return np.column_stack([rng.normal(size=n), rng.integers(0, 3, n), rng.uniform(-1, 1, n), rng.integers(0, 6, n)])
+
+
+def random_model(rng):
+    """Steps, products and curves of four columns, three-way terms among them."""
+    c, t = rng.normal(size=6), rng.normal(scale=0.5, size=4)
+
+    def model(X):
+        signs = np.where(t < X, 1.0, -1.0)
+        return (
+            c[0] * X[:, 0] * signs[:, 1]
+            + c[1] * X[:, 2] * signs[:, 0] * signs[:, 3]
+            + c[2] * signs[:, 0] * signs[:, 1] * signs[:, 2]
+            + c[3] * X[:, 3] * X[:, 2]
+            + c[4] * np.sin(2 * X[:, 0])
+        )
+
+    return model
+
+
+def problem_of(model, X, question="ice-pdp", **options):
+    spy, weight = Spy(), options.pop("sample_weight", None)
+    gx.Granite(model, question, partitioner=spy, **PLAIN, **options).fit(X, sample_weight=weight)
+    return spy.problem
+
+
+def options_of(problem, rows, most=6, least=2):
+    found = candidates(
+        problem.table,
+        rows,
+        problem.evaluations.restrict(rows),
+        columns=range(problem.table.n_columns),
+        max_candidates=most,
+        min_samples_leaf=least,
+    )
+    return by_column(found)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("question", SERVED)
+def test_every_quarter_leaves_what_its_rows_leave(question, compiled, monkeypatch):
+    """The table of two columns against the disagreement of the four regions themselves, with weights, in a node."""
+    monkeypatch.setattr(pairs_module, "available", lambda: compiled)
+    rng = np.random.default_rng(4)
+    X, weights = random_table(rng), rng.integers(1, 4, 60) * 0.5
+    loss = gx.question(question, loss="absolute") if question == "ice-pdp" and compiled else question
+    problem = problem_of(random_model(rng), X, {loss: 2, "coe": 1}, sample_weight=weights)
+    tables, rows = PairTables.of(problem, 3), np.flatnonzero(X[:, 2] > -0.5)
+    groups = options_of(problem, rows)
+    for one, two in [(0, 1), (2, 3), (0, 0)]:
+        cuts = [cuts_of(groups[i], problem.table, rows)[0] for i in (one, two)]
+        (found,) = tables.tables(rows, [(cuts[0], cuts[1])])
+        for k, first in enumerate(groups[one]):
+            for j, second in enumerate(groups[two]):
+                left = [each.inside(problem.table.columns[each.column].codes) for each in (first, second)]
+                for quarter in range(4):
+                    sides = [side if not part else ~side for side, part in zip(left, divmod(quarter, 2), strict=True)]
+                    members = np.zeros(60, dtype=bool)
+                    members[rows] = (sides[0] & sides[1])[rows]
+                    enough = members.sum() >= 3
+                    expected = problem.measure(members[None].astype(float))[0] if enough else np.inf
+                    assert found[quarter, k, j] == pytest.approx(expected, abs=1e-12)
+
+
+def test_two_levels_equal_the_search_of_all_of_them():
+    """The best tree of two levels, by pairs dropped early, against every tree of two levels."""
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        X = random_table(rng)
+        problem = problem_of(random_model(rng), X)
+        rows, alpha = np.arange(60), 0.02
+        groups = options_of(problem, rows, most=5, least=5)
+        best = TwoLevels(PairTables.of(problem, 5), rows, groups, alpha).best()
+        assert all(one[0] <= two[0] for one, two in pairwise(best))
+        assert best[0][0] == pytest.approx(exhaustive(problem, groups, alpha, 5), abs=1e-12)
+
+
+def exhaustive(problem, groups, alpha, least):
+    """The least cost of a tree of two levels over some candidates, by trying all of them."""
+    every = [option for group in groups for option in group]
+    inside = np.array([option.inside(problem.table.columns[option.column].codes) for option in every])
+
+    def side(members):
+        found = [problem.measure(members[None].astype(float))[0] + alpha]
+        for cut in inside:
+            parts = np.array([members & cut, members & ~cut])
+            if parts.sum(axis=1).min() >= least:
+                found.append(problem.measure(parts.astype(float)).sum() + 2 * alpha)
+        return min(found)
+
+    return min(side(cut) + side(~cut) for cut in inside)
+
+
+def cost(g):
+    return g.remaining_ + g.alpha * len(g.partition_)
+
+
+QUESTIONS = ("ice-pdp", "coe", "pfi-risk", "variance", "mplot-pdp", "shap-pdp")
+
+
+@pytest.mark.filterwarnings("ignore::granite_xai.BinWarning")
+@pytest.mark.parametrize("seed", range(20))
+def test_refined_is_never_worse_than_greedy(seed):
+    """Shares plus the price of the regions on the fitting rows, for questions with and without tables."""
+    rng = np.random.default_rng(seed)
+    X, model = random_table(rng, n=int(rng.integers(40, 90))), random_model(rng)
+    y = model(X) + rng.normal(size=len(X))
+    options = {
+        "alpha": float(rng.choice([0.0, 0.01, 0.05])),
+        "max_depth": int(rng.integers(1, 5)),
+        "min_samples_leaf": int(rng.choice([1, 3, 10])),
+        "max_candidates": int(rng.choice([4, 10, 40])),
+    }
+    for question in QUESTIONS if seed % 4 == 0 else QUESTIONS[:2]:
+        greedy, refined = (
+            gx.Granite(model, question, search=search, **PLAIN, **options).fit(X, y) for search in ("greedy", "refined")
+        )
+        assert cost(refined) <= cost(greedy) + 1e-9
+        assert min(region.n_samples for region in refined.partition_) >= min(options["min_samples_leaf"], len(X))
+        again = gx.Granite(model, question, partitioner=gx.partitioners.GivenRules(refined.partition_), **PLAIN).fit(
+            X, y
+        )
+        assert again.remaining_ == pytest.approx(refined.remaining_, abs=1e-10)
+
+
+@pytest.mark.parametrize("question", SERVED)
+def test_optimal_is_the_best_tree_of_two_levels_and_says_so(question):
+    """The certificate against every tree of two levels over the root's cuts; the tree that is kept costs no more."""
+    rng = np.random.default_rng(7)
+    X, model = random_table(rng), random_model(rng)
+    options = {"max_depth": 2, "min_samples_leaf": 5, "max_candidates": 5, "alpha": 0.02}
+    g = gx.Granite(model, question, search="optimal", **PLAIN, **options).fit(X)
+    problem = problem_of(model, X, question)
+    found, least = g.diagnostics_["certificate"], exhaustive(problem, options_of(problem, np.arange(60), 5, 5), 0.02, 5)
+    assert found["objective"] == pytest.approx(least, abs=1e-12)
+    assert cost(g) == pytest.approx(found["found"])
+    assert found["found"] <= found["objective"] + 1e-9
+    assert found["text"].startswith("No tree of depth 2 over the root's cuts leaves less than")
+
+
+def test_a_tree_that_costs_less_than_all_over_the_cuts_of_the_root_is_kept_and_named():
+    """Children draw their own quantiles, and second thoughts try every value."""
+    X = np.random.default_rng(0).uniform(-1, 1, size=(200, 2))
+    model = random_steps(np.random.default_rng(0))
+    greedy, g = (
+        gx.Granite(model, search=s, max_depth=2, max_candidates=4, **PLAIN).fit(X) for s in ("greedy", "optimal")
+    )
+    found = g.diagnostics_["certificate"]
+    assert cost(g) <= cost(greedy) + 1e-9
+    assert found["found"] < found["objective"] - 0.01
+    assert found["kept"] == "second thoughts"
+    assert "The tree that was kept (second thoughts) draws other cuts" in found["text"]
+
+
+def random_steps(rng):
+    t = rng.uniform(-1, 1, size=3)
+    return lambda X: X[:, 0] * np.where(X[:, 1] > t[0], np.where(X[:, 1] > t[1], 3.0, 1.0), X[:, 0] > t[2])
+
+
+@pytest.mark.parametrize("question", ["mplot-pdp", "pfi-risk", "variance", "ale"])
+def test_optimal_names_the_questions_it_serves(question):
+    """Before any model call."""
+    rng = np.random.default_rng(0)
+    X, calls = random_table(rng), []
+    with pytest.raises(gx.InputError, match="P03.*ice-pdp.*coe"):
+        gx.Granite(lambda X: calls.append(len(X)) or X[:, 0], question, search="optimal", **PLAIN).fit(X, X[:, 0])
+    assert sum(calls) <= 1
+
+
+@pytest.mark.parametrize("option", [{"beam": 2}, {"min_improvement": 0.1}, {"cuts": "values"}])
+def test_options_of_the_greedy_search_are_refused_elsewhere(option):
+    """Rather than ignored."""
+    with pytest.raises(gx.InputError, match="P03.*greedy"):
+        gx.partitioners.Tree(**option)
+    gx.partitioners.Tree(search="greedy", **option)
+
+
+def test_a_planted_step_is_cut_where_it_is():
+    """Quantiles stop at 39 cuts; the refined search tries every value between the best one's neighbours."""
+    X = np.random.default_rng(0).uniform(-1, 1, size=(500, 3))
+    g = gx.Granite(lambda X: X[:, 0] * np.where(X[:, 1] > 0.1234, 1, -1), features=["x0"]).fit(X)
+    below, above = X[X[:, 1] <= 0.1234, 1].max(), X[X[:, 1] > 0.1234, 1].min()
+    (at,) = [float(str(region.rule).split()[-1]) for region in list(g.partition_)[:1]]
+    assert below <= at < above
+    assert g.remaining_ < 1e-12
+
+
+@pytest.mark.parametrize("asked", [{}, {"split_features": ["x1", "x2", "x3", "x4"]}])
+def test_interactions_of_three_columns_are_seen(asked):
+    """One split of x1 or x2 alone gains nothing: only two together do."""
+    X = np.random.default_rng(1).uniform(-1, 1, size=(300, 5))
+    options = {"features": ["x0"], "min_samples_leaf": 10, **asked}
+    fits = [
+        gx.Granite(lambda X: X[:, 0] * np.sign(X[:, 1]) * np.sign(X[:, 2]), search=search, **PLAIN, **options).fit(X)
+        for search in ("greedy", "refined", "optimal")
+    ]
+    assert fits[0].remaining_ > 0.03
+    assert fits[1].remaining_ < 1e-10
+    assert fits[2].remaining_ < 1e-10
+
+
+def test_the_certificate_compares_what_the_fitting_rows_show_also_where_chance_decides():
+    """The same tree is not said to leave less only because chance was taken away from it."""
+    rng = np.random.default_rng(7)
+    X, model = random_table(rng, 200), random_model(rng)
+    g = gx.Granite(model, search="optimal", max_depth=2, max_candidates=6, max_samples=None, holdout=False).fit(X)
+    found = g.diagnostics_["certificate"]
+    assert found["found"] == pytest.approx(cost(g), abs=1e-10)
+    assert ("draws other cuts" in found["text"]) == (found["found"] < found["objective"] - 1e-10)
+
+
+def test_scoring_in_stages_finds_the_best_columns_of_a_wide_table():
+    """Forty columns, two questions, weights: what is not dropped equals the full scores, and holds the best three."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(80, 40))
+    size = rng.exponential(size=38)
+    problem = problem_of(
+        lambda X: (X[:, :38] * size * np.sign(X[:, 1:39])).sum(axis=1),
+        X,
+        {"ice-pdp": 2, "coe": 1},
+        sample_weight=rng.integers(1, 4, 80) * 0.5,
+    )
+    rows = np.flatnonzero(X[:, 0] > -1)
+    options = [option for group in options_of(problem, rows, 8, 5) for option in group]
+    inside = problem.evaluations.restrict(rows)
+    full, mass = scored(problem, rows, options, inside, 8)
+    some, its_mass = leading(problem, rows, options, inside, 8, 3)
+    kept = np.isfinite(some).all(axis=(1, 2))
+    columns = np.array([option.column for option in options])
+    least = {i: problem.shares.of(full, mass).sum(axis=1)[columns == i].min() for i in set(columns.tolist())}
+    assert 0 < kept.sum() < len(options)
+    assert set(sorted(least, key=least.get)[:3]) <= set(columns[kept].tolist())
+    np.testing.assert_allclose(some[kept], full[kept], rtol=0, atol=1e-12)
+    np.testing.assert_array_equal(its_mass[kept], mass[kept])
