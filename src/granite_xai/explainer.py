@@ -237,7 +237,7 @@ def regional_part(
 
     With the signs of these rows, standard errors also tell how the values vary with the sample.
     """
-    splits = Splits.whole(evaluations.weights)
+    splits = Splits.whole(evaluations.weights, evaluations.primitives)
     game = Game.of(effect.behavior, effect.masking, evaluations, splits)
     values = _effects(game, effect, effect.combined)
     local = effect.behavior.per_row
@@ -259,7 +259,8 @@ def _sampling_errors(
 ) -> tuple[FloatArray, FloatArray | None]:
     """How the values of an effect vary with the sample, and (where they are local) their mean sizes."""
     lines = signed_lines(drawn, evaluations.weights)
-    splits, shares = Splits.weighted(lines, evaluations.weights), lines / lines.sum(axis=1, keepdims=True)
+    splits = Splits.weighted(lines, evaluations.weights, evaluations.primitives)
+    shares = lines / lines.sum(axis=1, keepdims=True)
     game, errors, sizes = Game.of(effect.behavior, effect.masking, evaluations, splits), [], []
     for members, terms in zip(effect.layout.sets, effect.combined, strict=True):
         own = evaluations.on_grid(union(members))

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -210,7 +211,7 @@ class FitValues:
         coalitions = {union(pair) for pair in chosen}
         parts = [(scope.rows, self.table.take(scope.rows)) for scope in self.regions]
         cost = sum(plan(part, coalitions).rows for _, part in parts)
-        spent = sum(matrix.values.size for matrix in self.evaluations.matrices.values())
+        spent = sum(prod(matrix.values.shape) for matrix in self.evaluations.matrices.values())
         limits = self.resources
         limit = min(
             (CHEAP_TREES if self.by_trees else 1) * spent, limits.max_evaluations or MAX_ROWS, limits.memory_limit // 8
@@ -224,7 +225,7 @@ class FitValues:
     def _squared_error(self, rows: IntArray, part: Table, pairs: Sequence[Pair]) -> float:
         """``sum of (F - G)²`` in one region, G with the joint effects of the pairs."""
         node = self.evaluations.restrict(rows)
-        splits = Splits.whole(node.weights)
+        splits = Splits.whole(node.weights, node.primitives)
         game = Game.of(Local(), Marginal(), node, splits)
         total = game.values(Additive(1).terms(self.fitted.layout.explained, ()))[0].copy()
         route, wanted = Route(self.fitted.predictor, part), request(part, [], {union(pair) for pair in pairs})
