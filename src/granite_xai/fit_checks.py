@@ -165,7 +165,7 @@ def grid_check(
         sizes = [np.sqrt(np.mean(np.square(gaps))) for gaps in (snapped - true, true)]
         both = by_power_of_two(sizes, power).tolist()
         figures[comparison.question.label] = dict(zip(("rms_difference", "rms_gap"), both, strict=True))
-    columns = {table.names[min(s)]: len(evaluations.matrices[s].values) for s in evaluations.snapped}
+    columns = {table.names[min(s)]: evaluations.matrices[s].values.shape[0] for s in evaluations.snapped}
     return {"columns": columns, "rows": len(rows), "gaps": figures}
 
 

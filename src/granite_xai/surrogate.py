@@ -152,7 +152,7 @@ def _curve(column: Column, evaluations: Evaluations, rows: IntArray, shares: Flo
         weights, P = np.zeros(evaluations.n_rows), evaluations.primitives or NUMPY
         weights[rows] = shares  # the others count nothing: no part of the matrix has to be cut out
         if not shown:
-            lines = np.bincount(matrix.codes, weights=weights, minlength=len(matrix.values))
+            lines = np.bincount(matrix.codes, weights=weights, minlength=matrix.values.shape[0])
             by_row = P.host(P.product(P.array(lines), matrix.values)) - mean
         elif matrix.levels is not None:
             return Curve(column, grid_curve(column, evaluations, weights) - mean)
