@@ -3,13 +3,13 @@
 import array_api_strict
 import numpy as np
 import pytest
-from strategies import paper
 
 import granite_xai as gx
 from granite_xai import evaluation_plan
 from granite_xai.compute import limits
 from granite_xai.compute.primitives import ArrayNamespace
 from granite_xai.search import tree
+from strategies import paper
 
 STRICT = ArrayNamespace(array_api_strict)
 CHANCE = np.random.default_rng(0)
