@@ -22,10 +22,18 @@ COUNTS = tuple(MAX_ROWS // 2**k for k in range(12))
 ROOM, FIRST_ROOM = 0.7, 0.85
 """Shares of the time that a plan, and the first one, before which there is nothing, may fill by our estimate."""
 SPARE = 0.25  # share of the time up to which a rough bound is enough: nothing else is timed, and time decides nothing
-_PER_CELL = {"trees (numba)": 1e-8, "trees (numpy)": 1e-7, "additive terms": 1e-8, "model": 3e-8}
+_PER_CELL = {
+    "trees (numba)": 1e-8,
+    "trees (numpy)": 1e-7,
+    "additive terms": 1e-8,
+    "model": 3e-8,
+    "model (device)": 1e-10,
+}
 """Seconds for an evaluation besides the model's own; rough, found on common machines."""
 _SEARCH = {"candidate": 2.2e-8, "cell": 1.5e-8}
 """Seconds of the search a level, for each row, set and candidate, and for each evaluation; rough as well."""
+FASTER = 50
+"""How many times faster a search is on a device, at least."""
 
 
 class Cost(NamedTuple):
@@ -53,6 +61,7 @@ def cost(inputs: FitInputs, speed: Speed, others: int = 0) -> Cost:
     sets = sum(len(question.first.layout.sets) for question in inputs.comparisons)
     splits = sum(min(len(column.levels), inputs.tree.max_candidates) for column in table.columns)
     search = _SEARCH["candidate"] * table.n_rows * sets * splits + _SEARCH["cell"] * cells
+    search /= FASTER if inputs.resources.device != "cpu" else 1
     share = others / table.n_rows
     share = share if inputs.resources.grid else share**2
     model = speed.seconds(rows) + cells * _PER_CELL[name]
@@ -86,7 +95,7 @@ def within(inputs: FitInputs, resources: Resources) -> FitInputs:
 def _room(inputs: FitInputs) -> tuple[EvaluationPlan, dict[str, Any]]:
     """What is asked, and the bytes of each stage; refused before the model is asked, where there is no room (D33)."""
     asked, candidate = requested(inputs), candidate_bytes(inputs)
-    return asked, asked.stages(inputs.table, asked.budget(inputs.table, inputs.resources, candidate), candidate)
+    return asked, asked.stages(inputs.table, asked.budget(inputs.route, inputs.resources, candidate), candidate)
 
 
 def affordable(
@@ -112,7 +121,8 @@ def affordable(
             speed = bound(inputs.probed, predictor.batch_size).at_least(per_row)
         found = cost(within(inputs, step), speed, others)
         if found.seconds > SPARE * seconds and speed.per_call == 0.0 and found.facts["model_rows"]:
-            speed = measured(predictor, inputs.table, found.facts["model_rows"]).at_least(per_row)
+            there = requested(inputs).resident(inputs.route, limits)
+            speed = measured(predictor, inputs.table, found.facts["model_rows"], there).at_least(per_row)
             if limits.batch_size is None:
                 predictor.batch_size = speed.patient_batch()
                 speed = replace(speed, batch_size=predictor.batch_size)

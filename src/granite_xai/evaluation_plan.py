@@ -15,11 +15,14 @@ from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.base.errors import InputError, ModelError
 from granite_xai.base.typing import AleColumn, Coalition, FloatArray, IntArray, PairwiseShapley, Terms
 from granite_xai.compute import Budget, Meter, Resources, Workspace, require_budget, require_evaluations
-from granite_xai.compute.compiled import available
+from granite_xai.compute.compiled import available, primitives_on
+from granite_xai.compute.limits import require_free
+from granite_xai.compute.primitives import NUMPY, ArrayNamespace
 from granite_xai.compute.units import by_power_of_two, exponent_of
-from granite_xai.evaluations.agnostic import EvaluationRange, evaluate_plan
+from granite_xai.evaluations.agnostic import EvaluationRange, cells_of, evaluate_plan
 from granite_xai.evaluations.evaluations import Bins, Coordinates, Evaluations, GridColumn, Matrix
 from granite_xai.evaluations.plan import Distinct, Grid, Plan, ends, footprint, plan
+from granite_xai.evaluations.resident import Resident
 from granite_xai.evaluations.shapley import PairwiseShapleySums, SamplingErrors
 from granite_xai.evaluations.steps import Steps
 from granite_xai.interaction import union
@@ -91,14 +94,24 @@ class EvaluationPlan:
         """Memory of the matrices that are kept."""
         return 8 * (self.kept.rows + self.sampled_rows + len(self.attributions) * self.kept.n_rows**2)
 
-    def budget(self, table: Table, resources: Resources, candidate: int = 0) -> Budget:
+    def resident(self, route: Route, resources: Resources) -> Resident | None:
+        """The model on a device, where all that is read of it can stay there; None: on the host."""
+        if self.attributions or self.sampled or resources.device == "cpu" or route.trees is not None:
+            return None
+        return route.resident(primitives_on(resources.device))
+
+    def budget(self, route: Route, resources: Resources, candidate: int = 0) -> Budget:
         """How the memory limit is divided for this request; refused when it does not fit (D33)."""
+        table, there = route.table, self.resident(route, resources)
+        if there is not None:
+            require_free(there.primitives.free, self.bytes)
         references = sum(masking.n_references for masking, _ in self.against)
         vectors = 8 + len(self.kept.stores) + 3 * len(self.binned) + 2 * references + 16 * len(self.changes)
         vectors += len(self.streamed.stores) * (3 if self.draws else 1)
         members = sum(len(visible) for plan in (self.kept, self.streamed) for visible in plan.stored_as)
         passing = 8 * table.n_rows * max(map(len, self.streamed.stores.values()), default=0)
-        return require_budget(resources, footprint(table, members, vectors), self.bytes + passing, candidate)
+        kept = self.bytes + passing if there is None else 0
+        return require_budget(resources, footprint(table, members, vectors), kept, candidate)
 
     def stages(self, table: Table, budget: Budget, candidate: int) -> dict[str, Any]:
         """Rows and bytes by stage, for ``diagnostics_``."""
@@ -228,9 +241,10 @@ def _evaluate(
     unfinished: Unfinished | None = None,
 ) -> tuple[Evaluations, EvaluationRange]:
     predictor, table = route.predictor, route.table
-    space = asked.budget(table, resources).workspace()
+    space, there = asked.budget(route, resources).workspace(), asked.resident(route, resources)
+    primitives = None if there is None else there.primitives
     everything = frozenset(range(table.n_columns))
-    predictions = route.predictions(fast, space)
+    predictions = route.predictions(fast, space) if there is None else there.primitives.host(there.predictions())
     known = Unfinished() if unfinished is None else unfinished
     extent, matrices = known.extent, known.matrices
     extent.exponent = exponent_of(asked.effects, predictions, y) if exponent is None else exponent
@@ -241,13 +255,14 @@ def _evaluate(
     pairwise = PairwiseShapleySums(summed, predictions, everything, space)
     spread = SamplingErrors(predictions, weights, everything)
     sums: list[PairwiseShapleySums | SamplingErrors] = [pairwise, spread] if asked.draws else [pairwise]
-    source = partial(route.matrix, fast=fast, space=space, n_jobs=n_jobs)
+    source = partial(route.matrix, fast=fast, space=space, n_jobs=n_jobs) if there is None else there.matrix
     for planned, keep in ((asked.kept, matrices), (asked.streamed, None)):
-        _add_up(evaluate_plan(source, planned, resources, extent, predictions, offset, space, matrices), sums, keep)
+        many = source, planned, resources, extent, predictions, offset, space, matrices, primitives
+        _add_up(evaluate_plan(*many), sums, keep)
     against = {key: extent.see(_against(predictor, table, reference, key)) - offset for key in asked.against}
     numbers = {key: reference.bins[key](table) for key in asked.readings if key in reference.bins}
     attributions = pairwise.values | _by_paths(route, asked.attributions, space, n_jobs, extent.exponent)
-    at_ends = partial(_at_ends, source, table, extent, offset)
+    at_ends = partial(_at_ends, source, table, extent, offset, primitives or NUMPY)
     steps = partial(_changes, predictor, table, reference.steps, extent)
     drawn = partial(_drawn, route, asked.sampled, reference, extent, offset, space)
     found = Evaluations(
@@ -260,7 +275,7 @@ def _evaluate(
         bins={key: Bins.of(own) for key, own in numbers.items()},
         against=against,
         snapped={
-            columns: _snapped(columns, matrices[columns], at_ends(columns), distinct, numbers, against)
+            columns: _snapped(columns, matrices[columns], primitives, at_ends(columns), distinct, numbers, against)
             for columns, distinct in asked.snapped.items()
         },
         attributions={term: Matrix(phi, np.arange(table.n_rows)) for term, phi in attributions.items()},
@@ -269,17 +284,24 @@ def _evaluate(
         sampled={key: drawn(key) for key in asked.sampled},
         everything=everything,
         space=space,
-        coordinates=(coordinates or coordinates_of(table)) if asked.coordinates else None,
+        coordinates=(coordinates or Coordinates.of(table)) if asked.coordinates else None,
         exponent=extent.exponent,
+        primitives=primitives,
     )
     return found, extent
 
 
 def _at_ends(
-    source: Callable[..., FloatArray], table: Table, extent: EvaluationRange, offset: float, columns: Coalition
+    source: Callable[..., Any],
+    table: Table,
+    extent: EvaluationRange,
+    offset: float,
+    primitives: ArrayNamespace,
+    columns: Coalition,
 ) -> FloatArray:
     """``E_S`` at the smallest and the largest value of a column, centred."""
-    return extent.see(source(columns, ends(table, min(columns)))) - offset
+    found: FloatArray = extent.see(primitives.host(source(columns, ends(table, min(columns)))))
+    return found - offset
 
 
 def _drawn(
@@ -315,6 +337,7 @@ def _add_up(
 def _snapped(
     columns: Coalition,
     matrix: Matrix,
+    primitives: ArrayNamespace | None,
     at_ends: FloatArray,
     distinct: Distinct,
     bins: Mapping[Reading, IntArray],
@@ -323,7 +346,7 @@ def _snapped(
     """A column on its grid: every row is given what the row that carries its grid value has."""
     carrier = distinct.representatives[distinct.codes]
     return GridColumn(
-        matrix.values[matrix.codes, np.arange(len(carrier))],
+        cells_of(matrix.values, matrix.codes, np.arange(len(carrier)), primitives),
         at_ends,
         {key: Bins.of(own[carrier]) for key, own in bins.items() if key[1] == columns},
         {key: own[:, carrier] for key, own in against.items() if key[1] == columns},
@@ -384,17 +407,3 @@ def _changes(
         predictor.recombined(table, rows, intervals.ends, np.arange(len(rows)) - starts[rows], [position])
     )
     return Steps(np.searchsorted(intervals.parts, intervals.edges), places, starts, values)
-
-
-def coordinates_of(table: Table) -> Coordinates:
-    """Mid-ranks of ordered columns as shares of the rows, codes of the others."""
-    columns = [table.columns[i] for i in table.explained]
-    ordered = [column for column in columns if column.kind not in ("nominal", "boolean")]
-    ranks = np.full((len(ordered), table.n_rows), np.nan)
-    for line, column in zip(ranks, ordered, strict=True):
-        present = column.codes >= 0
-        counts = np.bincount(column.codes[present], minlength=len(column.levels))
-        middle = np.cumsum(counts) - (counts - 1) / 2
-        line[present] = middle[column.codes[present]] / table.n_rows
-    levels = [column.codes for column in columns if column.kind in ("nominal", "boolean")]
-    return Coordinates(ranks, np.array(levels, dtype=np.intp).reshape(-1, table.n_rows))

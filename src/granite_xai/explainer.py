@@ -16,8 +16,8 @@ from granite_xai.behavior.behavior import Game
 from granite_xai.compute import Resources, one_blas_thread, require_supported
 from granite_xai.compute.units import by_power_of_two
 from granite_xai.engine.splits import Splits, signed_lines, signs, standard_errors
-from granite_xai.evaluation_plan import coordinates_of, evaluate, request
-from granite_xai.evaluations.evaluations import Evaluations
+from granite_xai.evaluation_plan import evaluate, request
+from granite_xai.evaluations.evaluations import Coordinates, Evaluations
 from granite_xai.explanation import Explanation, Part
 from granite_xai.influence import Individual, Influence, Interactions, Joint
 from granite_xai.interaction import INTERACTIONS, Additive, Interaction, Partial, Whole, union
@@ -161,7 +161,7 @@ class Explainer:
             y=None if target is None else target[chosen],
             resources=limits,
             # Ranks, like bins, are those among all rows.
-            coordinates=coordinates_of(everyone).restrict(chosen) if asked.coordinates else None,
+            coordinates=Coordinates.of(everyone).restrict(chosen) if asked.coordinates else None,
             exponent=None,
         )
         with one_blas_thread():
@@ -237,7 +237,7 @@ def regional_part(
 
     With the signs of these rows, standard errors also tell how the values vary with the sample.
     """
-    splits = Splits.whole(evaluations.weights)
+    splits = Splits.whole(evaluations.weights, evaluations.primitives)
     game = Game.of(effect.behavior, effect.masking, evaluations, splits)
     values = _effects(game, effect, effect.combined)
     local = effect.behavior.per_row
@@ -259,7 +259,8 @@ def _sampling_errors(
 ) -> tuple[FloatArray, FloatArray | None]:
     """How the values of an effect vary with the sample, and (where they are local) their mean sizes."""
     lines = signed_lines(drawn, evaluations.weights)
-    splits, shares = Splits.weighted(lines, evaluations.weights), lines / lines.sum(axis=1, keepdims=True)
+    splits = Splits.weighted(lines, evaluations.weights, evaluations.primitives)
+    shares = lines / lines.sum(axis=1, keepdims=True)
     game, errors, sizes = Game.of(effect.behavior, effect.masking, evaluations, splits), [], []
     for members, terms in zip(effect.layout.sets, effect.combined, strict=True):
         own = evaluations.on_grid(union(members))

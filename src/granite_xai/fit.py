@@ -157,7 +157,7 @@ class FitRun(NamedTuple):
             diagnostics=Diagnostics(),
         )
         with one_blas_thread():
-            whole = Splits.whole(evaluations.weights)
+            whole = Splits.whole(evaluations.weights, evaluations.primitives)
             roots = np.array([question.regional(evaluations, whole)[0, 0] for question in inputs.comparisons])
             measured = (roots, self.result.floors, self.error)
             return search(some, evaluations, measured, _chance(some, evaluations, roots)).partition
@@ -172,7 +172,7 @@ def run(inputs: FitInputs) -> FitRun:
     reference = fit_reference(readings, changes, inputs.table, inputs.weights, inputs.seed)
     record.note("bytes", asked.bytes)
     candidate = candidate_bytes(inputs)
-    budget = asked.budget(inputs.table, inputs.resources, candidate)
+    budget = asked.budget(inputs.route, inputs.resources, candidate)
     record.note("plan", {**asked.stages(inputs.table, budget, candidate), **inputs.plan})
     probed = inputs.probed or probe(inputs.predictor, inputs.table, record)
     with record.stage("evaluations"):

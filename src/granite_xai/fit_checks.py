@@ -14,6 +14,7 @@ from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.behavior import Local
 from granite_xai.behavior.behavior import Game
 from granite_xai.compute import Resources
+from granite_xai.compute.primitives import NUMPY
 from granite_xai.compute.units import by_power_of_two
 from granite_xai.disagreement import Disagreement, Objective, ResolvedQuestion
 from granite_xai.engine.splits import Splits
@@ -68,7 +69,7 @@ def measure(
     """Disagreement of each question on all rows, its noise floor, and the noise of one prediction."""
     single, unit = single or extent.single_precision, 2.0**extent.exponent
     error = delta(probed, extent.scale * unit, single)
-    splits = Splits.whole(evaluations.weights)
+    splits = Splits.whole(evaluations.weights, evaluations.primitives)
     spread = float(np.sqrt(splits.variances(evaluations.predictions[None])[0, 0]))
     changes = inconstancy(error, extent.changed * unit, spread * unit, single)
     error = error / unit
@@ -154,7 +155,7 @@ def grid_check(
         coordinates=near.coordinates,
         exponent=near.exponent,
     )
-    splits = Splits.whole(near.weights)
+    splits = Splits.whole(near.weights, near.primitives)
     figures = {}
     for comparison in comparisons:
         snapped, true = (np.stack(list(comparison.gap_values(each, splits))) for each in (near, exact))
@@ -164,7 +165,7 @@ def grid_check(
         sizes = [np.sqrt(np.mean(np.square(gaps))) for gaps in (snapped - true, true)]
         both = by_power_of_two(sizes, power).tolist()
         figures[comparison.question.label] = dict(zip(("rms_difference", "rms_gap"), both, strict=True))
-    columns = {table.names[min(s)]: len(evaluations.matrices[s].values) for s in evaluations.snapped}
+    columns = {table.names[min(s)]: evaluations.matrices[s].values.shape[0] for s in evaluations.snapped}
     return {"columns": columns, "rows": len(rows), "gaps": figures}
 
 
@@ -233,7 +234,7 @@ def _kept(question: ResolvedQuestion, evaluations: Evaluations, floor: float) ->
     if cause(question.question) == INTERACT:
         return 0.0
     without = additive_evaluations(question, evaluations)
-    whole = Splits.whole(evaluations.weights)
+    whole = Splits.whole(evaluations.weights, evaluations.primitives)
     total = float(question.regional(evaluations, whole)[0, 0])
     if without is None or total <= floor:
         return None
@@ -248,10 +249,11 @@ def additive_evaluations(question: ResolvedQuestion, evaluations: Evaluations) -
     players = question.first.layout.players
     if evaluations.snapped or evaluations.against or not all(player in evaluations.stored_as for player in players):
         return None
-    game = Game.of(Local(), Marginal(), evaluations, Splits.whole(evaluations.weights))
+    game = Game.of(Local(), Marginal(), evaluations, Splits.whole(evaluations.weights, evaluations.primitives))
     curves = {player: game.values({player: 1.0, frozenset(): -1.0})[0] for player in players}
     total: FloatArray = np.sum(list(curves.values()), axis=0)
     start = float(np.average(evaluations.predictions, weights=evaluations.weights))
+    P = evaluations.primitives or NUMPY
 
     def of(columns: Coalition) -> FloatArray:
         inside = [curve for player, curve in curves.items() if player <= columns]
@@ -259,7 +261,7 @@ def additive_evaluations(question: ResolvedQuestion, evaluations: Evaluations) -
 
     def pairs(matrix: Matrix, own: FloatArray, rest: FloatArray) -> Matrix:
         _, carriers, index = matrix.present
-        return Matrix(own[carriers][:, None] + rest[None, :], index)
+        return Matrix(P.array(own[carriers])[:, None] + P.array(rest)[None, :], index)
 
     known = evaluations.matrices.items()
     matrices = {columns: pairs(matrix, of(columns), start + total - of(columns)) for columns, matrix in known}

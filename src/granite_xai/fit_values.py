@@ -224,7 +224,7 @@ class FitValues:
     def _squared_error(self, rows: IntArray, part: Table, pairs: Sequence[Pair]) -> float:
         """``sum of (F - G)²`` in one region, G with the joint effects of the pairs."""
         node = self.evaluations.restrict(rows)
-        splits = Splits.whole(node.weights)
+        splits = Splits.whole(node.weights, node.primitives)
         game = Game.of(Local(), Marginal(), node, splits)
         total = game.values(Additive(1).terms(self.fitted.layout.explained, ()))[0].copy()
         route, wanted = Route(self.fitted.predictor, part), request(part, [], {union(pair) for pair in pairs})

@@ -194,7 +194,7 @@ def evaluate_rows(new: NewRows, regions: IntArray, clusters: IntArray | None = N
     with one_blas_thread():
         questions = observed.questions(fitted.comparisons)
         objective = _scaled(fitted, questions, everywhere)
-        whole = Splits.whole(everywhere.weights)
+        whole = Splits.whole(everywhere.weights, everywhere.primitives)
         total = float(objective.of(objective.disagreements(everywhere, whole), whole.mass)[0, 0])
         losses = _losses_by_row(questions, objective, everywhere, whole)
     counts = np.bincount(regions, minlength=len(fitted.partition))
@@ -207,7 +207,7 @@ def evaluate_rows(new: NewRows, regions: IntArray, clusters: IntArray | None = N
         inside = new.inside(region, rows, sides, observed)
         samples[region] = Sample(inside.questions(fitted.comparisons), inside.evaluations, rows)
         with one_blas_thread():
-            here = Splits.whole(inside.evaluations.weights)
+            here = Splits.whole(inside.evaluations.weights, inside.evaluations.primitives)
             scaled = replace(objective, comparisons=inside.questions(fitted.comparisons))
             regional[region] = scaled.of(scaled.disagreements(inside.evaluations, here), here.mass)[0, 0]
     judged = None
@@ -274,7 +274,7 @@ def _fidelities(new: NewRows, regions: IntArray, evaluations: Evaluations) -> tu
 
 def _scaled(fitted: FitResult, questions: tuple[ResolvedQuestion, ...], evaluations: Evaluations) -> ScaledObjective:
     """The objective on other rows: in its own units for one question, in shares for several."""
-    whole = Splits.whole(evaluations.weights)
+    whole = Splits.whole(evaluations.weights, evaluations.primitives)
     one = ScaledObjective(questions, np.ones(len(questions)), fitted.floors, float(whole.mass[0, 0]))
     roots = one.disagreements(evaluations, whole)[0, 0]
     if len(questions) == 1:

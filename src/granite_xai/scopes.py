@@ -228,7 +228,7 @@ class RowsToShow:
 
         def measure(rows: IntArray) -> float:
             inside = everywhere.restrict(rows)
-            splits = Splits.whole(inside.weights)
+            splits = Splits.whole(inside.weights, inside.primitives)
             return float(objective.of(objective.disagreements(inside, splits), splits.mass)[0, 0])
 
         return measure

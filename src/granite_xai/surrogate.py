@@ -13,6 +13,7 @@ from granite_xai.base.files import BY_ROW
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.behavior import Local
 from granite_xai.behavior.behavior import Game
+from granite_xai.compute.primitives import NUMPY
 from granite_xai.compute.units import by_power_of_two
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
@@ -148,14 +149,15 @@ def _curve(column: Column, evaluations: Evaluations, rows: IntArray, shares: Flo
         by_row = evaluations.predictions - mean
     else:
         matrix, shown = evaluations.stored(frozenset({column.position}))
-        weights = np.zeros(evaluations.n_rows)
+        weights, P = np.zeros(evaluations.n_rows), evaluations.primitives or NUMPY
         weights[rows] = shares  # the others count nothing: no part of the matrix has to be cut out
         if not shown:
-            by_row = np.bincount(matrix.codes, weights=weights, minlength=len(matrix.values)) @ matrix.values - mean
+            lines = np.bincount(matrix.codes, weights=weights, minlength=matrix.values.shape[0])
+            by_row = P.host(P.product(P.array(lines), matrix.values)) - mean
         elif matrix.levels is not None:
             return Curve(column, grid_curve(column, evaluations, weights) - mean)
         else:
-            by_row = (matrix.values @ weights - mean)[matrix.codes]
+            by_row = (P.host(P.product(matrix.values, P.array(weights))) - mean)[matrix.codes]
     effects = np.zeros(len(column.levels) + 1)
     effects[column.codes + 1] = by_row
     return Curve(column, effects)
@@ -170,7 +172,8 @@ def grid_curve(column: Column, evaluations: Evaluations, shares: FloatArray) -> 
     matrix, ends = evaluations.matrices[own], evaluations.snapped[own].ends
     if matrix.levels is None:
         raise ValueError(f"column {column.name!r} is not on a grid")
-    by_line, present = matrix.values @ shares, matrix.levels >= 0
+    P = evaluations.primitives or NUMPY
+    by_line, present = P.host(P.product(matrix.values, P.array(shares))), matrix.levels >= 0
     known, first = np.unique(np.append(matrix.levels[present], [0, len(column.levels) - 1]), return_index=True)
     places = _scale(sortable(column, column)[0], column)
     curve = np.interp(places, places[known], np.append(by_line[present], ends @ shares)[first])
@@ -196,7 +199,7 @@ def additive(table: Table, evaluations: Evaluations, players: Players, order: in
     """G at the rows of a region, centred as the predictions are."""
     inside = np.zeros((1, evaluations.n_rows), dtype=np.bool_)
     inside[0, rows] = True
-    splits = Splits.of(inside, evaluations.weights)
+    splits = Splits.of(inside, evaluations.weights, evaluations.primitives)
     game = Game.of(Local(), Marginal(), evaluations, splits)
     result: FloatArray = game.values(Additive(order).terms(players, ()))[0, rows]
     for columns in evaluations.snapped.keys() & set(players):  # between the values of a grid G is interpolated

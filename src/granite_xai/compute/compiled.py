@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from granite_xai.base.errors import ResourceError
+from granite_xai.base.errors import GraniteError, ResourceError
 from granite_xai.base.typing import IntArray
 from granite_xai.compute import kernels
 from granite_xai.compute.primitives import NUMPY, Array, ArrayNamespace, Families, Numpy, Pairs, Part, as_part
@@ -120,7 +120,7 @@ def device_faults(primitives: ArrayNamespace | None) -> Iterator[None]:
     try:
         yield
     except (RuntimeError, MemoryError) as error:
-        if primitives is None:
+        if primitives is None or isinstance(error, GraniteError):
             raise
         reason = str(error).partition("\n")[0] or "out of memory"
         hint = "Leave Resources(device=) at its default, or ask about fewer rows (max_samples=)."

@@ -35,8 +35,9 @@ class Resources:
         Numbers in which the split search decides, on the processor and on a device. Single precision is refused: on the
         processor it was never faster, and it cannot decide.
     device : {"cpu", "cuda"}
-        Where the split search forms its sums; ``"cuda"`` needs the extra ``gpu``. The regions are the same. What is
-        explained, measured and reported is always computed on the CPU.
+        Where sums are formed; ``"cuda"`` needs the extra ``gpu``. The regions are the same. A torch module with its
+        parameters there, or a function that takes and returns arrays of torch, CuPy or JAX there, is also asked there:
+        recombined rows are made on the device, and their predictions stay on it. Any other model is asked on the host.
     progress : {"auto", True, False}
         Show progress of work longer than a second: in terminals and notebooks, always, never.
 
@@ -105,6 +106,13 @@ def require_evaluations(resources: Resources, rows: int, seconds: float | None =
     time = "" if seconds is None else f", about {duration(seconds)} of the model's time"
     message = f"the plan sends {rows:,} rows to the model{time}; max_evaluations allows {resources.max_evaluations:,}."
     raise too_little(message, f"max_evaluations={rows}", "M13")
+
+
+def require_free(free: int | None, needed: int) -> None:
+    """Refuse evaluations that a device has no room for, with the numbers (D33); a fifth is left to the search."""
+    if free is not None and 5 * needed > 4 * free:
+        text = f"the model's evaluations need {size(needed)} on the device, which has {size(free)} left."
+        raise too_little(text, 'device="cpu"')
 
 
 def too_little(message: str, limit: str, code: str = "D33", also: str = "") -> ResourceError:

@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.linalg import block_diag
 
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 
@@ -46,11 +47,12 @@ class Pairs(NamedTuple):
         return Pairs(self.lines[rows], self.columns[rows])
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Families:
     """The candidates of several columns: which of its segments each sends left, one (k, size) table a column."""
 
     left: Sequence[BoolArray]
+    moved: tuple[Any, Any] | None = None  # the table of all of them, with the primitives of the device it is on
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
@@ -63,9 +65,9 @@ class Families:
         return np.cumsum((0, *self.sizes))
 
     @cached_property
-    def nested(self) -> tuple[bool, ...]:
-        """Whether each candidate of a column adds one segment to the one before."""
-        return tuple(bool(np.array_equal(table, np.tri(*table.shape, dtype=np.bool_))) for table in self.left)
+    def table(self) -> BoolArray:
+        """Which segments of all columns each candidate of all columns sends left, (K, G)."""
+        return np.asarray(block_diag(*self.left), dtype=np.bool_)
 
     @cached_property
     def additions(self) -> tuple[BoolArray, IntArray, IntArray]:
@@ -86,7 +88,7 @@ class Families:
 class ArrayNamespace:
     """The primitives in any array namespace of the standard, with arrays on a device."""
 
-    cells = 2**22
+    cells = 2**24
     """Cells of a tile, rows times references or splits, that is worked on at once: enough to keep a device busy."""
 
     def __init__(self, xp: Any, device: Any = None) -> None:
@@ -94,6 +96,8 @@ class ArrayNamespace:
 
     def array(self, values: Any) -> Array:
         """Numbers as an array of the library."""
+        if hasattr(values, "device") and not isinstance(values, np.ndarray):
+            return values  # it is one already
         return self.xp.asarray(np.asarray(values, dtype=np.float64), dtype=self.xp.float64, device=self.device)
 
     def numbers(self, values: IntArray) -> Array:
@@ -104,12 +108,26 @@ class ArrayNamespace:
         """Truth values as an array of the library."""
         return self.xp.asarray(np.asarray(values, dtype=np.bool_), dtype=self.xp.bool, device=self.device)
 
+    @property
+    def free(self) -> int | None:
+        """Bytes that the device has left; None where that is not known."""
+        if getattr(self.device, "type", None) != "cuda":
+            return None
+        import torch
+
+        torch.cuda.empty_cache()  # what our own arrays have given back
+        return int(torch.cuda.mem_get_info(self.device)[0])
+
     def host(self, values: Array) -> FloatArray:
         """An array of the library as one of NumPy."""
+        if isinstance(values, np.ndarray):
+            return values
         return np.asarray(values.cpu() if hasattr(values, "cpu") else np.from_dlpack(values), dtype=np.float64)
 
     def take(self, values: Array, index: Any, axis: int) -> Array:
         """Gather some lines of an array, given by a slice or by their numbers."""
+        if isinstance(index, np.ndarray) and len(index) and np.all(np.diff(index) == 1):  # neighbours need no copy
+            index = slice(int(index[0]), int(index[-1]) + 1)
         if isinstance(index, slice):
             return values[index, ...] if axis == 0 else values[:, index]
         return self.xp.take(values, self.numbers(index) if isinstance(index, np.ndarray) else index, axis=axis)
@@ -121,7 +139,11 @@ class ArrayNamespace:
     def order(self, segments: IntArray, families: Families) -> Any:
         """What `segment_sum` wants to know of the segments (J, n), made once for many blocks: their one-hot matrix."""
         column = np.repeat(np.arange(len(families.sizes)), families.sizes)
-        return self.array(segments[column] == np.arange(len(column))[:, None])
+        return self._equal(self.take(self.numbers(segments), column, 0), self.numbers(np.arange(len(column)))[:, None])
+
+    def _equal(self, one: Array, other: Array) -> Array:
+        """Where two arrays of whole numbers agree: 1, elsewhere 0; made where they are."""
+        return self.xp.astype(one == other, self.xp.float64)
 
     def segment_sum(self, block: Array, order: Any) -> Array:
         """Sums of the lines of a block (n, c) by segment, those of all columns at once, (G, c)."""
@@ -131,29 +153,24 @@ class ArrayNamespace:
         self, weights: Array, codes: IntArray, count: int, segments: IntArray, families: Families
     ) -> Array:
         """Weight of the rows of each segment that carry each of ``count`` codes, (G, count)."""
-        carried = self.array(codes[:, None] == np.arange(count)[None, :])
+        carried = self._equal(self.numbers(codes)[:, None], self.numbers(np.arange(count))[None, :])
         return self.segment_sum(weights[:, None] * carried, self.order(segments, families))
 
     def line_share(self, lines: Array, codes: IntArray, count: int) -> Array:
         """Weight of the rows that carry each of ``count`` codes under each line of weights, (n, K) to (count, K)."""
-        return self.product(self.array(codes[None, :] == np.arange(count)[:, None]), lines)
+        return self.product(self._equal(self.numbers(codes)[None, :], self.numbers(np.arange(count))[:, None]), lines)
 
     def left_sums(self, by_segment: Array, families: Families) -> Array:
         """Sums over the left side of each candidate from sums over segments, (G, c) to (c, K)."""
-        parts = []
-        for table, start, nested in zip(families.left, families.starts, families.nested, strict=False):
-            part = by_segment[int(start) : int(start) + table.shape[1], :]
-            if nested and len(table):
-                parts.append(self.xp.cumulative_sum(part, axis=0)[: len(table), :])
-            elif len(table):
-                parts.append(self.product(self.array(table), part))
-        return self.xp.concat(parts, axis=0).T
+        if families.moved is None or families.moved[0] is not self:
+            families.moved = self, self.array(families.table)
+        return self.product(families.moved[1], by_segment).T
 
     def pair_block(self, E: Array, references: Pairs, rows: Pairs, hidden: float, shown: float) -> Array:
         """``hidden * E[line(m), i] + shown * E[line(i), m]`` of references m and rows i, (n, c)."""
         block = None
-        if hidden:
-            block = hidden * self.take(self.take(E, references.lines, 0), rows.columns, 1)
+        if hidden:  # the few rows first: all that is read of the matrix
+            block = hidden * self.take(self.take(E, rows.columns, 1), references.lines, 0)
         if shown:
             turned = shown * self.take(self.take(E, rows.lines, 0), references.columns, 1).T
             block = turned if block is None else block + turned

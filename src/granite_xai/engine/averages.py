@@ -91,14 +91,14 @@ class Averages(Masked):
 
     def pair_block(self, terms: Terms, references: IntArray, rows: IntArray) -> FloatArray:
         """A combination of some rows against every reference, (references, rows), where rows have no bins."""
-        known = self.evaluations
+        known, P = self.evaluations, self.splits.primitives
         at, own = terms.get(frozenset(), 0.0), terms.get(known.everything, 0.0)
         total = at * known.predictions[references][:, None] + own * known.predictions[rows][None, :]
         for term, coefficient in terms.items():
             if term and term != known.everything:
                 matrix, shown = known.stored(term)
                 pairs, both = matrix.pairs, (0.0, coefficient) if shown else (coefficient, 0.0)
-                total += self.splits.primitives.pair_block(matrix.values, pairs.at(references), pairs.at(rows), *both)
+                total += P.host(P.pair_block(matrix.values, pairs.at(references), pairs.at(rows), *both))
         return total
 
     def averaged(self, coalition: Coalition, function: HybridFunction) -> RowValues:

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from itertools import product
 from math import ldexp
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
 from granite_xai.base.errors import InputError
-from granite_xai.base.typing import Coalition, FloatArray
+from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.compute import Resources, Workspace, progress
+from granite_xai.compute.primitives import ArrayNamespace
 from granite_xai.evaluations.evaluations import Matrix
 from granite_xai.evaluations.plan import Distinct, Plan
 from granite_xai.models import Predictor
@@ -20,6 +22,7 @@ from granite_xai.tables import Table
 
 CHUNK = 2**20  # recombined rows indexed at a time, at most; the predictor sends them in smaller batches
 SEEN = 2**16  # evaluations looked at together
+SEEN_THERE = 2**26  # the same on a device
 LARGEST = 1e150  # size up to which a prediction's square, summed over many rows, is still a number
 
 
@@ -46,8 +49,10 @@ class EvaluationRange:
         """Take note of how far answers for the table's own rows are from the first ones."""
         self.changed = max(self.changed, float(np.max(np.abs(again - first))))
 
-    def see(self, values: FloatArray) -> FloatArray:
+    def see(self, values: Any, primitives: ArrayNamespace | None = None) -> Any:
         """Take note of some evaluations and pass them on, unless they are too large (N06)."""
+        if primitives is not None:
+            return self._see_there(values * 2.0**-self.exponent if self.exponent else values, primitives.xp)
         if self.exponent:
             np.ldexp(values, -self.exponent, out=values)
         every = values.reshape(-1)
@@ -59,6 +64,19 @@ class EvaluationRange:
             with np.errstate(over="ignore"):  # what is beyond float32 becomes infinite, and differs
                 self.float32 = self.float32 and bool(np.all(part.astype(np.float32) == part))
             self.integers = self.integers and bool(np.all(np.rint(part) == part))
+        return values
+
+    def _see_there(self, values: Any, xp: Any) -> Any:
+        """The same on a device: a few lines at a time, since what is looked at is written there as well."""
+        step = max(1, SEEN_THERE // values.shape[-1])
+        for start in range(0, values.shape[0], step):
+            part = values[start : min(start + step, values.shape[0]), ...]
+            self.scale = max(self.scale, float(xp.max(xp.abs(part))))
+            if self.scale > LARGEST:
+                raise too_large(ldexp(self.scale, self.exponent))
+            same = xp.astype(xp.astype(part, xp.float32), xp.float64) == part
+            self.float32 = self.float32 and bool(xp.all(same))
+            self.integers = self.integers and bool(xp.all(xp.round(part) == part))
         return values
 
     @property
@@ -93,8 +111,16 @@ def _affordable(predictor: Predictor, table: Table, space: Workspace) -> int:
     return max(1, space.block // (indices + cells))
 
 
+def cells_of(values: Any, lines: IntArray, columns: IntArray, primitives: ArrayNamespace | None) -> FloatArray:
+    """Some cells of a matrix, wherever it is."""
+    if primitives is None:
+        return np.asarray(values[lines, columns])
+    flat = primitives.xp.reshape(values, (-1,))
+    return primitives.host(primitives.take(flat, lines * values.shape[1] + columns, 0))
+
+
 def evaluate_plan(
-    matrix: Callable[[Coalition, Distinct], FloatArray],
+    matrix: Callable[[Coalition, Distinct], Any],
     plan: Plan,
     resources: Resources,
     extent: EvaluationRange,
@@ -102,6 +128,7 @@ def evaluate_plan(
     offset: float,
     space: Workspace,
     known: Mapping[Coalition, Matrix] = MappingProxyType({}),
+    primitives: ArrayNamespace | None = None,
 ) -> Iterator[tuple[Coalition, Matrix]]:
     """Each planned matrix (of the model or its trees, which may be written to) in turn, centred by the offset."""
     # A row with its own values is the row itself: the diagonal is compared with the predictions, which are centred.
@@ -111,10 +138,10 @@ def evaluate_plan(
         if columns in known:
             yield columns, known[columns]
             continue
-        values = extent.see(matrix(columns, distinct))
+        values = extent.see(matrix(columns, distinct), primitives)
         values -= offset
         carriers = np.arange(plan.n_rows) if distinct.levels is None else distinct.representatives
-        extent.compare(values[distinct.codes[carriers], carriers], predictions[carriers])
-        found, apart = Matrix(values, distinct.codes, distinct.levels), columns in plan.binned
+        extent.compare(cells_of(values, distinct.codes[carriers], carriers, primitives), predictions[carriers])
+        found, apart = Matrix(values, distinct.codes, distinct.levels), columns in plan.binned or primitives is not None
         yield columns, found if apart or distinct.levels is not None else found.joined(space)
         del values, found  # nobody may hold the last one while the next is made

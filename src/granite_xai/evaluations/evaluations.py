@@ -13,6 +13,7 @@ from granite_xai.base.typing import AleColumn, BoolArray, Coalition, FloatArray,
 from granite_xai.compute import Workspace
 from granite_xai.compute.primitives import ArrayNamespace, Pairs
 from granite_xai.evaluations.steps import Steps, Vectors
+from granite_xai.tables import Table
 
 Reading = tuple[Any, Coalition]  # one masked model that is read: a masking operator and the visible columns
 LONG = 512  # cells of a line from which it is worth a call of its own
@@ -144,6 +145,20 @@ class Coordinates:
 
     ranks: FloatArray  # (ordered columns, n) float: mid-ranks among the fitting rows over their number; NaN is missing
     levels: IntArray  # (nominal columns, n) int: codes; -1 is missing
+
+    @classmethod
+    def of(cls, table: Table) -> Coordinates:
+        """Mid-ranks of ordered columns as shares of the rows, codes of the others."""
+        columns = [table.columns[i] for i in table.explained]
+        ordered = [column for column in columns if column.kind not in ("nominal", "boolean")]
+        ranks = np.full((len(ordered), table.n_rows), np.nan)
+        for line, column in zip(ranks, ordered, strict=True):
+            present = column.codes >= 0
+            counts = np.bincount(column.codes[present], minlength=len(column.levels))
+            middle = np.cumsum(counts) - (counts - 1) / 2
+            line[present] = middle[column.codes[present]] / table.n_rows
+        levels = [column.codes for column in columns if column.kind in ("nominal", "boolean")]
+        return cls(ranks, np.array(levels, dtype=np.intp).reshape(-1, table.n_rows))
 
     def restrict(self, rows: IntArray) -> Coordinates:
         """Only these rows."""

@@ -13,6 +13,8 @@ from granite_xai.base import diagnostics as recorder
 from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.base.errors import ModelError, ModelWarning
 from granite_xai.base.typing import Elementwise, FloatArray, IntArray, PairLoss
+from granite_xai.evaluations.plan import Distinct
+from granite_xai.evaluations.resident import Resident
 from granite_xai.models import Predictor, Rows
 from granite_xai.tables import Table, nudged, recombine
 
@@ -219,18 +221,24 @@ def bound(probed: Probe | None, batch_size: int) -> Speed:
     return Speed(0.0, per_row, batch_size)
 
 
-def measured(predictor: Predictor, table: Table, most: int) -> Speed:
-    """Time larger and larger calls of recombined rows, ours included, up to the size of a batch or of all the work."""
-    largest = max(1, min(predictor.batch_size, most))
+def measured(predictor: Predictor, table: Table, most: int, there: Resident | None = None) -> Speed:
+    """Time larger and larger calls of recombined rows, ours included, up to the size of a batch or of all the work.
+
+    ``there``: the model on a device, which is asked for whole lines of a matrix.
+    """
+    largest = max(1, min(predictor.batch_size if there is None else there.batch_size, most))
     sizes = [min(64, largest), *(size for size in SIZES if size < largest), largest]
     timings: list[tuple[int, float]] = []
     for size in dict.fromkeys(sizes):
         rows = np.arange(size, dtype=np.intp) % table.n_rows
         begin = time.perf_counter()
-        predictor.recombined(table, rows, table, rows[::-1], (0,))
+        if there is None:
+            predictor.recombined(table, rows, table, rows[::-1], (0,))
+        else:
+            there.matrix(frozenset({0}), Distinct(rows[:0], rows[: max(1, size // table.n_rows)]))
         timings.append((size, time.perf_counter() - begin))
         if timings[-1][1] >= LONG:
             break
     (few, short), (many, long) = timings[-2:] if len(timings) > 1 else ((0, 0.0), timings[0])
     slope = max((long - short) / (many - few), long / many / 4)
-    return Speed(max(long - many * slope, 0.0), slope, predictor.batch_size)
+    return Speed(max(long - many * slope, 0.0), slope, largest if there else predictor.batch_size)

@@ -32,7 +32,7 @@ def read_module(model: Any, output: Any, response: str) -> ModelOutput:
     """Send the table as one tensor of numbers; what the answer means is known to the module's author alone."""
     label = f"module {type(model).__name__}"
     found = output_of_numbers(partial(_ask, model), output, label, SCALES.get(response, "predict"))
-    return found._replace(prepare=partial(_tensor, model, label), unpack=_one_tensor)
+    return found._replace(prepare=partial(_tensor, model, label), unpack=_one_tensor, is_module=True)
 
 
 def _tensor(model: Any, label: str, frame: Any) -> Any:

@@ -40,7 +40,7 @@ def read_answer(returned: Any, count: int, choice: Choice) -> tuple[FloatArray, 
     outputs and none chosen, M03 wrong shape, M05 no real numbers.
     """
     array = _as_array(returned)
-    column = _one_column(_as_numbers(array), count, choice, returned)
+    column = one_column(_as_numbers(array), count, choice, returned)
     # A copy, because models may answer with a view of a buffer that the next call overwrites (M11).
     values = np.array(column, dtype=np.float64, order="C", copy=True)
     return values, array.dtype.kind == "f" and array.dtype.itemsize < 8
@@ -77,7 +77,8 @@ def _as_numbers(array: NDArray[Any]) -> NDArray[Any]:
     raise ModelError(message, code="M05", argument="model", hint=hint)
 
 
-def _one_column(array: NDArray[Any], count: int, choice: Choice, returned: Any) -> NDArray[Any]:
+def one_column(array: Any, count: int, choice: Choice, returned: Any) -> Any:
+    """The output that is explained, of an answer as an array of any library."""
     if array.shape == (count, 1):
         array = array[:, 0]
     if array.shape == (count,):
@@ -88,10 +89,11 @@ def _one_column(array: NDArray[Any], count: int, choice: Choice, returned: Any) 
     raise ModelError(message, code="M03", argument="model", hint=_ONE_NUMBER)
 
 
-def _only_output(values: NDArray[Any], choice: Choice) -> NDArray[Any]:
+def _only_output(values: Any, choice: Choice) -> Any:
     """Read a single output; of two classes it speaks for the second, so the first is its complement."""
     if choice.classes is not None and len(choice.classes) == 2 and choice.column == 0:
-        return 1.0 - values.astype(np.float64) if choice.scale == "probability" else -values.astype(np.float64)
+        values = values.astype(np.float64) if isinstance(values, np.ndarray) else values
+        return 1.0 - values if choice.scale == "probability" else -values
     outputs = 1 if choice.classes is None else max(len(choice.classes), 1)
     if choice.column in (None, 0) or (outputs == 2 and choice.column == 1):
         return values
@@ -159,7 +161,8 @@ class ModelOutput(NamedTuple):
     """How a model is asked: the function that gets the table, the output taken from its answer, the words for it.
 
     ``prepare`` turns the table into what the model takes, ``unpack`` the answer into one array. What they raise is an
-    error about the table or the answer, not a failure of the model. ``is_function``: the user passed a function.
+    error about the table or the answer, not a failure of the model. ``is_function``: the user passed a function;
+    ``is_module``: what is prepared is an array where the model is, and so is its answer.
     """
 
     send: Callable[[Any], Any]
@@ -169,6 +172,7 @@ class ModelOutput(NamedTuple):
     prepare: Callable[[Any], Any] = as_it_is
     unpack: Callable[[Any, Choice], tuple[Any, Choice]] = as_answered
     is_function: bool = False
+    is_module: bool = False
 
 
 def output_of_classes(

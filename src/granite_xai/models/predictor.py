@@ -17,7 +17,15 @@ import numpy as np
 
 from granite_xai.base.errors import ModelError, count_text, listing
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
-from granite_xai.models.output import ModelOutput, first_line, outside_unit_interval, read_answer
+from granite_xai.compute.primitives import ArrayNamespace
+from granite_xai.models.output import (
+    Choice,
+    ModelOutput,
+    first_line,
+    one_column,
+    outside_unit_interval,
+    read_answer,
+)
 from granite_xai.tables import Table, recombine
 
 DEFAULT_BATCH = 2**16  # rows of one call where the user sets none: fixed, so that repeats are equal
@@ -117,19 +125,38 @@ class Predictor:
         """Call the model once; whatever it raises comes out as `Raised`, so that our own errors stay apart."""
         sent = self.model_output.prepare(frame)
         with self._lock:
-            begin = time.perf_counter()
-            try:
-                returned = self.model_output.send(sent)
-            except Exception as error:
-                raise Raised(error) from error
-            finally:
-                past, spent = self.usage, time.perf_counter() - begin
-                self.usage = Usage(past.calls + 1, past.rows + count, past.seconds + spent)
             # Read while the lock is held: the answer may be a buffer that the next call overwrites.
-            values, choice = self.model_output.unpack(returned, self.model_output.choice)
+            values, choice = self._answer(sent, count)
             numbers, single = read_answer(values, count, choice)
         self.native_float32 = self.native_float32 or single
         return numbers
+
+    def _answer(self, sent: Any, count: int) -> tuple[Any, Choice]:
+        """What the model answers to what it takes, counted."""
+        begin = time.perf_counter()
+        try:
+            returned = self.model_output.send(sent)
+        except Exception as error:
+            raise Raised(error) from error
+        finally:
+            past, spent = self.usage, time.perf_counter() - begin
+            self.usage = Usage(past.calls + 1, past.rows + count, past.seconds + spent)
+        return self.model_output.unpack(returned, self.model_output.choice)
+
+    def on_device(self, sent: Any, count: int, take: Callable[[Any], Any], primitives: ArrayNamespace) -> Any:
+        """F of rows that lie on a device, as an array there; None where a value is no number or no probability."""
+        xp = primitives.xp
+        with self._lock:
+            values, choice = self._answer(sent, count)
+            values = take(values)
+            self.native_float32 = self.native_float32 or values.dtype == xp.float32
+            numbers = one_column(xp.astype(values, xp.float64), count, choice, values)
+        wrong = ~xp.isfinite(numbers)
+        if self.is_probability:
+            wrong = wrong | outside_unit_interval(numbers, self.native_float32)
+        if self._watch is not None:
+            self._watch(count)
+        return None if bool(xp.any(wrong)) else numbers
 
     def _checked(self, values: FloatArray, rows: Rows, start: int = 0) -> FloatArray:
         if (wrong := ~np.isfinite(values)).any():

@@ -97,7 +97,8 @@ class Clusters(Partitioner):
             vectors = self.on.vectors(problem.predictor, problem.table, problem.resources)
             return by_power_of_two(vectors, -problem.evaluations.exponent)
         (effect,) = self.extra_effects(problem.route, problem.resources, problem.seed)
-        return local_values(effect, problem.evaluations, Splits.whole(problem.evaluations.weights))[:, 0].T
+        known = problem.evaluations
+        return local_values(effect, known, Splits.whole(known.weights, known.primitives))[:, 0].T
 
     def labels(self, vectors: FloatArray, seed: int = 0) -> IntArray:
         """Cluster of each vector, numbered by first appearance."""

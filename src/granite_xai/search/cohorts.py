@@ -174,7 +174,7 @@ def row_distances(table: Table) -> FloatArray:
 def explained_inside(effect: ResolvedExplainer, evaluations: Evaluations, labels: IntArray) -> FloatArray:
     """Local effects of each row with its own cohort as reference, shape (n, sets)."""
     members = labels == np.arange(labels.max() + 1)[:, None]
-    values = local_values(effect, evaluations, Splits.of(members, evaluations.weights))
+    values = local_values(effect, evaluations, Splits.of(members, evaluations.weights, evaluations.primitives))
     return np.asarray(values[:, labels, np.arange(len(labels))].T)
 
 
@@ -216,7 +216,8 @@ def pure_loss(evaluations: Evaluations, question: ResolvedQuestion) -> Loss:
         total = np.zeros(len(labels))
         for start in range(0, len(cohorts), BLOCK):
             block = cohorts[start : start + BLOCK]
-            splits = Splits.of(np.stack([labels[line] == k for line, k in block]), evaluations.weights)
+            members = np.stack([labels[line] == k for line, k in block])
+            splits = Splits.of(members, evaluations.weights, evaluations.primitives)
             parts = question.regional(evaluations, splits)[:, 0] * splits.mass[:, 0]
             np.add.at(total, [line for line, _ in block], parts)
         return np.asarray(total / evaluations.weights.sum())

@@ -121,7 +121,7 @@ class RepidTree(Partitioner):
             comparison = ale.compare(problem.route, problem.resources, problem.seed)
             return rescaled(problem, comparison, problem.evaluations, noise)
         (effect,) = self.extra_effects(problem.route, problem.resources, problem.seed)
-        everyone = Splits.whole(problem.evaluations.weights)
+        everyone = Splits.whole(problem.evaluations.weights, problem.evaluations.primitives)
         values = local_values(effect, problem.evaluations, everyone)[:, 0]
         bases = [spline_basis(table.columns[i]) for i in columns]
         vectors = tuple(Vectors(np.column_stack(both)) for both in zip(values, bases, strict=True))

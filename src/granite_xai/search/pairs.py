@@ -81,7 +81,7 @@ class PairTables:
     def of(cls, problem: Problem, least: int) -> PairTables | None:
         """The tables of a problem, sets of larger share first; None where a gap is no mean over pairs of rows."""
         known, found = problem.evaluations, []
-        splits = Splits.whole(known.weights)
+        splits = Splits.whole(known.weights, known.primitives)
         for question, factor in zip(problem.shares.comparisons, problem.shares.factors.tolist(), strict=True):
             if not isinstance(question, ResolvedQuestion) or not in_pairs(question):
                 return None

@@ -95,7 +95,7 @@ class Problem:
 
     def measure(self, members: FloatArray) -> FloatArray:
         """Share of the disagreement in each of some regions, given by the (K, n) membership of their rows."""
-        splits = Splits.of(members.astype(np.bool_), self.evaluations.weights)
+        splits = Splits.of(members.astype(np.bool_), self.evaluations.weights, self.evaluations.primitives)
         return self.shares.left(self.shares.disagreements(self.evaluations, splits), splits.mass)[:, 0]
 
 

@@ -14,8 +14,10 @@ from granite_xai.base.errors import GraniteError, ModelWarning
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.compute import Workspace
 from granite_xai.compute.compiled import available
+from granite_xai.compute.primitives import ArrayNamespace
 from granite_xai.evaluations.agnostic import evaluate_matrix
 from granite_xai.evaluations.plan import Distinct, Plan
+from granite_xai.evaluations.resident import Resident, resident
 from granite_xai.models import Predictor
 from granite_xai.tables import Table, read_table, recombine
 from granite_xai.trees.ensembles import Ensemble, TreesOnTable, read_ensemble
@@ -148,6 +150,8 @@ class Route:
         self.predictor = predictor
         self.table = table
         self._seed = seed
+        self._resident: Resident | None = None
+        self._looked = False
         self._tell = warn if diagnostics is None else diagnostics.warn
 
     @cached_property
@@ -200,7 +204,7 @@ class Route:
     def name(self, count: int) -> str:
         """The words for ``diagnostics_``."""
         if self.trees is None:
-            return "model"
+            return "model" if self._resident is None else "model (device)"
         if isinstance(self.trees, TermsOnTable):
             return "additive terms"
         return "trees (numba)" if self.fast(count) else "trees (numpy)"
@@ -213,6 +217,12 @@ class Route:
             "audited_rows": self._way[1].rows,
             "largest_difference": self._way[1].difference,
         }
+
+    def resident(self, primitives: ArrayNamespace | None) -> Resident | None:
+        """The model on a device; found once."""
+        if primitives is not None and self._resident is None and not self._looked:
+            self._resident, self._looked = resident(self.predictor, self.table, primitives), True
+        return self._resident
 
     def predictions(self, fast: bool, space: Workspace) -> FloatArray:
         """F of the table's rows; the model is asked as well, as a further check of its answers."""
