@@ -302,6 +302,7 @@ def search(
         route=inputs.route,
         evaluations=evaluations,
         shares=scaled,
+        roots=roots,
         missing=inputs.missing,
         resources=inputs.resources,
         n_jobs=inputs.n_jobs,

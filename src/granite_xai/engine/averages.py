@@ -77,8 +77,10 @@ class Averages(Masked):
         self, values: RowValues, merged: dict[Matrix, tuple[float, float]], binned: list[Tiles]
     ) -> RowValues:
         """Terms of one mass are added before they are averaged: pairs of rows as one block, the others as sums."""
-        pairs = [(matrix, *both) for matrix, both in merged.items() if matrix.has_many]
-        few = [(matrix, *both) for matrix, both in merged.items() if not matrix.has_many]
+        # One pass over the pairs serves all cuts; sums of whole lines and columns are products already.
+        paired = {m for m in merged if m.has_many and (self.splits.families is not None or m.columns is not None)}
+        pairs = [(matrix, *both) for matrix, both in merged.items() if matrix in paired]
+        few = [(matrix, *both) for matrix, both in merged.items() if matrix not in paired]
         tables = [(self._table(matrix, None, 1.0), shown) for matrix, _, shown in few if shown]
         products = [(matrix, hidden) for matrix, hidden, _ in few if hidden]
         if len(tables) == 1 or not (pairs or products):
@@ -163,7 +165,10 @@ class Averages(Masked):
         """Sums of the lines of some rows over references, (rows, K) and (rows,); only within equal bins."""
         P, found = splits.primitives, []
         for some in splits.tiles(len(carriers), splits.n_rows, self.evaluations.space.block):
-            block = P.pair_block(matrix.values, references, matrix.pairs.at(carriers[some]), 0.0, 1.0)
+            if matrix.columns is None and references is matrix.pairs:  # all rows, in their order
+                block = P.take(matrix.values, matrix.codes[carriers[some]], 0).T
+            else:
+                block = P.pair_block(matrix.values, references, matrix.pairs.at(carriers[some]), 0.0, 1.0)
             if alike is not None:
                 block = block * P.array(alike[0][:, None] == alike[1][some][None, :])
             found.append(splits.sums(block))
@@ -177,7 +182,7 @@ class Averages(Masked):
     ) -> Iterator[tuple[Rows, Part]]:
         """Means over all rows of a side: of pairs of rows, of values by their share, and of tables."""
         P, splits = self.splits.primitives, self.splits
-        shares = [splits.shares(matrix.codes, matrix.n_values) for matrix, _ in products]
+        shares = [[hidden * sums for sums in splits.shares(m.codes, m.n_values)] for m, hidden in products]
         width = max([splits.count, splits.n_rows if pairs else 0, *(matrix.n_values for matrix, _ in products)])
         space = self.evaluations.space
         # Few matrices may stay in memory; of many, lying in files, the system maps sixteen pages around each line.
@@ -188,8 +193,8 @@ class Averages(Masked):
                 space.release(read * (rows.stop - rows.start))
                 blocks = [P.pair_block(m.values, m.pairs, m.pairs.at(rows), hide, show) for m, hide, show in pairs]
                 found.append(splits.sums(sum(blocks[1:], blocks[0])))
-            for (matrix, coefficient), (left, total) in zip(products, shares, strict=True):
-                block = coefficient * matrix.values[:, rows]
+            for (matrix, _), (left, total) in zip(products, shares, strict=True):
+                block = matrix.values[:, rows]
                 found.append((P.product(block.T, left), P.product(total[None, :], block)[0, :]))
             for table, coefficient in tables:
                 index = P.take(table.index, rows, 0)

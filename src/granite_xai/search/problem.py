@@ -54,6 +54,8 @@ class Problem:
         Of all of them.
     shares : ScaledObjective
         The objective.
+    roots : array
+        The disagreement of each of its questions on all rows.
     missing : bool
         Whether the fit allowed missing values.
     tree : Grower
@@ -69,6 +71,7 @@ class Problem:
     route: Route
     evaluations: Evaluations
     shares: ScaledObjective
+    roots: FloatArray
     missing: bool
     resources: Resources
     n_jobs: int | None

@@ -13,7 +13,6 @@ from granite_xai.base.errors import InputError
 from granite_xai.base.options import real_number, unknown, whole_number
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.chance.replicates import ChanceRule
-from granite_xai.compute import map_blocks
 from granite_xai.compute.compiled import device_faults, primitives_on
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
@@ -232,10 +231,8 @@ class _Growth:
 
     def root(self, rows: IntArray, evaluations: Evaluations) -> _Open:
         """All rows, with their share."""
-        splits = Splits.whole(evaluations.weights, evaluations.primitives)
-        shares = self.problem.shares
-        (found,) = map_blocks(lambda _: shares.disagreements(evaluations, splits), [0], self.problem.n_jobs)
-        return self._open(rows, lambda: evaluations, 0, float(splits.mass[0, 0]), found[0, 0], 1.0)
+        weight = float(Splits.whole(evaluations.weights).mass[0, 0])
+        return self._open(rows, lambda: evaluations, 0, weight, self.problem.roots, 1.0)
 
     def _open(
         self, rows: IntArray, cut: Callable[[], Evaluations], depth: int, weight: float, found: FloatArray, gain: float
