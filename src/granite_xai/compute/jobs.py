@@ -81,10 +81,8 @@ class Meter:
 
 
 def resolve_jobs(n_jobs: int | None) -> int:
-    """Threads to use, as in scikit-learn's glossary: None is what `joblib.parallel_config` says, otherwise 1.
-
-    More than there are processors count as all of them; a negative number as all but ``-n_jobs - 1``, at least 1.
-    """
+    """Threads to use, as in scikit-learn's glossary: None is what `joblib.parallel_config` says, otherwise 1."""
+    # More than there are processors count as all of them; a negative number as all but ``-n_jobs - 1``, at least 1.
     import joblib
 
     if n_jobs is None:
@@ -97,11 +95,9 @@ def resolve_jobs(n_jobs: int | None) -> int:
 
 
 def map_blocks(function: Callable[[Task], Result], tasks: Iterable[Task], n_jobs: int | None = None) -> list[Result]:
-    """Apply a function to every block; the results come in the order of the blocks.
-
-    In threads, unless `joblib.parallel_config` names a backend of processes or a cluster: then in these.
-    The linear algebra of each block uses one thread whatever ``n_jobs`` is: results are bitwise equal for any of them.
-    """
+    """Apply a function to every block; the results come in the order of the blocks."""
+    # In threads, unless `joblib.parallel_config` names a backend of processes or a cluster: then in these. The linear
+    # algebra of each block uses one thread whatever ``n_jobs`` is: results are bitwise equal for any of them.
     jobs, tasks = resolve_jobs(n_jobs), list(tasks)
     with one_blas_thread():
         apart = jobs > 1 and len(tasks) > 1 and _asks_for_processes()
@@ -164,10 +160,8 @@ def _collect(done: list[Result], function: Callable[[Task], Result], tasks: Sequ
 
 
 def _from_cluster(client: Any, function: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[Result]:
-    """Results from the workers of a Dask cluster, which are sent the function and its arrays once.
-
-    Not through joblib, which would wait for ever for a task whose workers have all died.
-    """
+    """Results from the workers of a Dask cluster, which are sent the function and its arrays once."""
+    # Not through joblib, which would wait for ever for a task whose workers have all died.
     sent = client.scatter(function, broadcast=True, hash=False)
     futures = [client.submit(_pinned, sent, task, pure=False) for task in tasks]
     try:

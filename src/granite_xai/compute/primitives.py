@@ -180,11 +180,9 @@ class ArrayNamespace:
     def side_sums(
         self, mode: int, own: Array, at: Array | None, parts: Sequence[Part], inside: Array, weights: Array, out: Array
     ) -> Array:
-        """Weighted sums over both sides of what each row has: a number of its own, one of its side, and its parts.
-
-        Of ``own`` (c,), ``at`` (2, K), ``inside`` (c, K) and ``weights`` (c, 1) or (c, K); added to ``out`` (2, 2, K):
-        sums of losses (or values) on the left and on the right, and of squares (MOMENTS).
-        """
+        """Weighted sums over both sides of what each row has: a number of its own, one of its side, and its parts."""
+        # Of ``own`` (c,), ``at`` (2, K), ``inside`` (c, K) and ``weights`` (c, 1) or (c, K); added to ``out`` (2, 2,
+        # K): sums of losses (or values) on the left and on the right, and of squares (MOMENTS).
         xp = self.xp
         if mode == SPREAD:
             square, mean = (self.own_side(part, inside) for part in parts)

@@ -111,10 +111,8 @@ class AleIntervals:
         return np.where(missing, -1, places), edges[down], counts
 
     def within(self, column: Column) -> tuple[IntArray, IntArray]:
-        """Ends of the intervals of a region, as positions among the fitting levels, and each row's interval, from 1.
-
-        The interval of a missing value is 0.
-        """
+        """Ends of the intervals of a region, as positions among the fitting levels, and each row's interval, from 1."""
+        # The interval of a missing value is 0.
         places = self.points(column)[0]
         present, edges = places[places >= 0], np.searchsorted(self.parts, self.edges)
         low, high = ((present.min() + 1) // 2, present.max() // 2) if len(present) else (0, 0)

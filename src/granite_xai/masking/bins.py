@@ -34,13 +34,11 @@ def fit_bins(
     weights: FloatArray | None = None,
     guarded: bool = False,
 ) -> BinFunction:
-    """Learn ``bin_T``, from a table to one bin number a row, for the visible columns T; ``bins`` as in `Conditional`.
-
-    ``weights`` tell how many rows each row stands for: quantiles, ranks and leaves of the tree are those of the
-    repeated rows. Weights that are smaller than 1 on average are scaled to 1 on average. The user's own bins know none.
-    Columns that are constant on the fitting rows tell nothing: the bins are those of the other ones. ``guarded``: the
-    tree does not split on what may be noise.
-    """
+    """Learn ``bin_T``, from a table to one bin number a row, for the visible columns T; ``bins``: see `Conditional`."""
+    # ``weights`` tell how many rows each row stands for: quantiles, ranks and leaves of the tree are those of the
+    # repeated rows. Weights that are smaller than 1 on average are scaled to 1 on average. The user's own bins know
+    # none. Columns that are constant on the fitting rows tell nothing: the bins are those of the other ones.
+    # ``guarded``: the tree does not split on what may be noise.
     weights, columns = rows_stood_for(weights), tuple(sorted(visible - table.passing))
     if not columns or len(visible) == table.n_columns:
         return OneBin()
@@ -224,12 +222,10 @@ def _tree_bins(
 
 
 def _by_chance(outputs: FloatArray, n_columns: int) -> float:
-    """How much impurity, times the rows, the best split of a tree hardly takes away by chance.
-
-    A fixed split takes a sum of ``chi²`` variables, as many as there are directions in the hidden columns, each with
-    the variance along it; it is matched by one ``chi²`` with the same mean and variance, and scikit-learn divides by
-    the number of outputs. The best of all splits of the tree: ten times as many tests as there are pairs of columns.
-    """
+    """How much impurity, times the rows, the best split of a tree hardly takes away by chance."""
+    # A fixed split takes a sum of ``chi²`` variables, as many as there are directions in the hidden columns, each with
+    # the variance along it; it is matched by one ``chi²`` with the same mean and variance, and scikit-learn divides by
+    # the number of outputs. The best of all splits of the tree: ten times as many tests as there are pairs of columns.
     from scipy.stats import chi2
 
     along = np.linalg.svd(outputs - outputs.mean(axis=0), compute_uv=False) ** 2 / len(outputs)
@@ -238,11 +234,9 @@ def _by_chance(outputs: FloatArray, n_columns: int) -> float:
 
 
 def interval_edges(column: Column, weights: FloatArray | None = None, count: int = COUNT) -> IntArray:
-    """Upper ends of the bins of an ordered column, as positions among its levels.
-
-    The k-th edge is the smallest value with at least k tenths of the (present) rows, by their weight, at or below it;
-    with at most ten distinct values every value is an edge. ``count`` bins instead of ten.
-    """
+    """Upper ends of the bins of an ordered column, as positions among its levels."""
+    # The k-th edge is the smallest value with at least k tenths of the (present) rows, by their weight, at or below it;
+    # with at most ten distinct values every value is an edge. ``count`` bins instead of ten.
     n_levels, present = len(column.levels), column.codes >= 0
     if n_levels <= count:
         return np.arange(n_levels, dtype=np.intp)
@@ -255,11 +249,9 @@ def interval_edges(column: Column, weights: FloatArray | None = None, count: int
 
 
 def ranks_among(column: Column, fitted: Column, side: str) -> IntArray:
-    """Position of each value among the levels of the fit.
-
-    ``side="left"``: of the smallest fitting value at or above it; ``"right"``: of the largest at or below it
-    (-1 when there is none). Missing values get -1.
-    """
+    """Position of each value among the levels of the fit."""
+    # ``side="left"``: of the smallest fitting value at or above it; ``"right"``: of the largest at or below it (-1 when
+    # there is none). Missing values get -1.
     if column is fitted:
         return column.codes
     levels, keys = sortable(column, fitted)

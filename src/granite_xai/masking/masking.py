@@ -90,10 +90,8 @@ class Masking(ABC):
         return self
 
     def terms(self, keys: tuple[str, str, str], sets: PlayersAndSets) -> tuple[Terms, ...] | None:
-        """The terms of each set's effect, where the masking has its own; None: those of the interaction.
-
-        ``keys`` are those of behavior, interaction and influence.
-        """
+        """The terms of each set's effect, where the masking has its own; None: those of the interaction."""
+        # ``keys`` are those of behavior, interaction and influence.
         return None
 
 

@@ -148,10 +148,8 @@ class Cells:
         return result
 
     def bits_reached(self, free: BoolArray, part: slice, keep: bool = True) -> NDArray[np.uint8]:
-        """Which leaves a part of the rows (from a multiple of 8) meets, free columns left aside, eight rows to a byte.
-
-        What every row does at every node is kept for the next question, unless it takes too much memory.
-        """
+        """Which leaves some rows (from a multiple of 8) meet, free columns left aside, eight rows to a byte."""
+        # What every row does at every node is kept for the next question, unless it takes too much memory.
         bytes_of = slice(part.start // 8, -(-part.stop // 8))
         went = self.packed[:, bytes_of] if keep else self._packed(self.rows[part])
         return self._propagate(went, np.uint8(255), free)
@@ -225,14 +223,11 @@ def _by_category(values: FloatArray) -> tuple[IntArray, IntArray]:
 
 
 def sums_by_numpy(cells: Cells, columns: BoolArray, donors: IntArray, out: FloatArray, space: Workspace) -> None:
-    """``E_S = (I_S diag(v)) J_{-S}`` with 0/1 matrices: which values and which rows meet a leaf's conditions.
-
-    Neighbouring values mostly reach the same leaves, so the product is taken with the differences of the lines of
-    ``I_S``, which are sparse, and summed up along the values afterwards.
-
-    ``columns`` are S, ``donors`` the rows that carry the values; ``out`` is written. The space says how large the
-    blocks on the way are; the sums do not depend on it.
-    """
+    """``E_S = (I_S diag(v)) J_{-S}`` with 0/1 matrices: which values and which rows meet a leaf's conditions."""
+    # Neighbouring values mostly reach the same leaves, so the product is taken with the differences of the lines of
+    # ``I_S``, which are sparse, and summed up along the values afterwards. ``columns`` are S, ``donors`` the rows that
+    # carry the values; ``out`` is written. The space says how large the blocks on the way are; the sums do not depend
+    # on it.
     forest, n = cells.forest, len(cells.rows)
     out[...] = forest.base
     if not forest.n_trees:

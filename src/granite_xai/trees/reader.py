@@ -50,10 +50,8 @@ _SINGLE: dict[str, Link] = {
 
 
 def link_of(name: str, alpha: float, outputs: int, output: int | None) -> tuple[Link, tuple[int, ...]]:
-    """The link (by treelite's name) of one output, and the outputs whose sums it reads.
-
-    Without an output there is one; of one sum for two classes, 0 is the complement.
-    """
+    """The link (by treelite's name) of one output, and the outputs whose sums it reads."""
+    # Without an output there is one; of one sum for two classes, 0 is the complement.
     if name == "softmax" and output is not None and outputs > 1:
         return partial(_softmax, output=output), tuple(range(outputs))
     if name in ("sigmoid", "multiclass_ova"):

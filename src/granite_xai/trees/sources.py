@@ -218,10 +218,8 @@ def _xgboost(model: Any, asked: Asked) -> Source:
 
 
 def _xgboost_with_categories(model: Any, by_codes: Source) -> Source:
-    """The trees without the labels of their categories, which treelite does not know: we look codes up by label.
-
-    Without labels the cells are the codes.
-    """
+    """The trees without the labels of their categories, which treelite does not know: we look codes up by label."""
+    # Without labels the cells are the codes.
     document = json.loads(model.save_raw("json"))
     trees = document["learner"]["gradient_booster"]
     trees = trees.get("gbtree", trees)["model"]  # dart holds its trees one level deeper
