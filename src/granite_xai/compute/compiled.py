@@ -54,12 +54,10 @@ class Compiled(Numpy):
         compiled(kernels.segment_sum)(np.ascontiguousarray(block), *order, out)
         return out
 
-    def segment_share(
-        self, weights: Array, codes: IntArray, count: int, segments: IntArray, families: Families
-    ) -> Array:
+    def segment_share(self, mass: Array, codes: IntArray, count: int, segments: IntArray, families: Families) -> Array:
         """Weight of the rows of each segment that carry each of ``count`` codes, (G, count)."""
         out = np.zeros((int(families.starts[-1]), count))
-        compiled(kernels.segment_share)(weights, codes, segments, out)
+        compiled(kernels.segment_share)(mass, codes, segments, out)
         return out
 
     def left_sums(self, by_segment: Array, families: Families) -> Array:

@@ -171,15 +171,11 @@ class Budget:
     def plan(self, *, rows: int, matrices: int, attributions: int, candidate: int) -> dict[str, Any]:
         """Rows and bytes by stage, for ``diagnostics_``."""
         total = matrices + attributions
+        held = {"rows": rows, "bytes": total, "in_memory": total <= self.evaluations}
         return {
             "memory_limit": self.limit,
             "table": {"bytes": self.fixed},
-            "evaluations": {
-                "rows": rows,
-                "bytes": total,
-                "in_memory": total <= self.evaluations,
-                "spilled_bytes": max(0, total - self.evaluations),
-            },
+            "evaluations": {**held, "spilled_bytes": max(0, total - self.evaluations)},
             "attributions": {"bytes": attributions},
             "search": {"block_bytes": self.search, "candidate_bytes": candidate},
         }
@@ -187,11 +183,8 @@ class Budget:
 
 def require_budget(resources: Resources, fixed: int, evaluations: int = 0, candidate: int = 0) -> Budget:
     """The budget of a run; refused when neither memory nor the disk has room for it (D33)."""
-    needs = {
-        "the table, its codes and the plan": -(-8 * (OWN + fixed) // 5),
-        "blocks of the search, of one candidate each,": 4 * candidate,
-    }
-    what, least = max(needs.items(), key=itemgetter(1))
+    own = "the table, its codes and the plan", -(-8 * (OWN + fixed) // 5)
+    what, least = max(own, ("blocks of the search, of one candidate each,", 4 * candidate), key=itemgetter(1))
     budget = Budget(resources.memory_limit, OWN + fixed)
     roomy = Budget(max(least, resources.memory_limit), OWN + fixed)
     free = shutil.disk_usage(tempfile.gettempdir()).free if evaluations > roomy.evaluations else 0
@@ -201,10 +194,8 @@ def require_budget(resources: Resources, fixed: int, evaluations: int = 0, candi
     if resources.memory_limit < least:
         text = f"{what} need {size(least)}; memory_limit allows {size(resources.memory_limit)}."
     elif enough == whole > least:
-        text = (
-            f"the model's evaluations need {size(evaluations)}; memory_limit={resources.memory_limit} leaves "
-            f"{size(budget.evaluations)} for them in memory, and the folder of temporary files has {size(free)}."
-        )
+        text = f"the model's evaluations need {size(evaluations)}; memory_limit={resources.memory_limit} leaves "
+        text += f"{size(budget.evaluations)} for them in memory, and the folder of temporary files has {size(free)}."
     else:
         return budget
     raise too_little(text, f"memory_limit={enough}")

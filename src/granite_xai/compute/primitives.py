@@ -127,12 +127,10 @@ class ArrayNamespace:
         """Sums of the lines of a block (n, c) by segment, those of all columns at once, (G, c)."""
         return self.product(order, block)
 
-    def segment_share(
-        self, weights: Array, codes: IntArray, count: int, segments: IntArray, families: Families
-    ) -> Array:
+    def segment_share(self, mass: Array, codes: IntArray, count: int, segments: IntArray, families: Families) -> Array:
         """Weight of the rows of each segment that carry each of ``count`` codes, (G, count)."""
         carried = self.array(codes[:, None] == np.arange(count)[None, :])
-        return self.segment_sum(weights[:, None] * carried, self.order(segments, families))
+        return self.segment_sum(mass[:, None] * carried, self.order(segments, families))
 
     def line_share(self, lines: Array, codes: IntArray, count: int) -> Array:
         """Weight of the rows that carry each of ``count`` codes under each line of weights, (n, K) to (count, K)."""
@@ -220,12 +218,10 @@ class Numpy(ArrayNamespace):
 
     flags = host = numbers
 
-    def segment_share(
-        self, weights: Array, codes: IntArray, count: int, segments: IntArray, families: Families
-    ) -> Array:
+    def segment_share(self, mass: Array, codes: IntArray, count: int, segments: IntArray, families: Families) -> Array:
         """Weight of the rows of each segment that carry each of ``count`` codes, (G, count)."""
         cells, total = (segments * count + codes).ravel(), int(families.starts[-1]) * count
-        lines = np.broadcast_to(weights, segments.shape).ravel()
+        lines = np.broadcast_to(mass, segments.shape).ravel()
         return np.bincount(cells, weights=lines, minlength=total).astype(np.float64, copy=False).reshape(-1, count)
 
     def line_share(self, lines: Array, codes: IntArray, count: int) -> Array:
@@ -250,7 +246,5 @@ NUMPY = Numpy()
 
 def as_part(primitives: ArrayNamespace, values: Array) -> Part:
     """A number of each row and split, whatever the row's side, as a part: on the right it is minus minus itself."""
-    xp, P = primitives.xp, primitives
-    signs = P.array(np.array([1.0, -1.0])[None, :, None])
-    zeros = P.array(np.zeros(values.shape[0]))
-    return Part(values, zeros, xp.broadcast_to(signs, (1, 2, values.shape[1])))
+    signs, zeros = primitives.array([[[1.0], [-1.0]]]), primitives.array(np.zeros(values.shape[0]))
+    return Part(values, zeros, primitives.xp.broadcast_to(signs, (1, 2, values.shape[1])))

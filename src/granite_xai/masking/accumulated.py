@@ -144,9 +144,8 @@ class Changes(Masked):
     def combined(self, terms: Terms) -> RowValues:
         """A linear combination of changes, and of the mean prediction that effects are counted from."""
         P, splits = self.splits.primitives, self.splits
-        values = Averages(self.evaluations, splits).combined(
-            {term: value for term, value in terms.items() if isinstance(term, frozenset)}
-        )
+        predictions: Terms = {term: value for term, value in terms.items() if isinstance(term, frozenset)}
+        values = Averages(self.evaluations, splits).combined(predictions)
         weights = splits.weights[:, None] if splits.lines is None else splits.lines.T
         parts = list(values.parts)
         for column in dict.fromkeys(term.column for term in terms if isinstance(term, AleDifference)):

@@ -27,12 +27,7 @@ COUNT, LEAF = 10, 20
 
 
 def fit_bins(
-    bins: Any,
-    table: Table,
-    visible: Coalition,
-    random_state: int = 0,
-    weights: FloatArray | None = None,
-    guarded: bool = False,
+    bins: Any, table: Table, visible: Coalition, seed: int = 0, weights: FloatArray | None = None, guarded: bool = False
 ) -> BinFunction:
     """Learn ``bin_T``, from a table to one bin number a row, for the visible columns T; ``bins``: see `Conditional`."""
     # ``weights`` tell how many rows each row stands for: quantiles, ranks and leaves of the tree are those of the
@@ -54,7 +49,7 @@ def fit_bins(
     if not columns:
         return OneBin()
     if len(columns) > 1:
-        return _tree_bins(table, columns, random_state, weights, guarded)
+        return _tree_bins(table, columns, seed, weights, guarded)
     column = table.columns[columns[0]]
     if column.kind in ("nominal", "boolean"):
         return LevelBins(column)
@@ -202,7 +197,7 @@ class CustomBins:
 
 
 def _tree_bins(
-    table: Table, columns: tuple[int, ...], random_state: int, weights: FloatArray | None, guarded: bool
+    table: Table, columns: tuple[int, ...], seed: int, weights: FloatArray | None, guarded: bool
 ) -> BinFunction:
     """The tree; with weights a leaf must weigh as much as so many rows would."""
     from sklearn.tree import DecisionTreeRegressor
@@ -216,7 +211,7 @@ def _tree_bins(
     minimum = {"min_samples_leaf" if weights is None else "min_weight_fraction_leaf": least}
     outputs = np.hstack(targets)
     guard = _by_chance(outputs, table.n_columns) / table.n_rows if guarded else 0.0
-    options = {"max_leaf_nodes": COUNT, "min_impurity_decrease": guard, "random_state": random_state}
+    options = {"max_leaf_nodes": COUNT, "min_impurity_decrease": guard, "random_state": seed}
     tree = DecisionTreeRegressor(**options, **minimum)
     return TreeBins(fitted, BinTree.of(tree.fit(_predictors(table, fitted), outputs, weights)))
 

@@ -26,8 +26,7 @@ class RefusalError(Exception):
 
     def __init__(self, reason: str, code: str | None = None) -> None:
         super().__init__(reason)
-        self.reason = reason
-        self.code = code
+        self.reason, self.code = reason, code
 
 
 NodeArrays = tuple[NDArray[np.generic], ...]
@@ -222,7 +221,7 @@ def _by_category(values: FloatArray) -> tuple[IntArray, IntArray]:
     return kinds.astype(np.intp), cells
 
 
-def sums_by_numpy(cells: Cells, columns: BoolArray, donors: IntArray, out: FloatArray, space: Workspace) -> None:
+def slow_sums(cells: Cells, columns: BoolArray, donors: IntArray, out: FloatArray, space: Workspace) -> None:
     """``E_S = (I_S diag(v)) J_{-S}`` with 0/1 matrices: which values and which rows meet a leaf's conditions."""
     # Neighbouring values mostly reach the same leaves, so the product is taken with the differences of the lines of
     # ``I_S``, which are sparse, and summed up along the values afterwards. ``columns`` are S, ``donors`` the rows that
@@ -273,7 +272,7 @@ def _unpacked(bits: NDArray[np.uint8], count: int) -> BoolArray:
     return np.unpackbits(bits, axis=-1, count=count, bitorder="little").view(bool)
 
 
-def sums_by_numba(
+def fast_sums(
     cells: Cells, columns: BoolArray, donors: IntArray, out: FloatArray, space: Workspace, n_jobs: int | None = None
 ) -> None:
     """The same sums compiled, in blocks of rows: by words of leaves for small trees, otherwise by walking."""
@@ -301,7 +300,7 @@ def shares(n_players: int) -> FloatArray:
     return np.array([[factorial(a) * factorial(b) / factorial(a + b + 1) for b in counts] for a in counts])
 
 
-def pairs_by_numpy(
+def slow_pairs(
     cells: Cells, players: Sequence[Coalition], wanted: Sequence[int], out: FloatArray, space: Workspace
 ) -> None:
     """``Phi_i[n, m]``: a leaf that needs the players A from n and B from m credits A and debits B.
@@ -335,7 +334,7 @@ def pairs_by_numpy(
                     out[place[i], part] += change[np.ix_(codes[part], codes)]
 
 
-def pairs_by_numba(
+def fast_pairs(
     cells: Cells, players: Sequence[Coalition], wanted: Sequence[int], out: FloatArray, n_jobs: int | None = None
 ) -> None:
     """The same attributions by the compiled walk, in blocks of rows; each pair is walked once."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from itertools import combinations, islice, product
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -23,20 +24,11 @@ from granite_xai.trees.forest import RefusalError
 from granite_xai.trees.sources import asked_of
 from granite_xai.trees.terms import KINDS, AdditiveModel, TermsOnTable, read_terms
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-
-OnTable = TreesOnTable | TermsOnTable
-"""A model's own parts, on a table."""
-HYBRIDS = (64, 512)
-"""Random recombined rows: a quarter of the table's rows, within these limits."""
-NEIGHBORS = 64
-"""Rows with a value on a threshold or next to it, at most."""
-EXTREMES = 64
-"""Columns whose smallest and largest value are tried, and pairs of columns whose four corners are, at most."""
-MIXED = 16
-"""Groups of columns that are recombined independently of each other."""
+OnTable = TreesOnTable | TermsOnTable  # a model's own parts, on a table
+HYBRIDS = (64, 512)  # random recombined rows: a quarter of the table's rows, within these limits
+NEIGHBORS = 64  # rows with a value on a threshold or next to it, at most
+EXTREMES = 64  # columns whose smallest and largest value are tried, and pairs of columns whose corners are, at most
+MIXED = 16  # groups of columns that are recombined independently of each other
 
 
 class Audit(NamedTuple):

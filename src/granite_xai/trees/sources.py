@@ -123,22 +123,18 @@ def asked_of(predictor: Predictor) -> Asked:
     if predictor.model_output.is_function and not inspect.ismethod(send):
         raise RefusalError("the model is a function")  # also one that is bound to a tree model: it may do anything
     keywords = dict(send.keywords) if isinstance(send, partial) else {}
-    function = send.func if isinstance(send, partial) else send
+    function: Any = send.func if isinstance(send, partial) else send
     raw = bool(keywords.pop("output_margin", False) or keywords.pop("raw_score", False))
     if keywords:
         raise RefusalError(f"the model is called with {', '.join(keywords)}")
     if isinstance(send, partial) and send.args:  # a booster, which is asked through a matrix of its own
         function = send.args[0].predict
-    if not inspect.ismethod(function) or not _is_of_its_class(function):
+    defined = inspect.ismethod(function) and inspect.getattr_static(type(function.__self__), function.__name__, None)
+    # Not a function that was bound to the object; scikit-learn hides some methods in descriptors.
+    if defined is False or function.__func__ not in (defined, getattr(defined, "fn", None)):
         raise RefusalError("the model is a function")
     name = function.__name__
     return Asked(function.__self__, name, raw or name == "decision_function")
-
-
-def _is_of_its_class(method: Any) -> bool:
-    """Whether a method is the one that the class defines, not a function that was bound to the object."""
-    known = inspect.getattr_static(type(method.__self__), method.__name__, None)
-    return method.__func__ in (known, getattr(known, "fn", None))  # scikit-learn hides some methods in descriptors
 
 
 def source_of(asked: Asked) -> Source:

@@ -121,12 +121,7 @@ class TermsOnTable:
         return total
 
     def attributions(
-        self,
-        players: Sequence[Coalition],
-        wanted: Sequence[int],
-        *,
-        space: Workspace | None = None,
-        **for_trees: object,
+        self, players: Sequence[Coalition], wanted: Sequence[int], *, space: Workspace | None = None, **unused: object
     ) -> FloatArray:
         """``Phi_i[n, m]`` of the wanted players, shape (wanted, n, n): each term's Shapley values, added up."""
         if not self.ensemble.is_sum:
