@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-TILE = 16
-"""Columns whose sums are written together, one line of memory each."""
+TILE = 16  # columns whose sums are written together, one line of memory each
 
 
 def order(segments: Any, starts: Any, rows: Any, ends: Any) -> None:

@@ -17,8 +17,7 @@ import numpy as np
 
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 
-Array = Any
-"""An array of the library at hand."""
+Array = Any  # an array of the library at hand
 
 SQUARE, ABSOLUTE, MOMENTS, SPREAD = range(4)
 """What `side_sums` adds up: squares, sizes, values and their squares, or (of two parts, mean squares and means) each
@@ -202,8 +201,7 @@ class ArrayNamespace:
 class Numpy(ArrayNamespace):
     """The same in NumPy."""
 
-    cells = 2**16
-    """Few enough for the cache."""
+    cells = 2**16  # few enough for the cache
 
     def __init__(self) -> None:
         super().__init__(np)

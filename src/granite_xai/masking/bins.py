@@ -20,10 +20,8 @@ from granite_xai.tables import Column, Table
 _SAME = 1e-12
 """Relative difference of sums of weights that counts as rounding: ten rows of weight 0.1 weigh as much as one of 1."""
 
-BinFunction = Callable[["Table"], IntArray]
-"""Bin number of each row of a table; a value that can be pickled."""
-COUNT, LEAF = 10, 20
-"""Bins of one column, and leaves of the tree for several; rows that each leaf must hold."""
+BinFunction = Callable[["Table"], IntArray]  # bin number of each row of a table; a value that can be pickled
+COUNT, LEAF = 10, 20  # bins of one column, and leaves of the tree for several; rows that each leaf must hold
 
 
 def fit_bins(

@@ -20,8 +20,7 @@ from granite_xai.trees.forest import Cells, Forest, RefusalError, cells_of, fast
 from granite_xai.trees.reader import Link, identity, link_of, load, opposite
 from granite_xai.trees.sources import Asked, Source, asked_of, source_of
 
-Limits = Iterator[tuple[int, float]]
-"""Columns, and numbers where the prediction may jump."""
+Limits = Iterator[tuple[int, float]]  # columns, and numbers where the prediction may jump
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.trees.forest import Forest, RefusalError
 
-Link = Callable[[Sequence[FloatArray]], FloatArray]
-"""What is explained, from the sums of the outputs it depends on."""
+Link = Callable[[Sequence[FloatArray]], FloatArray]  # what is explained, from the sums of the outputs it depends on
 
 
 def identity(sums: Sequence[FloatArray]) -> FloatArray:
