@@ -11,11 +11,8 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 BoolArray = NDArray[np.bool_]
-
 Coalition = frozenset[int]  # a set of column positions; the columns that stay visible
-
 Elementwise = Callable[[FloatArray], FloatArray]  # a loss on gaps, applied cell by cell
-
 PairLoss = Callable[[FloatArray, FloatArray], FloatArray]  # a loss of predictions against targets, applied cell by cell
 
 

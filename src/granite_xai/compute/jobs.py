@@ -46,10 +46,7 @@ class TooSlowError(ResourceError):
 
 
 class Meter:
-    """Counts the rows that a model has answered: shows them, and stops what takes far longer than planned (M13).
-
-    ``planned``: seconds; None: nothing was planned, and nothing is stopped.
-    """
+    """Counts rows that a model has answered, shows them, stops what takes far longer than ``planned`` seconds (M13)."""
 
     def __init__(self, resources: Resources, total: int, planned: float | None = None) -> None:
         self.limit, self.total, self.planned = resources.max_seconds, total, planned
@@ -173,14 +170,11 @@ def _pinned(function: Callable[[Task], Result], task: Task) -> Result:
 
 
 class _BlasPin:
-    """Holds BLAS at one thread while anyone needs it.
-
-    The number of BLAS threads belongs to the process, so its guard must as well: without the count, the first of
-    several concurrent fits to finish would give the others their threads back in the middle of their products.
-    """
+    """Holds BLAS at one thread while anyone needs it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        # Its threads belong to the process: the first of several fits to end must not give the others theirs back.
         self._holders: Counter[int] = Counter()
         self._blas: Any = None
         self._limit: Any = None

@@ -30,10 +30,8 @@ class Workspace:
 
     A file is unlinked as soon as it is opened, so that nothing can leave one behind, and its space is reserved before
     it is mapped: a full disk is an error with a name, and never a signal in the middle of a sum. An array that nobody
-    holds any more gives its bytes back, in memory and on disk.
-
-    ``share``: bytes of memory for the arrays that are alive at the same time (None: any number); ``block``: bytes of
-    what is computed at a time on the way to these.
+    holds any more gives its bytes back, in memory and on disk. ``share``: bytes of memory for the arrays that are alive
+    at the same time (None: any number); ``block``: bytes of what is computed at a time on the way to these.
     """
 
     def __init__(self, share: int | None = None, block: int = BLOCK) -> None:
@@ -142,12 +140,10 @@ class Budget:
 
     Of the last quarter one half is for the table and what else grows with its rows and columns; where that does not
     suffice, the evaluations have less, and are spilled. The other half is for blocks on the way to the evaluations.
-
-    ``fixed``: bytes of the table, of the codes of its rows, of the plan.
     """
 
     limit: int
-    fixed: int = 0
+    fixed: int = 0  # bytes of the table, of the codes of its rows, of the plan
 
     @property
     def search(self) -> int:

@@ -85,8 +85,7 @@ class Families:
 class ArrayNamespace:
     """The primitives in any array namespace of the standard, with arrays on a device."""
 
-    cells = 2**22
-    """Cells of a tile, rows times references or splits, that is worked on at once: enough to keep a device busy."""
+    cells = 2**22  # cells of a tile, rows times references or splits, worked on at once: enough to keep a device busy
 
     def __init__(self, xp: Any, device: Any = None) -> None:
         self.xp, self.device = xp, device

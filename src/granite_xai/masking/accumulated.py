@@ -82,8 +82,7 @@ class AleIntervals:
     """The intervals of one column that ALE moves across, and the points inside them where a region may end."""
 
     fitted: Column  # on the fitting rows
-    # (k,) int: ends of the intervals as positions among the fitting levels: the minimum and the upper ends of the bins
-    edges: IntArray
+    edges: IntArray  # (k,) int: ends of intervals, among the fitting levels: the minimum and the upper ends of the bins
     ends: Table  # A fitting row that carries each end of a part
     # (m,) int: ends of the parts of intervals, the edges among them; in older files no others
     parts: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.intp))

@@ -17,9 +17,7 @@ from granite_xai.base.errors import InputError
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.tables import Column, Table
 
-_SAME = 1e-12
-"""Relative difference of sums of weights that counts as rounding: ten rows of weight 0.1 weigh as much as one of 1."""
-
+_SAME = 1e-12  # relative difference of sums that counts as rounding: ten rows of weight 0.1 weigh as much as one of 1
 BinFunction = Callable[["Table"], IntArray]  # bin number of each row of a table; a value that can be pickled
 COUNT, LEAF = 10, 20  # bins of one column, and leaves of the tree for several; rows that each leaf must hold
 
@@ -117,10 +115,7 @@ class IntervalBins:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BinTree:
-    """A regression tree: the number that a node reads, and its children, always later nodes (a leaf has none: -1).
-
-    Rows at or below the threshold go left.
-    """
+    """A regression tree: what each node reads (left if at or below the threshold), and its children (a leaf: -1)."""
 
     feature: IntArray
     threshold: FloatArray

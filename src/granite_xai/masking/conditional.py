@@ -85,7 +85,6 @@ class Conditional(Masking):
             own = {visible: matrix for (masking, visible), matrix in evaluations.sampled.items() if masking == self}
             stored = {visible: (visible, True) for visible in own}
             return Averages(replace(evaluations, matrices=own, stored_as=stored, snapped={}), splits)
-
         return Averages(evaluations, splits, lambda visible: self._bins(evaluations, visible))
 
     def _bins(self, evaluations: Evaluations, visible: Coalition) -> Bins | None:

@@ -51,8 +51,7 @@ class Masking(ABC):
     __slots__ = ()
     key: ClassVar[str]
     hides: ClassVar[bool] = True  # whether columns are hidden at all, so that every coalition has a masked model
-    redraws: ClassVar[bool] = False
-    """Whether hidden columns are drawn from rows of the region, so that Jansen's total variance is defined."""
+    redraws: ClassVar[bool] = False  # whether hidden columns are drawn from the region: Jansen's variance is defined
 
     @property
     def averages_rows(self) -> bool:

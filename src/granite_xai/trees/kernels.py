@@ -9,8 +9,7 @@ import numpy as np
 ANCHOR = 256  # values after which the running sum starts afresh, so that its rounding stays bounded
 CHUNK = 1024  # rows whose leaves of one tree are kept at a time
 MOST_LEAVES = 64  # leaves of a tree that fit a machine word
-WORD = 0x03F79D71B4CB0A89
-"""De Bruijn's word: each power of two times this begins with six bits of its own, which number the leaf."""
+WORD = 0x03F79D71B4CB0A89  # De Bruijn's: powers of two times this begin with six bits of their own, a leaf's number
 
 
 def add_trees(nodes: Any, cells: Any, donors: Any, replaced: Any, result: Any) -> None:

@@ -116,10 +116,8 @@ def _put(native: Any, row: int, column: int, value: float, own: Any = None) -> N
         native.iat[row, column] = value if own is None else own.iat[value, column]
 
 
-WORTH_COMPILING = 2 * 10**7
-"""Leaves times rows times matrices from which the compiled walk is worth loading (about 0.1 s of products)."""
-WALKED = 1.7
-"""Steps of the model's own predict that take as long as one leaf of the compiled walk (deep forests, few values)."""
+WORTH_COMPILING = 2 * 10**7  # leaves times rows times matrices from which the compiled walk is worth loading (0.1 s)
+WALKED = 1.7  # steps of the model's own predict that take as long as a leaf of the compiled walk (deep forests)
 MOST_PAIRS = {True: 10**12, False: 2 * 10**10}
 """Leaves times pairs of rows up to which attributions are computed, with and without the compiled walk."""
 _ENSEMBLES: WeakKeyDictionary[Predictor, Ensemble | AdditiveModel | tuple[str, str | None]] = WeakKeyDictionary()

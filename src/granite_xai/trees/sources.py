@@ -252,19 +252,17 @@ def _lightgbm(model: Any, asked: Asked) -> Source:
 
 
 _Reader = Callable[[Any, Asked], Source]
-_FAMILIES: tuple[tuple[str, str, _Reader], ...] = (
-    ("sklearn", "RandomForest", _forest),
-    ("sklearn", "ExtraTrees", _forest),
-    ("sklearn", "DecisionTree", _single_tree),
-    ("sklearn", "ExtraTree", _single_tree),
-    ("sklearn", "GradientBoosting", _gradient_boosting),
-    ("sklearn", "HistGradientBoosting", _histogram_boosting),
-    ("xgboost", "XGB", _xgboost_model),
-    ("xgboost", "XGBRF", _xgboost_model),
-    ("lightgbm", "LGBM", lambda model, asked: _lightgbm(model.booster_, asked)),
+_TASKS = ("Regressor", "Classifier")
+_FAMILIES: tuple[tuple[str, tuple[str, ...], _Reader], ...] = (
+    ("sklearn", ("RandomForest", "ExtraTrees"), _forest),
+    ("sklearn", ("DecisionTree", "ExtraTree"), _single_tree),
+    ("sklearn", ("GradientBoosting",), _gradient_boosting),
+    ("sklearn", ("HistGradientBoosting",), _histogram_boosting),
+    ("xgboost", ("XGB", "XGBRF"), _xgboost_model),
+    ("lightgbm", ("LGBM",), lambda model, asked: _lightgbm(model.booster_, asked)),
 )
 _READERS: dict[tuple[str, str], _Reader] = {
     ("xgboost", "Booster"): _xgboost,
     ("lightgbm", "Booster"): _lightgbm,
-    **{(library, kind + task): read for library, kind, read in _FAMILIES for task in ("Regressor", "Classifier")},
+    **{(library, kind + task): read for library, kinds, read in _FAMILIES for kind in kinds for task in _TASKS},
 }

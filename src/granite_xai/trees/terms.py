@@ -23,8 +23,7 @@ from granite_xai.trees.reader import Link, identity, opposite
 from granite_xai.trees.sources import Asked
 
 KINDS = ("ExplainableBoostingRegressor", "ExplainableBoostingClassifier")
-LINKS = {"identity": "identity", "logit": "sigmoid", "log": "exponential"}
-"""Links by interpret's name and by treelite's."""
+LINKS = {"identity": "identity", "logit": "sigmoid", "log": "exponential"}  # interpret's names and treelite's
 
 
 @dataclass(frozen=True, eq=False)
