@@ -1,8 +1,4 @@
-"""Behavior: which aspect of the masked model counts as its value, for a batch of regions.
-
-A behavior turns masked models ``F_T`` into values ``nu(T)``: one number a row, in the row's own region, or one number
-a region. A `Game` is a behavior of one masked model.
-"""
+"""Behavior: masked models ``F_T`` to values ``nu(T)``, one number a row, in the row's own region, or one a region."""
 
 from __future__ import annotations
 

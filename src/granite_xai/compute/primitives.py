@@ -19,9 +19,8 @@ from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 
 Array = Any  # an array of the library at hand
 
+# What `side_sums` adds up: squares, sizes, values and their squares, or each row's mean square minus its squared mean
 SQUARE, ABSOLUTE, MOMENTS, SPREAD = range(4)
-"""What `side_sums` adds up: squares, sizes, values and their squares, or (of two parts, mean squares and means) each
-row's variance."""
 
 
 class Part(NamedTuple):

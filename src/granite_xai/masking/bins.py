@@ -1,8 +1,4 @@
-"""Bins: which rows count as having the same visible values under conditional masking.
-
-A bin number is a function of the visible columns ``x_T`` alone, learned once from the fitting rows and unchanged
-in regions and on new rows.
-"""
+"""Bins of conditional masking: functions of the visible columns alone, the same in regions and on new rows."""
 
 from __future__ import annotations
 
@@ -27,9 +23,8 @@ def fit_bins(
 ) -> BinFunction:
     """Learn ``bin_T``, from a table to one bin number a row, for the visible columns T; ``bins``: see `Conditional`."""
     # ``weights`` tell how many rows each row stands for: quantiles, ranks and leaves of the tree are those of the
-    # repeated rows. Weights that are smaller than 1 on average are scaled to 1 on average. The user's own bins know
-    # none. Columns that are constant on the fitting rows tell nothing: the bins are those of the other ones.
-    # ``guarded``: the tree does not split on what may be noise.
+    # repeated rows (the user's own bins know none). Columns that are constant on the fitting rows tell nothing: the
+    # bins are those of the other ones. ``guarded``: the tree does not split on what may be noise.
     weights, columns = rows_stood_for(weights), tuple(sorted(visible - table.passing))
     if not columns or len(visible) == table.n_columns:
         return OneBin()
@@ -53,7 +48,7 @@ def fit_bins(
 
 
 def rows_stood_for(weights: FloatArray | None) -> FloatArray | None:
-    """How many rows each row stands for; None where each stands for itself."""
+    """How many rows each row stands for, at least 1 on average; None where each stands for itself."""
     if weights is None:
         return None
     scaled: FloatArray = weights / min(float(weights.mean()), 1.0)

@@ -190,7 +190,7 @@ def cells_of(forest: Forest, matrix: FloatArray) -> Cells:
             raise RefusalError(f"column {j} is split by thresholds and by categories")
         if not listed:
             rows[:, j], cut[own] = _by_threshold(forest, own, matrix[:, j])
-            first[own] = np.where(forest.default_left[own], 0, 1)
+            first[own] = ~forest.default_left[own]
             continue
         kinds, rows[:, j] = _by_category(matrix[:, j])
         for node in listed:
@@ -225,8 +225,7 @@ def slow_sums(cells: Cells, columns: BoolArray, donors: IntArray, out: FloatArra
     """``E_S = (I_S diag(v)) J_{-S}`` with 0/1 matrices: which values and which rows meet a leaf's conditions."""
     # Neighbouring values mostly reach the same leaves, so the product is taken with the differences of the lines of
     # ``I_S``, which are sparse, and summed up along the values afterwards. ``columns`` are S, ``donors`` the rows that
-    # carry the values; ``out`` is written. The space says how large the blocks on the way are; the sums do not depend
-    # on it.
+    # carry the values. The space says how large the blocks on the way are; the sums do not depend on it.
     forest, n = cells.forest, len(cells.rows)
     out[...] = forest.base
     if not forest.n_trees:
@@ -303,12 +302,9 @@ def shares(n_players: int) -> FloatArray:
 def slow_pairs(
     cells: Cells, players: Sequence[Coalition], wanted: Sequence[int], out: FloatArray, space: Workspace
 ) -> None:
-    """``Phi_i[n, m]``: a leaf that needs the players A from n and B from m credits A and debits B.
-
-    The leaf contributes where every player of its path is met by n or by m:
-
-        v (a - 1)! b! / (a + b)!   to each of A,      -v a! (b - 1)! / (a + b)!   to each of B
-    """
+    """``Phi_i[n, m]``: a leaf that needs the players A from n and B from m credits A and debits B."""
+    # Where every player of its path is met by n or by m, it contributes ``v (a - 1)! b! / (a + b)!`` to each of A and
+    # ``-v a! (b - 1)! / (a + b)!`` to each of B.
     n = len(cells.rows)
     out[...] = 0.0
     values = cells.forest.value[cells.forest.leaves]

@@ -127,9 +127,8 @@ _ENSEMBLES: WeakKeyDictionary[Predictor, Ensemble | AdditiveModel | tuple[str, s
 class Route:
     """How a table is evaluated: by the model's trees where they answer as it does, otherwise by the model itself.
 
-    Which of the two is found when it is first asked for, after all that the data alone decide, and once.
-    The seed draws the rows on which both are compared. Warnings: M23 trees that do not answer as the model does, M24 to
-    M30 an ensemble that is not recognised.
+    Which of the two is found when it is first asked for, and once; the seed draws the rows on which both are compared.
+    Warnings: M23 trees that do not answer as the model does, M24 to M30 an ensemble that is not recognised.
     """
 
     def __init__(
