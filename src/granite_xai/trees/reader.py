@@ -53,11 +53,10 @@ def link_of(name: str, alpha: float, outputs: int, output: int | None) -> tuple[
     # Without an output there is one; of one sum for two classes, 0 is the complement.
     if name == "softmax" and output is not None and outputs > 1:
         return partial(_softmax, output=output), tuple(range(outputs))
-    if name in ("sigmoid", "multiclass_ova"):
-        if outputs > 1 and name == "multiclass_ova" and output is not None:
-            return partial(_logistic, alpha=alpha), (output,)
-        if outputs == 1:
-            return partial(_logistic, alpha=alpha, complement=output == 0), (0,)
+    if name == "multiclass_ova" and output is not None and outputs > 1:
+        return partial(_logistic, alpha=alpha), (output,)
+    if name in ("sigmoid", "multiclass_ova") and outputs == 1:
+        return partial(_logistic, alpha=alpha, complement=output == 0), (0,)
     if name in _SINGLE and (outputs == 1 or output is not None):
         return _SINGLE[name], (output or 0,)
     raise RefusalError(f"the link {name!r} of {outputs} outputs is not applied by us", "M23")

@@ -122,13 +122,12 @@ def asked_of(predictor: Predictor) -> Asked:
         raise RefusalError("the model takes something other than the table")
     if predictor.model_output.is_function and not inspect.ismethod(send):
         raise RefusalError("the model is a function")  # also one that is bound to a tree model: it may do anything
-    keywords = dict(send.keywords) if isinstance(send, partial) else {}
-    function: Any = send.func if isinstance(send, partial) else send
+    call = send if isinstance(send, partial) else partial(send)
+    keywords = dict(call.keywords)
     raw = bool(keywords.pop("output_margin", False) or keywords.pop("raw_score", False))
     if keywords:
         raise RefusalError(f"the model is called with {', '.join(keywords)}")
-    if isinstance(send, partial) and send.args:  # a booster, which is asked through a matrix of its own
-        function = send.args[0].predict
+    function: Any = call.args[0].predict if call.args else call.func  # a booster is asked through a matrix of its own
     defined = inspect.ismethod(function) and inspect.getattr_static(type(function.__self__), function.__name__, None)
     # Not a function that was bound to the object; scikit-learn hides some methods in descriptors.
     if defined is False or function.__func__ not in (defined, getattr(defined, "fn", None)):
