@@ -5,26 +5,19 @@ from __future__ import annotations
 import sys
 import time
 import warnings
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from typing import Any
 
 _PACKAGE = __name__.partition(".")[0]
 
 
 def warn(message: str, category: type[Warning]) -> None:
     """Issue a warning that points at the caller's own line, not at a line of this package."""
-    warnings.warn(message, category, stacklevel=_levels_to_the_caller())
-
-
-def _levels_to_the_caller() -> int:
-    """Count the frames from ``warn`` to the first one outside the package (`skip_file_prefixes` needs Python 3.12)."""
-    level, frame = 1, sys._getframe(1)  # noqa: SLF001
+    level, frame = 1, sys._getframe()  # noqa: SLF001 - the argument `skip_file_prefixes` needs Python 3.12
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE:
         level, frame = level + 1, frame.f_back
-    return level
+    warnings.warn(message, category, stacklevel=level)
 
 
 class Diagnostics:

@@ -1,8 +1,4 @@
-"""Every error and warning of the package, and the words they are phrased with.
-
-An error tells which argument is wrong, in which column and rows, how often, and what to do; the
-same facts are attributes, so that a program can read them without parsing the text.
-"""
+"""Every error and warning of the package, and their words: what is wrong, where, what to do; also as attributes."""
 
 from __future__ import annotations
 

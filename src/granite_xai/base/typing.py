@@ -11,15 +11,9 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 BoolArray = NDArray[np.bool_]
-
-Coalition = frozenset[int]
-"""A set of column positions; the columns that stay visible."""
-
-Elementwise = Callable[[FloatArray], FloatArray]
-"""A loss on gaps, applied cell by cell."""
-
-PairLoss = Callable[[FloatArray, FloatArray], FloatArray]
-"""A loss of predictions against targets, applied cell by cell."""
+Coalition = frozenset[int]  # a set of column positions; the columns that stay visible
+Elementwise = Callable[[FloatArray], FloatArray]  # a loss on gaps, applied cell by cell
+PairLoss = Callable[[FloatArray, FloatArray], FloatArray]  # a loss of predictions against targets, applied cell by cell
 
 
 class JansenTotal(NamedTuple):
@@ -51,5 +45,4 @@ class AleDifference(NamedTuple):
 
 
 Term = Coalition | JansenTotal | PairwiseShapley | AleDifference
-Terms = Mapping[Term, float]
-"""A linear combination of values: ``phi = sum of coefficient * nu(term)``."""
+Terms = Mapping[Term, float]  # a linear combination of values: ``phi = sum of coefficient * nu(term)``

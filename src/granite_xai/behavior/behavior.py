@@ -1,8 +1,4 @@
-"""Behavior: which aspect of the masked model counts as its value, for a batch of regions.
-
-A behavior turns masked models ``F_T`` into values ``nu(T)``: one number a row, in the row's own region, or one number
-a region. A `Game` is a behavior of one masked model.
-"""
+"""Behavior: masked models ``F_T`` to values ``nu(T)``, one number a row, in the row's own region, or one a region."""
 
 from __future__ import annotations
 
@@ -31,8 +27,7 @@ class Behavior(ABC):
     __slots__ = ()
     key: ClassVar[str]
     needs_y: ClassVar[bool] = False
-    is_linear: ClassVar[bool] = False
-    """Whether a value is the masked model itself, so that combinations of values are combinations of models."""
+    is_linear: ClassVar[bool] = False  # whether a value is the masked model itself: combinations are those of models
 
     @property
     def per_row(self) -> bool:
@@ -104,10 +99,8 @@ class Game:
 
     def regional(self, terms: Terms) -> Array:
         """A linear combination of values, one number for each side of every split, (2, K)."""
-        total = self.splits.primitives.array(np.zeros((2, self.splits.count)))
-        for term, coefficient in terms.items():
-            total = total + coefficient * self._value(term)
-        return total
+        nothing = self.splits.primitives.array(np.zeros((2, self.splits.count)))
+        return sum((coefficient * self._value(term) for term, coefficient in terms.items()), nothing)
 
     def _value(self, term: Term) -> Array:
         return self.known[term] if term in self.known else self.behavior.value(self, term)

@@ -8,11 +8,11 @@ from typing import ClassVar
 import numpy as np
 
 from granite_xai.base.options import unknown
-from granite_xai.base.typing import FloatArray, PairLoss, Term
+from granite_xai.base.typing import PairLoss, Term
 from granite_xai.behavior.behavior import Behavior, Game
 from granite_xai.behavior.losses import LOSSES, Loss, risk_loss
 from granite_xai.compute.primitives import MOMENTS, Array
-from granite_xai.engine.values import HybridFunction, Rows
+from granite_xai.engine.values import HybridFunction
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.noise_floor import risk_error
 
@@ -102,8 +102,4 @@ class Risk(Behavior):
     def _of(self, game: Game) -> HybridFunction:
         """The loss of centred predictions (m, c) of some rows c."""
         offset, y, pair = game.evaluations.offset, game.evaluations.target, self._loss.pair
-
-        def losses(predictions: FloatArray, rows: Rows) -> FloatArray:
-            return pair(predictions + offset, np.broadcast_to(y[rows], predictions.shape))
-
-        return losses
+        return lambda found, rows: pair(found + offset, np.broadcast_to(y[rows], found.shape))

@@ -27,10 +27,8 @@ def available() -> bool:
 
 @cache
 def compiled(function: Kernel) -> Kernel:
-    """The machine code of a function of arrays, which releases the interpreter's lock while it runs.
-
-    Never ``parallel=True``: its work queue aborts the process when two threads call it.
-    """
+    """The machine code of a function of arrays, which releases the interpreter's lock while it runs."""
+    # Never ``parallel=True``: its work queue aborts the process when two threads call it.
     import numba
 
     build = partial(numba.njit, nogil=True, error_model="numpy")
@@ -56,12 +54,10 @@ class Compiled(Numpy):
         compiled(kernels.segment_sum)(np.ascontiguousarray(block), *order, out)
         return out
 
-    def segment_share(
-        self, weights: Array, codes: IntArray, count: int, segments: IntArray, families: Families
-    ) -> Array:
+    def segment_share(self, mass: Array, codes: IntArray, count: int, segments: IntArray, families: Families) -> Array:
         """Weight of the rows of each segment that carry each of ``count`` codes, (G, count)."""
         out = np.zeros((int(families.starts[-1]), count))
-        compiled(kernels.segment_share)(weights, codes, segments, out)
+        compiled(kernels.segment_share)(mass, codes, segments, out)
         return out
 
     def left_sums(self, by_segment: Array, families: Families) -> Array:
@@ -96,8 +92,7 @@ class Compiled(Numpy):
         first, second = (*parts, nothing, nothing)[:2]
         at = np.zeros((2, count)) if at is None else at
         own, inside, weights = (np.ascontiguousarray(each) for each in (own, inside, weights))
-        both = (*_plain(first), *_plain(second), len(parts) > 1)
-        compiled(kernels.side_sums)(mode, own, at, *both, inside, weights, out)
+        compiled(kernels.side_sums)(mode, own, at, _plain(first), _plain(second), len(parts) > 1, inside, weights, out)
         return out
 
 

@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any, TypeVar
 
 from granite_xai.base.errors import InputError, ResourceError
@@ -20,22 +20,23 @@ Result = TypeVar("Result")
 EARLY = 0.2  # share of the time limit (of ten seconds at most) after which a rate is believed
 
 
-def _is_shown(resources: Resources) -> bool:
+def _bar(resources: Resources, items: Iterable[Any] | None = None, **options: Any) -> Any:
+    """A bar for work that takes longer than a second; None where nothing is shown."""
     shown, stream = resources.progress, sys.stderr
     if shown == "auto":  # a log file is not a screen; a notebook is one although its stream is no terminal
-        return "ipykernel" in sys.modules or (stream is not None and not stream.closed and stream.isatty())
-    return shown
+        shown = "ipykernel" in sys.modules or (stream is not None and not stream.closed and stream.isatty())
+    if not shown:
+        return None
+    from tqdm.auto import tqdm
+
+    return tqdm(items, delay=1.0, leave=False, **options)
 
 
 def progress(items: Iterable[Item], resources: Resources, desc: str, total: int | None = None) -> Iterator[Item]:
     """Pass the items on and show how far the work is, once it has taken longer than a second."""
-    if not _is_shown(resources):
-        yield from items
-        return
-    from tqdm.auto import tqdm
-
-    with tqdm(items, desc=desc, total=total, delay=1.0, leave=False) as bar:
-        yield from bar
+    bar = _bar(resources, items, desc=desc, total=total)
+    with nullcontext(items) if bar is None else bar as shown:
+        yield from shown
 
 
 class TooSlowError(ResourceError):
@@ -45,19 +46,12 @@ class TooSlowError(ResourceError):
 
 
 class Meter:
-    """Counts the rows that a model has answered: shows them, and stops what takes far longer than planned (M13).
-
-    ``planned``: seconds; None: nothing was planned, and nothing is stopped.
-    """
+    """Counts rows that a model has answered, shows them, stops what takes far longer than ``planned`` seconds (M13)."""
 
     def __init__(self, resources: Resources, total: int, planned: float | None = None) -> None:
         self.limit, self.total, self.planned = resources.max_seconds, total, planned
         self.done, self.begin = 0, time.perf_counter()
-        self._bar: Any = None
-        if _is_shown(resources):
-            from tqdm.auto import tqdm
-
-            self._bar = tqdm(desc="evaluations", total=total, unit=" rows", unit_scale=True, delay=1.0, leave=False)
+        self._bar = _bar(resources, desc="evaluations", total=total, unit=" rows", unit_scale=True)
 
     def __call__(self, rows: int) -> None:
         """Take note of so many more rows."""
@@ -81,10 +75,8 @@ class Meter:
 
 
 def resolve_jobs(n_jobs: int | None) -> int:
-    """Threads to use, as in scikit-learn's glossary: None is what `joblib.parallel_config` says, otherwise 1.
-
-    More than there are processors count as all of them; a negative number as all but ``-n_jobs - 1``, at least 1.
-    """
+    """Threads to use, as in scikit-learn's glossary: None is what `joblib.parallel_config` says, otherwise 1."""
+    # More than there are processors count as all of them; a negative number as all but ``-n_jobs - 1``, at least 1.
     import joblib
 
     if n_jobs is None:
@@ -97,14 +89,15 @@ def resolve_jobs(n_jobs: int | None) -> int:
 
 
 def map_blocks(function: Callable[[Task], Result], tasks: Iterable[Task], n_jobs: int | None = None) -> list[Result]:
-    """Apply a function to every block; the results come in the order of the blocks.
+    """Apply a function to every block; the results come in the order of the blocks."""
+    # In threads, unless `joblib.parallel_config` names a backend of processes or a cluster: then in these. The linear
+    # algebra of each block uses one thread whatever ``n_jobs`` is: results are bitwise equal for any of them.
+    from joblib.parallel import MultiprocessingBackend, SequentialBackend, ThreadingBackend, get_active_backend
 
-    In threads, unless `joblib.parallel_config` names a backend of processes or a cluster: then in these.
-    The linear algebra of each block uses one thread whatever ``n_jobs`` is: results are bitwise equal for any of them.
-    """
     jobs, tasks = resolve_jobs(n_jobs), list(tasks)
+    here = ThreadingBackend | MultiprocessingBackend | SequentialBackend  # processes made by fork are never used (M16)
     with one_blas_thread():
-        apart = jobs > 1 and len(tasks) > 1 and _asks_for_processes()
+        apart = jobs > 1 and len(tasks) > 1 and not isinstance(get_active_backend(prefer="threads")[0], here)
         return (in_processes if apart else in_threads)(function, tasks, jobs)
 
 
@@ -121,7 +114,13 @@ def in_threads(function: Callable[[Task], Result], tasks: Sequence[Task], jobs: 
 
 def in_processes(function: Callable[[Task], Result], tasks: Sequence[Task], jobs: int) -> list[Result]:
     """Apply a function to every task in the processes of joblib's context; a killed one costs time only (R03)."""
-    losses = _losses()
+    from joblib.externals.loky.process_executor import BrokenProcessPool
+
+    losses: tuple[type[Exception], ...] = (BrokenProcessPool,)
+    if "distributed" in sys.modules:  # nobody has a cluster without having loaded it
+        from distributed import KilledWorker
+
+        losses = BrokenProcessPool, KilledWorker, CancelledError  # Dask tries again itself, unless arrays are lost
     done: list[Result] = []
     try:
         _collect(done, function, tasks, jobs)
@@ -134,17 +133,6 @@ def in_processes(function: Callable[[Task], Result], tasks: Sequence[Task], jobs
             text = f"worker processes were killed twice; {first}: {hint}."
             raise ResourceError(text, code="R03", argument="n_jobs", hint=hint) from again
     return done
-
-
-def _losses() -> tuple[type[Exception], ...]:
-    """What a backend raises when a process has ended; Dask tries several times itself, unless the arrays are lost."""
-    from joblib.externals.loky.process_executor import BrokenProcessPool
-
-    if "distributed" not in sys.modules:  # nobody has a cluster without having loaded it
-        return (BrokenProcessPool,)
-    from distributed import KilledWorker
-
-    return BrokenProcessPool, KilledWorker, CancelledError
 
 
 def _collect(done: list[Result], function: Callable[[Task], Result], tasks: Sequence[Task], jobs: int) -> None:
@@ -164,10 +152,8 @@ def _collect(done: list[Result], function: Callable[[Task], Result], tasks: Sequ
 
 
 def _from_cluster(client: Any, function: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[Result]:
-    """Results from the workers of a Dask cluster, which are sent the function and its arrays once.
-
-    Not through joblib, which would wait for ever for a task whose workers have all died.
-    """
+    """Results from the workers of a Dask cluster, which are sent the function and its arrays once."""
+    # Not through joblib, which would wait for ever for a task whose workers have all died.
     sent = client.scatter(function, broadcast=True, hash=False)
     futures = [client.submit(_pinned, sent, task, pure=False) for task in tasks]
     try:
@@ -177,14 +163,6 @@ def _from_cluster(client: Any, function: Callable[[Task], Result], tasks: Sequen
         client.cancel(futures)  # after an interrupt nobody waits for the others
 
 
-def _asks_for_processes() -> bool:
-    """Whether the caller's `joblib.parallel_config` names processes; those made by fork are never used (M16)."""
-    from joblib.parallel import MultiprocessingBackend, SequentialBackend, ThreadingBackend, get_active_backend
-
-    backend, _ = get_active_backend(prefer="threads")
-    return not isinstance(backend, ThreadingBackend | MultiprocessingBackend | SequentialBackend)
-
-
 def _pinned(function: Callable[[Task], Result], task: Task) -> Result:
     """Pin again where the block runs: a backend of processes starts with its own number of threads."""
     with one_blas_thread():
@@ -192,14 +170,11 @@ def _pinned(function: Callable[[Task], Result], task: Task) -> Result:
 
 
 class _BlasPin:
-    """Holds BLAS at one thread while anyone needs it.
-
-    The number of BLAS threads belongs to the process, so its guard must as well: without the count, the first of
-    several concurrent fits to finish would give the others their threads back in the middle of their products.
-    """
+    """Holds BLAS at one thread while anyone needs it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        # Its threads belong to the process: the first of several fits to end must not give the others theirs back.
         self._holders: Counter[int] = Counter()
         self._blas: Any = None
         self._limit: Any = None
@@ -220,18 +195,14 @@ class _BlasPin:
         finally:
             with self._lock:
                 self._holders[me] -= 1
-                self._let_go(me)
-
-    def _let_go(self, me: int) -> None:
-        if self._holders[me]:
-            return
-        del self._holders[me]
-        if not self._holders:
-            self._limit.restore_original_limits()
-        # threadpoolctl (from 3.7 on) lets only one thread change OpenBLAS, until it says so.
-        for library in self._blas.lib_controllers:
-            if hasattr(library, "clear_controlling_thread"):
-                library.clear_controlling_thread()
+                if not self._holders[me]:
+                    del self._holders[me]
+                    if not self._holders:
+                        self._limit.restore_original_limits()
+                    # threadpoolctl (from 3.7 on) lets only one thread change OpenBLAS, until it says so.
+                    for library in self._blas.lib_controllers:
+                        if hasattr(library, "clear_controlling_thread"):
+                            library.clear_controlling_thread()
 
 
 one_blas_thread = _BlasPin().held

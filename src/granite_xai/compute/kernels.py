@@ -6,16 +6,13 @@ from typing import Any
 
 import numpy as np
 
-TILE = 16
-"""Columns whose sums are written together, one line of memory each."""
+TILE = 16  # columns whose sums are written together, one line of memory each
 
 
 def order(segments: Any, starts: Any, rows: Any, ends: Any) -> None:
-    """Sort the rows of each column by segment (a counting sort).
-
-    From segments (J, n), numbered through all columns, and the first of each column, (J + 1,), to rows (J, n) and to
-    where each segment's rows begin and end, (G + J,), which comes as zeros.
-    """
+    """Sort the rows of each column by segment (a counting sort)."""
+    # From segments (J, n), numbered through all columns, and the first of each column, (J + 1,), to rows (J, n) and to
+    # where each segment's rows begin and end, (G + J,), which comes as zeros.
     for j in range(len(segments)):
         first, size = starts[j], starts[j + 1] - starts[j]
         end = ends[first + j : first + j + size + 1]
@@ -59,10 +56,8 @@ def segment_share(weights: Any, codes: Any, segments: Any, out: Any) -> None:
 
 
 def left_sums(by_segment: Any, fresh: Any, ends: Any, added: Any, out: Any) -> None:
-    """Sums of each candidate, (G, c) to (c, K): it begins again where it is fresh, and adds its own segments.
-
-    Those of candidate k end in ``added`` at ``ends[k]``.
-    """
+    """Sums of each candidate, (G, c) to (c, K): it begins again where it is fresh, and adds its own segments."""
+    # Those of candidate k end in ``added`` at ``ends[k]``.
     running = np.empty(TILE)
     for low in range(0, by_segment.shape[1], TILE):
         size = min(TILE, by_segment.shape[1] - low)
@@ -130,28 +125,11 @@ def add_own_side(left: Any, total: Any, scale: Any, index: Any, bins: Any, insid
 
 
 def side_sums(
-    mode: int,
-    own: Any,
-    at: Any,
-    left: Any,
-    total: Any,
-    scale: Any,
-    index: Any,
-    bins: Any,
-    left_2: Any,
-    total_2: Any,
-    scale_2: Any,
-    index_2: Any,
-    bins_2: Any,
-    both: bool,
-    inside: Any,
-    weights: Any,
-    out: Any,
+    mode: int, own: Any, at: Any, first: Any, second: Any, both: bool, inside: Any, weights: Any, out: Any
 ) -> None:
-    """Add what each row has, or its loss, to both sides of every split; see `primitives.ArrayNamespace.side_sums`.
-
-    Both sides are computed and one is kept: a branch would be mispredicted.
-    """
+    """Add what each row has, or its loss, to both sides of every split; see `primitives.ArrayNamespace.side_sums`."""
+    # Both sides are computed and one is kept: a branch would be mispredicted.
+    (left, total, scale, index, bins), (left_2, total_2, scale_2, index_2, bins_2) = first, second
     c, count = inside.shape
     values = np.empty(count)
     on_left, on_right, squares_left, squares_right = out[0, 0], out[0, 1], out[1, 0], out[1, 1]
@@ -181,14 +159,14 @@ def side_sums(
             w = weights[i]
             for k in range(count):
                 v = values[k]
-                first = v * v if mode == 0 else abs(v) if mode == 1 else v
-                second = v * v if mode == 2 else 0.0
+                loss = v * v if mode == 0 else abs(v) if mode == 1 else v
+                square = v * v if mode == 2 else 0.0
                 if member[k]:
-                    on_left[k] += w[k] * first
-                    squares_left[k] += w[k] * second
+                    on_left[k] += w[k] * loss
+                    squares_left[k] += w[k] * square
                 else:
-                    on_right[k] += w[k] * first
-                    squares_right[k] += w[k] * second
+                    on_right[k] += w[k] * loss
+                    squares_right[k] += w[k] * square
             continue
         weight = weights[i, 0]
         if mode == 0:

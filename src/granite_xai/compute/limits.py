@@ -60,11 +60,9 @@ class Resources:
         whole_number("memory_limit", self.memory_limit, at_least=1)
         if self.max_seconds is not None:
             real_number("max_seconds", self.max_seconds, above=0)
-        for name, value, least in (
-            ("max_evaluations", self.max_evaluations, 1),
-            ("max_grid", None if self.max_grid == "auto" else self.max_grid, 2),
-            ("batch_size", self.batch_size, 1),
-        ):
+        grid = None if self.max_grid == "auto" else self.max_grid
+        own = (("max_evaluations", self.max_evaluations, 1), ("max_grid", grid, 2), ("batch_size", self.batch_size, 1))
+        for name, value, least in own:
             if value is not None:
                 whole_number(name, value, at_least=least)
         choose("dtype", self.dtype, {"float64": "float64"})

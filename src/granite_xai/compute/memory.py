@@ -30,10 +30,8 @@ class Workspace:
 
     A file is unlinked as soon as it is opened, so that nothing can leave one behind, and its space is reserved before
     it is mapped: a full disk is an error with a name, and never a signal in the middle of a sum. An array that nobody
-    holds any more gives its bytes back, in memory and on disk.
-
-    ``share``: bytes of memory for the arrays that are alive at the same time (None: any number); ``block``: bytes of
-    what is computed at a time on the way to these.
+    holds any more gives its bytes back, in memory and on disk. ``share``: bytes of memory for the arrays that are alive
+    at the same time (None: any number); ``block``: bytes of what is computed at a time on the way to these.
     """
 
     def __init__(self, share: int | None = None, block: int = BLOCK) -> None:
@@ -142,12 +140,10 @@ class Budget:
 
     Of the last quarter one half is for the table and what else grows with its rows and columns; where that does not
     suffice, the evaluations have less, and are spilled. The other half is for blocks on the way to the evaluations.
-
-    ``fixed``: bytes of the table, of the codes of its rows, of the plan.
     """
 
     limit: int
-    fixed: int = 0
+    fixed: int = 0  # bytes of the table, of the codes of its rows, of the plan
 
     @property
     def search(self) -> int:
@@ -171,15 +167,11 @@ class Budget:
     def plan(self, *, rows: int, matrices: int, attributions: int, candidate: int) -> dict[str, Any]:
         """Rows and bytes by stage, for ``diagnostics_``."""
         total = matrices + attributions
+        held = {"rows": rows, "bytes": total, "in_memory": total <= self.evaluations}
         return {
             "memory_limit": self.limit,
             "table": {"bytes": self.fixed},
-            "evaluations": {
-                "rows": rows,
-                "bytes": total,
-                "in_memory": total <= self.evaluations,
-                "spilled_bytes": max(0, total - self.evaluations),
-            },
+            "evaluations": {**held, "spilled_bytes": max(0, total - self.evaluations)},
             "attributions": {"bytes": attributions},
             "search": {"block_bytes": self.search, "candidate_bytes": candidate},
         }
@@ -187,11 +179,8 @@ class Budget:
 
 def require_budget(resources: Resources, fixed: int, evaluations: int = 0, candidate: int = 0) -> Budget:
     """The budget of a run; refused when neither memory nor the disk has room for it (D33)."""
-    needs = {
-        "the table, its codes and the plan": -(-8 * (OWN + fixed) // 5),
-        "blocks of the search, of one candidate each,": 4 * candidate,
-    }
-    what, least = max(needs.items(), key=itemgetter(1))
+    own = "the table, its codes and the plan", -(-8 * (OWN + fixed) // 5)
+    what, least = max(own, ("blocks of the search, of one candidate each,", 4 * candidate), key=itemgetter(1))
     budget = Budget(resources.memory_limit, OWN + fixed)
     roomy = Budget(max(least, resources.memory_limit), OWN + fixed)
     free = shutil.disk_usage(tempfile.gettempdir()).free if evaluations > roomy.evaluations else 0
@@ -201,10 +190,8 @@ def require_budget(resources: Resources, fixed: int, evaluations: int = 0, candi
     if resources.memory_limit < least:
         text = f"{what} need {size(least)}; memory_limit allows {size(resources.memory_limit)}."
     elif enough == whole > least:
-        text = (
-            f"the model's evaluations need {size(evaluations)}; memory_limit={resources.memory_limit} leaves "
-            f"{size(budget.evaluations)} for them in memory, and the folder of temporary files has {size(free)}."
-        )
+        text = f"the model's evaluations need {size(evaluations)}; memory_limit={resources.memory_limit} leaves "
+        text += f"{size(budget.evaluations)} for them in memory, and the folder of temporary files has {size(free)}."
     else:
         return budget
     raise too_little(text, f"memory_limit={enough}")

@@ -18,12 +18,10 @@ from scipy.linalg import block_diag
 
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 
-Array = Any
-"""An array of the library at hand."""
+Array = Any  # an array of the library at hand
 
+# What `side_sums` adds up: squares, sizes, values and their squares, or each row's mean square minus its squared mean
 SQUARE, ABSOLUTE, MOMENTS, SPREAD = range(4)
-"""What `side_sums` adds up: squares, sizes, values and their squares, or (of two parts, mean squares and means) each
-row's variance."""
 
 
 class Part(NamedTuple):
@@ -88,8 +86,7 @@ class Families:
 class ArrayNamespace:
     """The primitives in any array namespace of the standard, with arrays on a device."""
 
-    cells = 2**24
-    """Cells of a tile, rows times references or splits, that is worked on at once: enough to keep a device busy."""
+    cells = 2**24  # cells of a tile, rows times references or splits, worked on at once: enough to keep a device busy
 
     def __init__(self, xp: Any, device: Any = None) -> None:
         self.xp, self.device = xp, device
@@ -149,12 +146,10 @@ class ArrayNamespace:
         """Sums of the lines of a block (n, c) by segment, those of all columns at once, (G, c)."""
         return self.product(order, block)
 
-    def segment_share(
-        self, weights: Array, codes: IntArray, count: int, segments: IntArray, families: Families
-    ) -> Array:
+    def segment_share(self, mass: Array, codes: IntArray, count: int, segments: IntArray, families: Families) -> Array:
         """Weight of the rows of each segment that carry each of ``count`` codes, (G, count)."""
         carried = self._equal(self.numbers(codes)[:, None], self.numbers(np.arange(count))[None, :])
-        return self.segment_sum(weights[:, None] * carried, self.order(segments, families))
+        return self.segment_sum(mass[:, None] * carried, self.order(segments, families))
 
     def line_share(self, lines: Array, codes: IntArray, count: int) -> Array:
         """Weight of the rows that carry each of ``count`` codes under each line of weights, (n, K) to (count, K)."""
@@ -197,11 +192,9 @@ class ArrayNamespace:
     def side_sums(
         self, mode: int, own: Array, at: Array | None, parts: Sequence[Part], inside: Array, weights: Array, out: Array
     ) -> Array:
-        """Weighted sums over both sides of what each row has: a number of its own, one of its side, and its parts.
-
-        Of ``own`` (c,), ``at`` (2, K), ``inside`` (c, K) and ``weights`` (c, 1) or (c, K); added to ``out`` (2, 2, K):
-        sums of losses (or values) on the left and on the right, and of squares (MOMENTS).
-        """
+        """Weighted sums over both sides of what each row has: a number of its own, one of its side, and its parts."""
+        # Of ``own`` (c,), ``at`` (2, K), ``inside`` (c, K) and ``weights`` (c, 1) or (c, K); added to ``out`` (2, 2,
+        # K): sums of losses (or values) on the left and on the right, and of squares (MOMENTS).
         xp = self.xp
         if mode == SPREAD:
             square, mean = (self.own_side(part, inside) for part in parts)
@@ -223,8 +216,7 @@ class ArrayNamespace:
 class Numpy(ArrayNamespace):
     """The same in NumPy."""
 
-    cells = 2**16
-    """Few enough for the cache."""
+    cells = 2**16  # few enough for the cache
 
     def __init__(self) -> None:
         super().__init__(np)
@@ -239,12 +231,10 @@ class Numpy(ArrayNamespace):
 
     flags = host = numbers
 
-    def segment_share(
-        self, weights: Array, codes: IntArray, count: int, segments: IntArray, families: Families
-    ) -> Array:
+    def segment_share(self, mass: Array, codes: IntArray, count: int, segments: IntArray, families: Families) -> Array:
         """Weight of the rows of each segment that carry each of ``count`` codes, (G, count)."""
         cells, total = (segments * count + codes).ravel(), int(families.starts[-1]) * count
-        lines = np.broadcast_to(weights, segments.shape).ravel()
+        lines = np.broadcast_to(mass, segments.shape).ravel()
         return np.bincount(cells, weights=lines, minlength=total).astype(np.float64, copy=False).reshape(-1, count)
 
     def line_share(self, lines: Array, codes: IntArray, count: int) -> Array:
@@ -269,7 +259,5 @@ NUMPY = Numpy()
 
 def as_part(primitives: ArrayNamespace, values: Array) -> Part:
     """A number of each row and split, whatever the row's side, as a part: on the right it is minus minus itself."""
-    xp, P = primitives.xp, primitives
-    signs = P.array(np.array([1.0, -1.0])[None, :, None])
-    zeros = P.array(np.zeros(values.shape[0]))
-    return Part(values, zeros, xp.broadcast_to(signs, (1, 2, values.shape[1])))
+    signs, zeros = primitives.array([[[1.0], [-1.0]]]), primitives.array(np.zeros(values.shape[0]))
+    return Part(values, zeros, primitives.xp.broadcast_to(signs, (1, 2, values.shape[1])))

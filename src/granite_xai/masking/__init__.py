@@ -8,12 +8,7 @@ from granite_xai.masking.conditional import Conditional
 from granite_xai.masking.marginal import Marginal
 from granite_xai.masking.masking import Masking
 
-MASKINGS: dict[str, Masking] = {
-    "marginal": Marginal(),
-    "conditional": Conditional(),
-    "baseline": Baseline(),
-    "accumulated": Accumulated(),
-}
+MASKINGS: dict[str, Masking] = {each.key: each for each in (Marginal(), Conditional(), Baseline(), Accumulated())}
 """Every masking by its name, as it is without options: the only place where one is registered."""
 
 __all__ = ["MASKINGS", "Accumulated", "Baseline", "Conditional", "Marginal", "Masking"]

@@ -82,8 +82,7 @@ class AleIntervals:
     """The intervals of one column that ALE moves across, and the points inside them where a region may end."""
 
     fitted: Column  # on the fitting rows
-    # (k,) int: ends of the intervals as positions among the fitting levels: the minimum and the upper ends of the bins
-    edges: IntArray
+    edges: IntArray  # (k,) int: ends of intervals, among the fitting levels: the minimum and the upper ends of the bins
     ends: Table  # A fitting row that carries each end of a part
     # (m,) int: ends of the parts of intervals, the edges among them; in older files no others
     parts: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
@@ -111,10 +110,8 @@ class AleIntervals:
         return np.where(missing, -1, places), edges[down], counts
 
     def within(self, column: Column) -> tuple[IntArray, IntArray]:
-        """Ends of the intervals of a region, as positions among the fitting levels, and each row's interval, from 1.
-
-        The interval of a missing value is 0.
-        """
+        """Ends of the intervals of a region, as positions among the fitting levels, and each row's interval, from 1."""
+        # The interval of a missing value is 0.
         places = self.points(column)[0]
         present, edges = places[places >= 0], np.searchsorted(self.parts, self.edges)
         low, high = ((present.min() + 1) // 2, present.max() // 2) if len(present) else (0, 0)
@@ -146,9 +143,8 @@ class Changes(Masked):
     def combined(self, terms: Terms) -> RowValues:
         """A linear combination of changes, and of the mean prediction that effects are counted from."""
         P, splits = self.splits.primitives, self.splits
-        values = Averages(self.evaluations, splits).combined(
-            {term: value for term, value in terms.items() if isinstance(term, frozenset)}
-        )
+        predictions: Terms = {term: value for term, value in terms.items() if isinstance(term, frozenset)}
+        values = Averages(self.evaluations, splits).combined(predictions)
         weights = splits.weights[:, None] if splits.lines is None else splits.lines.T
         parts = list(values.parts)
         for column in dict.fromkeys(term.column for term in terms if isinstance(term, AleDifference)):

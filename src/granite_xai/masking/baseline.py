@@ -122,10 +122,8 @@ def _central_row(table: Table, weights: FloatArray, means: bool) -> Table:
 
 
 def central_position(column: Column, weights: FloatArray) -> int:
-    """A row that carries the column's lower median, or for nominal columns its most frequent level.
-
-    Missing values do not count, unless there is nothing else.
-    """
+    """A row that carries the column's lower median, or for nominal columns its most frequent level."""
+    # Missing values do not count, unless there is nothing else.
     present = np.flatnonzero(column.codes >= 0)
     if not len(present):
         return 0

@@ -1,8 +1,4 @@
-"""Bins: which rows count as having the same visible values under conditional masking.
-
-A bin number is a function of the visible columns ``x_T`` alone, learned once from the fitting rows and unchanged
-in regions and on new rows.
-"""
+"""Bins of conditional masking: functions of the visible columns alone, the same in regions and on new rows."""
 
 from __future__ import annotations
 
@@ -17,30 +13,18 @@ from granite_xai.base.errors import InputError
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.tables import Column, Table
 
-_SAME = 1e-12
-"""Relative difference of sums of weights that counts as rounding: ten rows of weight 0.1 weigh as much as one of 1."""
-
-BinFunction = Callable[["Table"], IntArray]
-"""Bin number of each row of a table; a value that can be pickled."""
-COUNT, LEAF = 10, 20
-"""Bins of one column, and leaves of the tree for several; rows that each leaf must hold."""
+_SAME = 1e-12  # relative difference of sums that counts as rounding: ten rows of weight 0.1 weigh as much as one of 1
+BinFunction = Callable[["Table"], IntArray]  # bin number of each row of a table; a value that can be pickled
+COUNT, LEAF = 10, 20  # bins of one column, and leaves of the tree for several; rows that each leaf must hold
 
 
 def fit_bins(
-    bins: Any,
-    table: Table,
-    visible: Coalition,
-    random_state: int = 0,
-    weights: FloatArray | None = None,
-    guarded: bool = False,
+    bins: Any, table: Table, visible: Coalition, seed: int = 0, weights: FloatArray | None = None, guarded: bool = False
 ) -> BinFunction:
-    """Learn ``bin_T``, from a table to one bin number a row, for the visible columns T; ``bins`` as in `Conditional`.
-
-    ``weights`` tell how many rows each row stands for: quantiles, ranks and leaves of the tree are those of the
-    repeated rows. Weights that are smaller than 1 on average are scaled to 1 on average. The user's own bins know none.
-    Columns that are constant on the fitting rows tell nothing: the bins are those of the other ones. ``guarded``: the
-    tree does not split on what may be noise.
-    """
+    """Learn ``bin_T``, from a table to one bin number a row, for the visible columns T; ``bins``: see `Conditional`."""
+    # ``weights`` tell how many rows each row stands for: quantiles, ranks and leaves of the tree are those of the
+    # repeated rows (the user's own bins know none). Columns that are constant on the fitting rows tell nothing: the
+    # bins are those of the other ones. ``guarded``: the tree does not split on what may be noise.
     weights, columns = rows_stood_for(weights), tuple(sorted(visible - table.passing))
     if not columns or len(visible) == table.n_columns:
         return OneBin()
@@ -56,7 +40,7 @@ def fit_bins(
     if not columns:
         return OneBin()
     if len(columns) > 1:
-        return _tree_bins(table, columns, random_state, weights, guarded)
+        return _tree_bins(table, columns, seed, weights, guarded)
     column = table.columns[columns[0]]
     if column.kind in ("nominal", "boolean"):
         return LevelBins(column)
@@ -64,7 +48,7 @@ def fit_bins(
 
 
 def rows_stood_for(weights: FloatArray | None) -> FloatArray | None:
-    """How many rows each row stands for; None where each stands for itself."""
+    """How many rows each row stands for, at least 1 on average; None where each stands for itself."""
     if weights is None:
         return None
     scaled: FloatArray = weights / min(float(weights.mean()), 1.0)
@@ -126,10 +110,7 @@ class IntervalBins:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BinTree:
-    """A regression tree: the number that a node reads, and its children, always later nodes (a leaf has none: -1).
-
-    Rows at or below the threshold go left.
-    """
+    """A regression tree: what each node reads (left if at or below the threshold), and its children (a leaf: -1)."""
 
     feature: IntArray
     threshold: FloatArray
@@ -204,7 +185,7 @@ class CustomBins:
 
 
 def _tree_bins(
-    table: Table, columns: tuple[int, ...], random_state: int, weights: FloatArray | None, guarded: bool
+    table: Table, columns: tuple[int, ...], seed: int, weights: FloatArray | None, guarded: bool
 ) -> BinFunction:
     """The tree; with weights a leaf must weigh as much as so many rows would."""
     from sklearn.tree import DecisionTreeRegressor
@@ -218,18 +199,16 @@ def _tree_bins(
     minimum = {"min_samples_leaf" if weights is None else "min_weight_fraction_leaf": least}
     outputs = np.hstack(targets)
     guard = _by_chance(outputs, table.n_columns) / table.n_rows if guarded else 0.0
-    options = {"max_leaf_nodes": COUNT, "min_impurity_decrease": guard, "random_state": random_state}
+    options = {"max_leaf_nodes": COUNT, "min_impurity_decrease": guard, "random_state": seed}
     tree = DecisionTreeRegressor(**options, **minimum)
     return TreeBins(fitted, BinTree.of(tree.fit(_predictors(table, fitted), outputs, weights)))
 
 
 def _by_chance(outputs: FloatArray, n_columns: int) -> float:
-    """How much impurity, times the rows, the best split of a tree hardly takes away by chance.
-
-    A fixed split takes a sum of ``chi²`` variables, as many as there are directions in the hidden columns, each with
-    the variance along it; it is matched by one ``chi²`` with the same mean and variance, and scikit-learn divides by
-    the number of outputs. The best of all splits of the tree: ten times as many tests as there are pairs of columns.
-    """
+    """How much impurity, times the rows, the best split of a tree hardly takes away by chance."""
+    # A fixed split takes a sum of ``chi²`` variables, as many as there are directions in the hidden columns, each with
+    # the variance along it; it is matched by one ``chi²`` with the same mean and variance, and scikit-learn divides by
+    # the number of outputs. The best of all splits of the tree: ten times as many tests as there are pairs of columns.
     from scipy.stats import chi2
 
     along = np.linalg.svd(outputs - outputs.mean(axis=0), compute_uv=False) ** 2 / len(outputs)
@@ -238,11 +217,9 @@ def _by_chance(outputs: FloatArray, n_columns: int) -> float:
 
 
 def interval_edges(column: Column, weights: FloatArray | None = None, count: int = COUNT) -> IntArray:
-    """Upper ends of the bins of an ordered column, as positions among its levels.
-
-    The k-th edge is the smallest value with at least k tenths of the (present) rows, by their weight, at or below it;
-    with at most ten distinct values every value is an edge. ``count`` bins instead of ten.
-    """
+    """Upper ends of the bins of an ordered column, as positions among its levels."""
+    # The k-th edge is the smallest value with at least k tenths of the (present) rows, by their weight, at or below it;
+    # with at most ten distinct values every value is an edge. ``count`` bins instead of ten.
     n_levels, present = len(column.levels), column.codes >= 0
     if n_levels <= count:
         return np.arange(n_levels, dtype=np.intp)
@@ -255,11 +232,9 @@ def interval_edges(column: Column, weights: FloatArray | None = None, count: int
 
 
 def ranks_among(column: Column, fitted: Column, side: str) -> IntArray:
-    """Position of each value among the levels of the fit.
-
-    ``side="left"``: of the smallest fitting value at or above it; ``"right"``: of the largest at or below it
-    (-1 when there is none). Missing values get -1.
-    """
+    """Position of each value among the levels of the fit."""
+    # ``side="left"``: of the smallest fitting value at or above it; ``"right"``: of the largest at or below it (-1 when
+    # there is none). Missing values get -1.
     if column is fitted:
         return column.codes
     levels, keys = sortable(column, fitted)

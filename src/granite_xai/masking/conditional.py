@@ -51,12 +51,9 @@ class Conditional(Masking):
         choose("sampler", self.sampler, {"bins": "bins", "copula": "copula"})
         named = isinstance(self.bins, str) and self.bins in ("tree", "exact")
         if not named and not (hasattr(self.bins, "fit") and hasattr(self.bins, "apply")):
-            text = (
-                f"bins={self.bins!r} is neither 'tree' nor 'exact' nor an object with fit(X_T, X_rest) and apply(X_T)."
-            )
-            raise InputError(
-                text, code="P01", argument="bins", hint="Pass bins='tree', bins='exact' or such an object."
-            )
+            wanted, hint = "fit(X_T, X_rest) and apply(X_T)", "Pass bins='tree', bins='exact' or such an object."
+            text = f"bins={self.bins!r} is neither 'tree' nor 'exact' nor an object with {wanted}."
+            raise InputError(text, code="P01", argument="bins", hint=hint)
 
     def learn(self, table: Table, coalitions: AbstractSet[Coalition], weights: FloatArray, seed: int) -> Learned:
         """The bins of the visible columns, or the copula of all."""
@@ -88,7 +85,6 @@ class Conditional(Masking):
             own = {visible: matrix for (masking, visible), matrix in evaluations.sampled.items() if masking == self}
             stored = {visible: (visible, True) for visible in own}
             return Averages(replace(evaluations, matrices=own, stored_as=stored, snapped={}), splits)
-
         return Averages(evaluations, splits, lambda visible: self._bins(evaluations, visible))
 
     def _bins(self, evaluations: Evaluations, visible: Coalition) -> Bins | None:

@@ -12,8 +12,7 @@ from granite_xai.masking.copula import Copula
 from granite_xai.masking.masking import Masking
 from granite_xai.tables import Table
 
-Reading = tuple[Masking, Coalition]
-"""One masked model that is read: a masking operator and the visible columns."""
+Reading = tuple[Masking, Coalition]  # one masked model that is read: a masking operator and the visible columns
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -50,10 +50,8 @@ class Masking(ABC):
 
     __slots__ = ()
     key: ClassVar[str]
-    hides: ClassVar[bool] = True
-    """Whether columns are hidden at all, so that every coalition has a masked model."""
-    redraws: ClassVar[bool] = False
-    """Whether hidden columns are drawn from rows of the region, so that Jansen's total variance is defined."""
+    hides: ClassVar[bool] = True  # whether columns are hidden at all, so that every coalition has a masked model
+    redraws: ClassVar[bool] = False  # whether hidden columns are drawn from the region: Jansen's variance is defined
 
     @property
     def averages_rows(self) -> bool:
@@ -95,10 +93,8 @@ class Masking(ABC):
         return self
 
     def terms(self, keys: tuple[str, str, str], sets: PlayersAndSets) -> tuple[Terms, ...] | None:
-        """The terms of each set's effect, where the masking has its own; None: those of the interaction.
-
-        ``keys`` are those of behavior, interaction and influence.
-        """
+        """The terms of each set's effect, where the masking has its own; None: those of the interaction."""
+        # ``keys`` are those of behavior, interaction and influence.
         return None
 
 

@@ -19,21 +19,11 @@ from granite_xai.evaluations.evaluations import cut_out
 from granite_xai.models import Predictor
 from granite_xai.tables import Table
 from granite_xai.tables.table import distinct_rows
-from granite_xai.trees.forest import (
-    Cells,
-    Forest,
-    RefusalError,
-    cells_of,
-    pairs_by_numba,
-    pairs_by_numpy,
-    sums_by_numba,
-    sums_by_numpy,
-)
+from granite_xai.trees.forest import Cells, Forest, RefusalError, cells_of, fast_pairs, fast_sums, slow_pairs, slow_sums
 from granite_xai.trees.reader import Link, identity, link_of, load, opposite
 from granite_xai.trees.sources import Asked, Source, asked_of, source_of
 
-Limits = Iterator[tuple[int, float]]
-"""Columns, and numbers where the prediction may jump."""
+Limits = Iterator[tuple[int, float]]  # columns, and numbers where the prediction may jump
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,9 +107,9 @@ class TreesOnTable:
         for cells in self.cells:
             sums.append(space.empty((len(donors), len(self.matrix))))
             if fast:
-                sums_by_numba(cells, chosen, donors, sums[-1], space, n_jobs)
+                fast_sums(cells, chosen, donors, sums[-1], space, n_jobs)
             else:
-                sums_by_numpy(cells, chosen, donors, sums[-1], space)
+                slow_sums(cells, chosen, donors, sums[-1], space)
         if self.ensemble.link is identity:
             return sums[0]
         for part in space.slices(len(donors), 32 * len(sums) * len(self.matrix)):
@@ -142,9 +132,9 @@ class TreesOnTable:
         space = Workspace() if space is None else space
         values = space.empty((len(wanted), len(self.matrix), len(self.matrix)))
         if fast:
-            pairs_by_numba(cells, players, wanted, values, n_jobs)
+            fast_pairs(cells, players, wanted, values, n_jobs)
         else:
-            pairs_by_numpy(cells, players, wanted, values, space)
+            slow_pairs(cells, players, wanted, values, space)
         return np.negative(values, out=values) if self.ensemble.link is opposite else values
 
     def predictions(self, *, fast: bool = False, space: Workspace | None = None) -> FloatArray:

@@ -26,8 +26,7 @@ class RefusalError(Exception):
 
     def __init__(self, reason: str, code: str | None = None) -> None:
         super().__init__(reason)
-        self.reason = reason
-        self.code = code
+        self.reason, self.code = reason, code
 
 
 NodeArrays = tuple[NDArray[np.generic], ...]
@@ -148,10 +147,8 @@ class Cells:
         return result
 
     def bits_reached(self, free: BoolArray, part: slice, keep: bool = True) -> NDArray[np.uint8]:
-        """Which leaves a part of the rows (from a multiple of 8) meets, free columns left aside, eight rows to a byte.
-
-        What every row does at every node is kept for the next question, unless it takes too much memory.
-        """
+        """Which leaves some rows (from a multiple of 8) meet, free columns left aside, eight rows to a byte."""
+        # What every row does at every node is kept for the next question, unless it takes too much memory.
         bytes_of = slice(part.start // 8, -(-part.stop // 8))
         went = self.packed[:, bytes_of] if keep else self._packed(self.rows[part])
         return self._propagate(went, np.uint8(255), free)
@@ -193,7 +190,7 @@ def cells_of(forest: Forest, matrix: FloatArray) -> Cells:
             raise RefusalError(f"column {j} is split by thresholds and by categories")
         if not listed:
             rows[:, j], cut[own] = _by_threshold(forest, own, matrix[:, j])
-            first[own] = np.where(forest.default_left[own], 0, 1)
+            first[own] = ~forest.default_left[own]
             continue
         kinds, rows[:, j] = _by_category(matrix[:, j])
         for node in listed:
@@ -224,15 +221,11 @@ def _by_category(values: FloatArray) -> tuple[IntArray, IntArray]:
     return kinds.astype(np.intp), cells
 
 
-def sums_by_numpy(cells: Cells, columns: BoolArray, donors: IntArray, out: FloatArray, space: Workspace) -> None:
-    """``E_S = (I_S diag(v)) J_{-S}`` with 0/1 matrices: which values and which rows meet a leaf's conditions.
-
-    Neighbouring values mostly reach the same leaves, so the product is taken with the differences of the lines of
-    ``I_S``, which are sparse, and summed up along the values afterwards.
-
-    ``columns`` are S, ``donors`` the rows that carry the values; ``out`` is written. The space says how large the
-    blocks on the way are; the sums do not depend on it.
-    """
+def slow_sums(cells: Cells, columns: BoolArray, donors: IntArray, out: FloatArray, space: Workspace) -> None:
+    """``E_S = (I_S diag(v)) J_{-S}`` with 0/1 matrices: which values and which rows meet a leaf's conditions."""
+    # Neighbouring values mostly reach the same leaves, so the product is taken with the differences of the lines of
+    # ``I_S``, which are sparse, and summed up along the values afterwards. ``columns`` are S, ``donors`` the rows that
+    # carry the values. The space says how large the blocks on the way are; the sums do not depend on it.
     forest, n = cells.forest, len(cells.rows)
     out[...] = forest.base
     if not forest.n_trees:
@@ -278,7 +271,7 @@ def _unpacked(bits: NDArray[np.uint8], count: int) -> BoolArray:
     return np.unpackbits(bits, axis=-1, count=count, bitorder="little").view(bool)
 
 
-def sums_by_numba(
+def fast_sums(
     cells: Cells, columns: BoolArray, donors: IntArray, out: FloatArray, space: Workspace, n_jobs: int | None = None
 ) -> None:
     """The same sums compiled, in blocks of rows: by words of leaves for small trees, otherwise by walking."""
@@ -306,15 +299,12 @@ def shares(n_players: int) -> FloatArray:
     return np.array([[factorial(a) * factorial(b) / factorial(a + b + 1) for b in counts] for a in counts])
 
 
-def pairs_by_numpy(
+def slow_pairs(
     cells: Cells, players: Sequence[Coalition], wanted: Sequence[int], out: FloatArray, space: Workspace
 ) -> None:
-    """``Phi_i[n, m]``: a leaf that needs the players A from n and B from m credits A and debits B.
-
-    The leaf contributes where every player of its path is met by n or by m:
-
-        v (a - 1)! b! / (a + b)!   to each of A,      -v a! (b - 1)! / (a + b)!   to each of B
-    """
+    """``Phi_i[n, m]``: a leaf that needs the players A from n and B from m credits A and debits B."""
+    # Where every player of its path is met by n or by m, it contributes ``v (a - 1)! b! / (a + b)!`` to each of A and
+    # ``-v a! (b - 1)! / (a + b)!`` to each of B.
     n = len(cells.rows)
     out[...] = 0.0
     values = cells.forest.value[cells.forest.leaves]
@@ -340,7 +330,7 @@ def pairs_by_numpy(
                     out[place[i], part] += change[np.ix_(codes[part], codes)]
 
 
-def pairs_by_numba(
+def fast_pairs(
     cells: Cells, players: Sequence[Coalition], wanted: Sequence[int], out: FloatArray, n_jobs: int | None = None
 ) -> None:
     """The same attributions by the compiled walk, in blocks of rows; each pair is walked once."""

@@ -9,20 +9,16 @@ import numpy as np
 ANCHOR = 256  # values after which the running sum starts afresh, so that its rounding stays bounded
 CHUNK = 1024  # rows whose leaves of one tree are kept at a time
 MOST_LEAVES = 64  # leaves of a tree that fit a machine word
-WORD = 0x03F79D71B4CB0A89
-"""De Bruijn's word: each power of two times this begins with six bits of its own, which number the leaf."""
+WORD = 0x03F79D71B4CB0A89  # De Bruijn's: powers of two times this begin with six bits of their own, a leaf's number
 
 
 def add_trees(nodes: Any, cells: Any, donors: Any, replaced: Any, result: Any) -> None:
-    """Add ``E_S`` of every tree to ``result``, shape (U, n).
-
-    The splits of a tree on S put the U values into few classes. A row's walk finds the leaf of each class; the sums
-    change only between neighbouring values of different class, so differences are added there and summed up at the end.
-
-    ``nodes``: feature (-1: a leaf), first, cut, offset, bits, left, right, value, starts. A cell goes left if
-    ``first <= cell < cut``, or by ``bits`` where there is an offset. A tree starts with its root. ``cells`` (n, d) are
-    the rows, ``donors`` (U, d) those that carry the values, ``replaced`` (d,) the columns S.
-    """
+    """Add ``E_S`` of every tree to ``result``, shape (U, n)."""
+    # The splits of a tree on S put the U values into few classes. A row's walk finds the leaf of each class; the sums
+    # change only between neighbouring values of different class, so differences are added there and summed up at the
+    # end. ``nodes``: feature (-1: a leaf), first, cut, offset, bits, left, right, value, starts. A cell goes left if
+    # ``first <= cell < cut``, or by ``bits`` where there is an offset. A tree starts with its root. ``cells`` (n, d)
+    # are the rows, ``donors`` (U, d) those that carry the values, ``replaced`` (d,) the columns S.
     feature, first, cut, offset, bits, left, right, value, starts = nodes
     n_rows, n_values = cells.shape[0], donors.shape[0]
     classes = np.zeros(n_values, np.int64)
@@ -82,7 +78,7 @@ def add_trees(nodes: Any, cells: Any, donors: Any, replaced: Any, result: Any) -
             used += size
         # 3. the leaf of every row and class, and the differences between neighbouring values
         stack = np.empty(end - root + 1, np.int64)
-        leaves = np.empty((n_classes, min(CHUNK, n_rows)))
+        leaves = np.zeros((n_classes + 1, min(CHUNK, n_rows)))  # the last class is nothing, before an anchor
         for low_row in range(0, n_rows, CHUNK):
             high_row = min(low_row + CHUNK, n_rows)
             for n in range(low_row, high_row):
@@ -110,12 +106,8 @@ def add_trees(nodes: Any, cells: Any, donors: Any, replaced: Any, result: Any) -
                     for k in range(begin[node - root], stop[node - root]):
                         leaves[pool[k], n - low_row] = value[node]
             for u in range(n_values):
-                own = classes[u]
-                if u % ANCHOR == 0:
-                    for n in range(low_row, high_row):
-                        result[u, n] += leaves[own, n - low_row]
-                elif own != classes[u - 1]:
-                    before = classes[u - 1]
+                own, before = classes[u], n_classes if u % ANCHOR == 0 else classes[u - 1]
+                if own != before:
                     for n in range(low_row, high_row):
                         result[u, n] += leaves[own, n - low_row] - leaves[before, n - low_row]
     for u in range(n_values):
@@ -125,11 +117,9 @@ def add_trees(nodes: Any, cells: Any, donors: Any, replaced: Any, result: Any) -
 
 
 def build_masks(nodes: Any, begins: Any, masks: Any, values: Any, asks: Any) -> None:
-    """Write for every tree and cell the leaves whose conditions the cell meets, and the leaves' values by number.
-
-    ``begins`` (d + 1,): where the cells of each column begin; ``masks`` (trees, cells); ``values`` (trees, 64);
-    ``asks`` (trees, d): whether the tree splits on the column.
-    """
+    """Write for every tree and cell the leaves whose conditions the cell meets, and the leaves' values by number."""
+    # ``begins`` (d + 1,): where the cells of each column begin; ``masks`` (trees, cells); ``values`` (trees, 64);
+    # ``asks`` (trees, d): whether the tree splits on the column.
     feature, first, cut, offset, bits, left, right, value, starts = nodes
     for tree in range(len(starts) - 1):
         root, end = starts[tree], starts[tree + 1]
@@ -159,11 +149,9 @@ def build_masks(nodes: Any, begins: Any, masks: Any, values: Any, asks: Any) -> 
 def add_masked(
     masks: Any, values: Any, asks: Any, begins: Any, cells: Any, donors: Any, replaced: Any, result: Any
 ) -> None:
-    """Add ``E_S`` of every tree to ``result``, shape (U, n).
-
-    The leaves left by a value's columns S and those left by a row's other columns have one leaf in common.
-    ``cells`` are (d, n) here and ``donors`` (d, U).
-    """
+    """Add ``E_S`` of every tree to ``result``, shape (U, n)."""
+    # The leaves left by a value's columns S and those left by a row's other columns have one leaf in common. ``cells``
+    # are (d, n) here and ``donors`` (d, U).
     n_columns, n_rows = cells.shape
     n_values = donors.shape[1]
     everything = ~np.uint64(0)
@@ -187,11 +175,10 @@ def add_masked(
                         of_row[n] &= masks[tree, begin + cells[j, low + n]]
             for u in range(n_values):
                 own = of_value[u]
-                anchor = u % ANCHOR == 0
-                if not anchor and own == of_value[u - 1]:
-                    continue
-                if anchor:
+                if u % ANCHOR == 0:
                     before[:size] = 0.0
+                elif own == of_value[u - 1]:
+                    continue
                 for n in range(size):
                     now = values[tree, ((own & of_row[n]) * np.uint64(WORD)) >> np.uint64(58)]
                     result[u, low + n] += now - before[n]
@@ -205,14 +192,11 @@ def add_masked(
 def add_pairs(
     nodes: Any, cells: Any, player: Any, place: Any, shares: Any, low_row: int, high_row: int, result: Any
 ) -> None:
-    """Add ``Phi_i[n, m]`` of all trees for the rows n from ``low_row`` to ``high_row`` and all m > n, and its mirror.
-
-    A leaf that the hybrid with the players A from n and B from m reaches, and no smaller change of it, gives
-    ``(a - 1)! b! / (a + b)!`` of its value to each of A and takes ``a! (b - 1)! / (a + b)!`` from each of B.
-
-    ``player`` (d,) of each column; ``place`` (players,): line of the result (sets, n, n), -1 where the player is not
-    asked for; ``shares[a, b] = a! b! / (a + b + 1)!``.
-    """
+    """Add ``Phi_i[n, m]`` of all trees for rows n from ``low_row`` to ``high_row`` and all m > n, and its mirror."""
+    # A leaf that the hybrid with the players A from n and B from m reaches, and no smaller change of it, gives
+    # ``(a - 1)! b! / (a + b)!`` of its value to each of A and takes ``a! (b - 1)! / (a + b)!`` from each of B.
+    # ``player`` (d,) of each column; ``place`` (players,): line of the result (sets, n, n), -1: not asked for;
+    # ``shares[a, b] = a! b! / (a + b + 1)!``.
     feature, first, cut, offset, bits, left, right, value, starts = nodes
     n_rows, n_players = cells.shape[0], len(place)
     side = np.zeros(n_players, np.int8)  # 0 open, 1 from n, 2 from m
@@ -251,10 +235,7 @@ def add_pairs(
                     loss = value[node] * shares[from_n, from_m - 1] if from_m > 0 else 0.0
                     for k in range(count):
                         i = decided[k]
-                        if side[i] == 1:
-                            total[i] += gain
-                        else:
-                            total[i] -= loss
+                        total[i] += gain if side[i] == 1 else -loss
                     depth = depths[waiting - 1] if waiting > 0 else 0
                     while count > depth:  # back to where the waiting way branched off
                         count -= 1

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.trees.forest import Forest, RefusalError
 
-Link = Callable[[Sequence[FloatArray]], FloatArray]
-"""What is explained, from the sums of the outputs it depends on."""
+Link = Callable[[Sequence[FloatArray]], FloatArray]  # what is explained, from the sums of the outputs it depends on
 
 
 def identity(sums: Sequence[FloatArray]) -> FloatArray:
@@ -50,17 +49,14 @@ _SINGLE: dict[str, Link] = {
 
 
 def link_of(name: str, alpha: float, outputs: int, output: int | None) -> tuple[Link, tuple[int, ...]]:
-    """The link (by treelite's name) of one output, and the outputs whose sums it reads.
-
-    Without an output there is one; of one sum for two classes, 0 is the complement.
-    """
+    """The link (by treelite's name) of one output, and the outputs whose sums it reads."""
+    # Without an output there is one; of one sum for two classes, 0 is the complement.
     if name == "softmax" and output is not None and outputs > 1:
         return partial(_softmax, output=output), tuple(range(outputs))
-    if name in ("sigmoid", "multiclass_ova"):
-        if outputs > 1 and name == "multiclass_ova" and output is not None:
-            return partial(_logistic, alpha=alpha), (output,)
-        if outputs == 1:
-            return partial(_logistic, alpha=alpha, complement=output == 0), (0,)
+    if name == "multiclass_ova" and output is not None and outputs > 1:
+        return partial(_logistic, alpha=alpha), (output,)
+    if name in ("sigmoid", "multiclass_ova") and outputs == 1:
+        return partial(_logistic, alpha=alpha, complement=output == 0), (0,)
     if name in _SINGLE and (outputs == 1 or output is not None):
         return _SINGLE[name], (output or 0,)
     raise RefusalError(f"the link {name!r} of {outputs} outputs is not applied by us", "M23")
@@ -84,6 +80,7 @@ class Loaded:
     alpha: float
     n_features: int
     outputs: int
+    owners: Any  # the output of each tree; -1: all
 
     def forest(self, output: int, n_trees: int | None = None) -> Forest:
         """The trees behind one output; of the first ``n_trees`` (all classes counted) only."""
@@ -91,15 +88,13 @@ class Loaded:
         count = self.model.num_tree if n_trees is None else n_trees
         if count > self.model.num_tree:
             raise RefusalError(f"{count} trees are in use, {self.model.num_tree} were read", "M24")
-        owners = header.get_field("class_id") if _n_targets(header) == 1 else header.get_field("target_id")
-        chosen = [t for t in range(count) if owners[t] in (-1, output)]
-        trees = [_tree(self.model.get_tree_accessor(t), output if owners[t] == -1 else None) for t in chosen]
+        chosen = [t for t in range(count) if self.owners[t] in (-1, output)]
+        trees = [_tree(self.model.get_tree_accessor(t), output if self.owners[t] == -1 else None) for t in chosen]
         starts = np.cumsum([0, *(len(tree["feature"]) for tree in trees)]).astype(np.intp)
         categories: dict[int, IntArray] = {}
-        for t, tree, start in zip(chosen, trees, starts[:-1], strict=True):
+        for tree, start in zip(trees, starts[:-1].tolist(), strict=True):
             tree["left"], tree["right"] = tree["left"] + start, tree["right"] + start
-            listed = _categories(self.model.get_tree_accessor(t))
-            categories.update({int(start) + node: kinds for node, kinds in listed.items()})
+            categories.update({start + node: kinds for node, kinds in tree["categories"].items()})
         parts = {name: [np.zeros(0, dtype), *(tree[name] for tree in trees)] for name, dtype in _ARRAYS.items()}
         joined: dict[str, NDArray[Any]] = {name: np.concatenate(each) for name, each in parts.items()}
         if int(header.get_field("average_tree_output")[0]):
@@ -111,18 +106,15 @@ class Loaded:
 def load(model: Any) -> Loaded:
     """Read the header of a treelite model."""
     header = model.get_header_accessor()
-    targets, classes = _n_targets(header), int(np.max(header.get_field("num_class")))
+    targets, classes = int(header.get_field("num_target")[0]), int(np.max(header.get_field("num_class")))
     if targets > 1 and classes > 1:
         raise RefusalError("the model has several targets with several classes each")
     link, alpha = str(header.get_field("postprocessor")), float(header.get_field("sigmoid_alpha")[0])
-    return Loaded(model, link, alpha, int(header.get_field("num_feature")[0]), targets * classes)
+    owners = header.get_field("class_id" if targets == 1 else "target_id")
+    return Loaded(model, link, alpha, int(header.get_field("num_feature")[0]), targets * classes, owners)
 
 
-def _n_targets(header: Any) -> int:
-    return int(header.get_field("num_target")[0])
-
-
-def _tree(accessor: Any, output: int | None) -> dict[str, NDArray[Any]]:
+def _tree(accessor: Any, output: int | None) -> dict[str, Any]:
     """The arrays of one tree, copied out of treelite's memory and checked; ``output``: the entry of vector leaves."""
 
     def field(name: str, dtype: Any = None) -> NDArray[Any]:
@@ -144,6 +136,7 @@ def _tree(accessor: Any, output: int | None) -> dict[str, NDArray[Any]]:
         raise RefusalError("a tree has nodes of an unknown kind or order", "M30")
     if not np.isfinite(values).all() or np.isnan(threshold).any():
         raise RefusalError("a tree has values that are not finite", "M30")
+    begin, end, listed = (field(f"category_list{part}", np.intp) for part in ("_begin", "_end", ""))
     return {
         "feature": np.where(inner, field("split_index"), -1).astype(np.intp),
         "threshold": threshold,
@@ -153,12 +146,5 @@ def _tree(accessor: Any, output: int | None) -> dict[str, NDArray[Any]]:
         "right": right,
         "value": values,
         "list_right": field("category_list_right_child", bool),
+        "categories": {node: listed[begin[node] : end[node]] for node in np.flatnonzero(kind == _CATEGORICAL).tolist()},
     }
-
-
-def _categories(accessor: Any) -> dict[int, IntArray]:
-    begin, end, pool = (
-        np.array(accessor.get_field(f"category_list{part}"), dtype=np.intp) for part in ("_begin", "_end", "")
-    )
-    listed = np.flatnonzero(accessor.get_field("node_type") == _CATEGORICAL)
-    return {int(node): pool[begin[node] : end[node]] for node in listed}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from itertools import combinations, islice, product
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -25,20 +26,11 @@ from granite_xai.trees.forest import RefusalError
 from granite_xai.trees.sources import asked_of
 from granite_xai.trees.terms import KINDS, AdditiveModel, TermsOnTable, read_terms
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-
-OnTable = TreesOnTable | TermsOnTable
-"""A model's own parts, on a table."""
-HYBRIDS = (64, 512)
-"""Random recombined rows: a quarter of the table's rows, within these limits."""
-NEIGHBORS = 64
-"""Rows with a value on a threshold or next to it, at most."""
-EXTREMES = 64
-"""Columns whose smallest and largest value are tried, and pairs of columns whose four corners are, at most."""
-MIXED = 16
-"""Groups of columns that are recombined independently of each other."""
+OnTable = TreesOnTable | TermsOnTable  # a model's own parts, on a table
+HYBRIDS = (64, 512)  # random recombined rows: a quarter of the table's rows, within these limits
+NEIGHBORS = 64  # rows with a value on a threshold or next to it, at most
+EXTREMES = 64  # columns whose smallest and largest value are tried, and pairs of columns whose corners are, at most
+MIXED = 16  # groups of columns that are recombined independently of each other
 
 
 class Audit(NamedTuple):
@@ -126,10 +118,8 @@ def _put(native: Any, row: int, column: int, value: float, own: Any = None) -> N
         native.iat[row, column] = value if own is None else own.iat[value, column]
 
 
-WORTH_COMPILING = 2 * 10**7
-"""Leaves times rows times matrices from which the compiled walk is worth loading (about 0.1 s of products)."""
-WALKED = 1.7
-"""Steps of the model's own predict that take as long as one leaf of the compiled walk (deep forests, few values)."""
+WORTH_COMPILING = 2 * 10**7  # leaves times rows times matrices from which the compiled walk is worth loading (0.1 s)
+WALKED = 1.7  # steps of the model's own predict that take as long as a leaf of the compiled walk (deep forests)
 MOST_PAIRS = {True: 10**12, False: 2 * 10**10}
 """Leaves times pairs of rows up to which attributions are computed, with and without the compiled walk."""
 _ENSEMBLES: WeakKeyDictionary[Predictor, Ensemble | AdditiveModel | tuple[str, str | None]] = WeakKeyDictionary()
@@ -139,9 +129,8 @@ _ENSEMBLES: WeakKeyDictionary[Predictor, Ensemble | AdditiveModel | tuple[str, s
 class Route:
     """How a table is evaluated: by the model's trees where they answer as it does, otherwise by the model itself.
 
-    Which of the two is found when it is first asked for, after all that the data alone decide, and once.
-    The seed draws the rows on which both are compared. Warnings: M23 trees that do not answer as the model does, M24 to
-    M30 an ensemble that is not recognised.
+    Which of the two is found when it is first asked for, and once; the seed draws the rows on which both are compared.
+    Warnings: M23 trees that do not answer as the model does, M24 to M30 an ensemble that is not recognised.
     """
 
     def __init__(

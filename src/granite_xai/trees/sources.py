@@ -122,23 +122,18 @@ def asked_of(predictor: Predictor) -> Asked:
         raise RefusalError("the model takes something other than the table")
     if predictor.model_output.is_function and not inspect.ismethod(send):
         raise RefusalError("the model is a function")  # also one that is bound to a tree model: it may do anything
-    keywords = dict(send.keywords) if isinstance(send, partial) else {}
-    function = send.func if isinstance(send, partial) else send
+    call = send if isinstance(send, partial) else partial(send)
+    keywords = dict(call.keywords)
     raw = bool(keywords.pop("output_margin", False) or keywords.pop("raw_score", False))
     if keywords:
         raise RefusalError(f"the model is called with {', '.join(keywords)}")
-    if isinstance(send, partial) and send.args:  # a booster, which is asked through a matrix of its own
-        function = send.args[0].predict
-    if not inspect.ismethod(function) or not _is_of_its_class(function):
+    function: Any = call.args[0].predict if call.args else call.func  # a booster is asked through a matrix of its own
+    defined = inspect.ismethod(function) and inspect.getattr_static(type(function.__self__), function.__name__, None)
+    # Not a function that was bound to the object; scikit-learn hides some methods in descriptors.
+    if defined is False or function.__func__ not in (defined, getattr(defined, "fn", None)):
         raise RefusalError("the model is a function")
     name = function.__name__
     return Asked(function.__self__, name, raw or name == "decision_function")
-
-
-def _is_of_its_class(method: Any) -> bool:
-    """Whether a method is the one that the class defines, not a function that was bound to the object."""
-    known = inspect.getattr_static(type(method.__self__), method.__name__, None)
-    return method.__func__ in (known, getattr(known, "fn", None))  # scikit-learn hides some methods in descriptors
 
 
 def source_of(asked: Asked) -> Source:
@@ -218,10 +213,8 @@ def _xgboost(model: Any, asked: Asked) -> Source:
 
 
 def _xgboost_with_categories(model: Any, by_codes: Source) -> Source:
-    """The trees without the labels of their categories, which treelite does not know: we look codes up by label.
-
-    Without labels the cells are the codes.
-    """
+    """The trees without the labels of their categories, which treelite does not know: we look codes up by label."""
+    # Without labels the cells are the codes.
     document = json.loads(model.save_raw("json"))
     trees = document["learner"]["gradient_booster"]
     trees = trees.get("gbtree", trees)["model"]  # dart holds its trees one level deeper
@@ -258,19 +251,17 @@ def _lightgbm(model: Any, asked: Asked) -> Source:
 
 
 _Reader = Callable[[Any, Asked], Source]
-_FAMILIES: tuple[tuple[str, str, _Reader], ...] = (
-    ("sklearn", "RandomForest", _forest),
-    ("sklearn", "ExtraTrees", _forest),
-    ("sklearn", "DecisionTree", _single_tree),
-    ("sklearn", "ExtraTree", _single_tree),
-    ("sklearn", "GradientBoosting", _gradient_boosting),
-    ("sklearn", "HistGradientBoosting", _histogram_boosting),
-    ("xgboost", "XGB", _xgboost_model),
-    ("xgboost", "XGBRF", _xgboost_model),
-    ("lightgbm", "LGBM", lambda model, asked: _lightgbm(model.booster_, asked)),
+_TASKS = ("Regressor", "Classifier")
+_FAMILIES: tuple[tuple[str, tuple[str, ...], _Reader], ...] = (
+    ("sklearn", ("RandomForest", "ExtraTrees"), _forest),
+    ("sklearn", ("DecisionTree", "ExtraTree"), _single_tree),
+    ("sklearn", ("GradientBoosting",), _gradient_boosting),
+    ("sklearn", ("HistGradientBoosting",), _histogram_boosting),
+    ("xgboost", ("XGB", "XGBRF"), _xgboost_model),
+    ("lightgbm", ("LGBM",), lambda model, asked: _lightgbm(model.booster_, asked)),
 )
 _READERS: dict[tuple[str, str], _Reader] = {
     ("xgboost", "Booster"): _xgboost,
     ("lightgbm", "Booster"): _lightgbm,
-    **{(library, kind + task): read for library, kind, read in _FAMILIES for task in ("Regressor", "Classifier")},
+    **{(library, kind + task): read for library, kinds, read in _FAMILIES for kind in kinds for task in _TASKS},
 }

@@ -23,8 +23,7 @@ from granite_xai.trees.reader import Link, identity, opposite
 from granite_xai.trees.sources import Asked
 
 KINDS = ("ExplainableBoostingRegressor", "ExplainableBoostingClassifier")
-LINKS = {"identity": "identity", "logit": "sigmoid", "log": "exponential"}
-"""Links by interpret's name and by treelite's."""
+LINKS = {"identity": "identity", "logit": "sigmoid", "log": "exponential"}  # interpret's names and treelite's
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,12 +120,7 @@ class TermsOnTable:
         return total
 
     def attributions(
-        self,
-        players: Sequence[Coalition],
-        wanted: Sequence[int],
-        *,
-        space: Workspace | None = None,
-        **for_trees: object,
+        self, players: Sequence[Coalition], wanted: Sequence[int], *, space: Workspace | None = None, **unused: object
     ) -> FloatArray:
         """``Phi_i[n, m]`` of the wanted players, shape (wanted, n, n): each term's Shapley values, added up."""
         if not self.ensemble.is_sum:
