@@ -38,7 +38,7 @@ from granite_xai.base.files import (
     require_writable,
     write_text,
 )
-from granite_xai.base.files.arrays import write_cells
+from granite_xai.base.files.structure import write_cells
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.regions.rule import Rule
 

@@ -11,14 +11,14 @@ import re
 import secrets
 import stat
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from granite_xai.base.errors import FormatError, GraniteError, InputError, ResourceError
+from granite_xai.base.errors import FormatError, InputError, ResourceError
 
 MAX_BYTES = 2**28
 MAX_DEPTH = 24
@@ -63,7 +63,12 @@ def parse_json(raw: bytes, name: str = "the file", check: Callable[[bytes], None
     less than twice its size in memory.
     """
     if not raw.lstrip().startswith(b"{"):
-        raise _not_ours(raw, name)
+        if _PICKLES.match(raw) or (raw.endswith(b".") and raw[0] in _FIRST_OPCODES):
+            use = "use granite_xai.load for files that granite_xai.save wrote"
+            message = f"{name} is a pickle, a joblib file or an archive: pickle can run code; {use}."
+            raise FormatError(message, code="F06", argument="path")
+        what = "does not begin with an object" if raw.strip() else "is empty"
+        raise FormatError(f"{name} {what} at byte 0.", code="F04", argument="path")
     arrays: list[NDArray[Any]] = []
     rest = check_size(raw, name, arrays)
     if check is not None:
@@ -151,15 +156,6 @@ def _numbers(raw: bytes, start: int, end: int, name: str) -> NDArray[Any] | None
     return found
 
 
-def _not_ours(raw: bytes, name: str) -> FormatError:
-    if _PICKLES.match(raw) or (raw.endswith(b".") and raw[0] in _FIRST_OPCODES):
-        use = "use granite_xai.load for files that granite_xai.save wrote"
-        message = f"{name} is a pickle, a joblib file or an archive: pickle can run code; {use}."
-        return FormatError(message, code="F06", argument="path")
-    what = "is empty" if not raw.strip() else "does not begin with an object"
-    return FormatError(f"{name} {what} at byte 0.", code="F04", argument="path")
-
-
 def _refused(message: str) -> FormatError:
     return FormatError(message, code="F05", argument="path")
 
@@ -170,60 +166,49 @@ def write_text(path: str | os.PathLike[str], text: str) -> Path:
     Whatever happens before that leaves the old file as it was and nothing beside it. A symbolic link stays one; a lone
     surrogate is written as an escape. A full disk (F01) and a target that cannot be written (F02) are errors.
     """
-    target = Path(path)
     data = text.encode("utf-8", errors="backslashreplace")
-    try:
-        _replace(Path(os.path.realpath(target)), data)
-    except OSError as error:
-        raise _refusal(target, len(data), error) from error
-    return target
+    with _beside(Path(path), len(data)) as (file, temporary, target):
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+        file.close()
+        with contextlib.suppress(FileNotFoundError):
+            temporary.chmod(stat.S_IMODE(target.stat().st_mode))
+        os.replace(temporary, target)  # noqa: PTH105 - tests put a failing disk in its place
+    with contextlib.suppress(OSError):  # the new name too; where folders cannot be opened the system does that itself
+        folder = os.open(target.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+    return Path(path)
 
 
 def require_writable(path: str | os.PathLike[str]) -> None:
     """Try whether a file could be written there, before work is spent on its content (F02)."""
+    with _beside(Path(path), 0):
+        pass
+
+
+@contextlib.contextmanager
+def _beside(path: Path, size: int) -> Iterator[tuple[IO[bytes], Path, Path]]:
+    """A new hidden file beside the target, with the rights that any new file gets there; afterwards it is gone."""
     target = Path(os.path.realpath(path))
+    temporary = target.with_name(f".{target.name[:40]}.{secrets.token_hex(8)}.tmp")
     try:
         if target.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(target))
-        descriptor, temporary = _beside(target)
-        os.close(descriptor)
-        temporary.unlink()
+        flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0)
+        with os.fdopen(os.open(temporary, flags, 0o666), "wb") as file:
+            yield file, temporary, target
     except OSError as error:
-        raise _refusal(Path(path), 0, error) from error
-
-
-def _replace(target: Path, data: bytes) -> None:
-    descriptor, temporary = _beside(target)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        with contextlib.suppress(FileNotFoundError):
-            temporary.chmod(stat.S_IMODE(target.stat().st_mode))
-        os.replace(temporary, target)  # noqa: PTH105 - tests put a failing disk in its place
-    except BaseException:  # an interrupt too must leave nothing behind
+        if error.errno in _FULL:
+            message = f"{path} could not be written: no room for {size:,} bytes. What was there is unchanged."
+            hint = "Free some space, or choose another folder."
+            raise ResourceError(message, code="F01", argument="path", hint=hint) from error
+        message = f"{path} cannot be written ({error.strerror or type(error).__name__})."
+        hint = "Choose a file in a folder that you may write to."
+        raise InputError(message, code="F02", argument="path", hint=hint) from error
+    finally:  # also after an interrupt
         with contextlib.suppress(OSError):
             temporary.unlink()
-        raise
-    with contextlib.suppress(OSError):  # the new name too; where folders cannot be opened the system does that itself
-        descriptor = os.open(target.parent, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
-
-def _beside(target: Path) -> tuple[int, Path]:
-    """Open a new file in the folder of the target, hidden, with the rights that any new file gets there."""
-    temporary = target.with_name(f".{target.name[:40]}.{secrets.token_hex(8)}.tmp")
-    flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0)
-    return os.open(temporary, flags, 0o666), temporary
-
-
-def _refusal(target: Path, size: int, error: OSError) -> GraniteError:
-    if error.errno in _FULL:
-        message = f"{target} could not be written: no room for {size:,} bytes. What was there is unchanged."
-        return ResourceError(message, code="F01", argument="path", hint="Free some space, or choose another folder.")
-    message = f"{target} cannot be written ({error.strerror or type(error).__name__})."
-    return InputError(message, code="F02", argument="path", hint="Choose a file in a folder that you may write to.")
