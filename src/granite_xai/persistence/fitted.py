@@ -1,16 +1,12 @@
-"""A fitted Granite in the types of JSON, without its model and, unless wanted, without its rows.
-
-A model is recognised by what it answers on a few rows, which need not be rows of the data.
-"""
+"""A fitted Granite in the types of JSON, without its rows unless wanted; its model is known by what it answers."""
 
 from __future__ import annotations
 
 import inspect
 import math
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass, replace
-from functools import partial
 from types import SimpleNamespace
 from typing import Any, NoReturn, cast
 
@@ -37,8 +33,6 @@ from granite_xai.search.original import NumericTree
 from granite_xai.tables import Column, Outline, Table, read_alike, recombine, rows_from_dict, rows_to_dict
 
 THE_TABLE = "the table of this file"
-_OPERATORS: tuple[dict[str, Any], ...] = (MASKINGS, BEHAVIORS, INTERACTIONS, INFLUENCES)
-_NO_VALUES = ("PartitionResult", "Problem")
 _KNOWN = ("table", "predictor", "comparisons", "fingerprint")
 MAX_TERMS = 2**24
 """Terms that questions may have together: resolving them again costs about a microsecond each."""
@@ -49,21 +43,18 @@ TOLERANCE = 1e-5
 
 def structure(table: Table | None = None, *, by_row: bool = True) -> Structure:
     """How values are written beside a table, and read again; ``by_row``: also those with one entry a row of it."""
-    forms: dict[Any, Form] = {
-        float: NAN_AS_NULL,
-        Partition: Form(lambda value, _: value.to_dict(), lambda data, _: Partition.from_dict(data)),
-    }
-    if table is not None:
-        forms |= _forms(table)
+    partition = Form(lambda value, _: value.to_dict(), lambda data, _: Partition.from_dict(data))
+    forms = {float: NAN_AS_NULL, Partition: partition} | ({} if table is None else _forms(table))
     return Structure({kind.__name__: kind for kind in _classes()}, forms, by_row)
 
 
 def _classes() -> Iterator[type]:
     """The classes that a file may name: operators, and what stands beside them in their modules."""
     yield from (Explainer, Disagreement, Objective, Resources, NumericTree)
-    yield from (getattr(partitioners, name) for name in partitioners.__all__ if name not in _NO_VALUES)
-    modules = {type(operator).__module__ for table in _OPERATORS for operator in table.values()} | {bins.__name__}
-    for module in sorted(modules):
+    names = (name for name in partitioners.__all__ if name not in ("PartitionResult", "Problem"))
+    yield from (getattr(partitioners, name) for name in names)
+    operators: list[dict[str, Any]] = [MASKINGS, BEHAVIORS, INTERACTIONS, INFLUENCES]
+    for module in sorted({type(one).__module__ for table in operators for one in table.values()} | {bins.__name__}):
         found = (one for one in vars(sys.modules[module]).values() if isinstance(one, type) and is_dataclass(one))
         yield from (one for one in found if one.__module__ == module)
 
@@ -102,11 +93,7 @@ def _forms(table: Table) -> dict[Any, Form]:
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """What the rows and the model decided when a question was resolved; the rest follows from the columns.
-
-    That is whether attributions come from the paths of a tree ensemble, and how many pairs of orders of arrival are
-    drawn for the partial effects of each side (0: exact).
-    """
+    """Whether a question's attributions come from paths of trees, and the pairs of orders drawn a side (0: exact)."""
 
     by_paths: bool
     pairs: tuple[int, int]
@@ -146,15 +133,16 @@ def granite_from_dict(data: dict[str, Any], model: Any, table: Table, place: str
 
     parameters = part("parameters", dict[str, Any])
     parameters.setdefault("confidence_level", None)  # files of the first edition know nothing of chance
-    unknown = sorted(parameters.keys() - (inspect.signature(Granite).parameters.keys() - {"model"}))
-    require(not unknown, f"{place}.parameters", f"has {''.join(unknown[:1])[:60]!r}, which is not known")
+    for name in sorted(parameters.keys() - (inspect.signature(Granite).parameters.keys() - {"model"})):
+        raise broken(f"{place}.parameters", f"has {name[:60]!r}, which is not known")
     granite = Granite(model, **parameters)
-    limits = isinstance(granite.resources, Resources | None)
-    require(limits, f"{place}.parameters.resources", "is not a set of limits")
+    if not isinstance(granite.resources, Resources | None):
+        raise broken(f"{place}.parameters.resources", "is not a set of limits")
     fingerprint, findings = part("model", Fingerprint), part("diagnostics", dict[str, Any])
     predictor = cast(Predictor, Detached(fingerprint))
-    route = partial(SimpleNamespace, table=table, predictor=predictor)  # what the fit decided on its way is known
-    questions = _questions(granite, part("questions", list[Resolution], list), findings, route, place)
+    resolutions = part("questions", list[Resolution], list)
+    seed = entry(findings, "seed", int, f"{place}.diagnostics")
+    questions = _questions(granite, resolutions, seed, predictor, table, place)
     if model is not None:
         batch_size = None if granite.resources is None else granite.resources.batch_size
         predictor = as_predictor(model, output=granite.output, response=granite.response, batch_size=batch_size)
@@ -162,7 +150,6 @@ def granite_from_dict(data: dict[str, Any], model: Any, table: Table, place: str
     known = dict(zip(_KNOWN, (table, predictor, questions, fingerprint), strict=True))
     found: FitResult = part("fitted", FitResult, **known)
     _check(found, f"{place}.fitted")
-    _check_rows(found, f"{place}.fitted")
     restore(granite, found, findings)
     return granite
 
@@ -185,44 +172,36 @@ def _without_rows(learned: Any, table: Table) -> Any:
 
 
 def _questions(
-    granite: Granite, resolutions: list[Resolution], findings: dict[str, Any], route: partial[Any], place: str
+    granite: Granite, resolutions: list[Resolution], seed: int, predictor: Predictor, table: Table, place: str
 ) -> tuple[ResolvedQuestion, ...]:
-    """The questions of the parameters, resolved as they were."""
+    """The questions of the parameters, resolved as they were; an absurd number of terms is refused (F05)."""
     limits = Resources() if granite.resources is None else granite.resources
-    seed = entry(findings, "seed", int, f"{place}.diagnostics")
     try:
         influence = chosen_influence(granite.influence, granite.groups, granite.features)
         objective = granite.question if isinstance(granite.question, Objective) else Objective(granite.question)
         questions = [question for question, _ in objective.weighted(influence)]
         right = len(questions) == len(resolutions) and 0 <= seed < 2**32
         require(right, f"{place}.questions", f"has {len(resolutions)} entries for {len(questions)} questions")
-        _require_affordable(questions, resolutions, route.keywords["table"], place)
-        each = zip(questions, resolutions, strict=True)
-        found = (
-            question.compare(route(attributes=known.by_paths), limits, seed, known.pairs) for question, known in each
-        )
-        return tuple(one if granite.confidence_level is None else one.beyond_chance() for one in found)
+        both, terms, found = list(zip(questions, resolutions, strict=True)), 0, []
+        for question, known in both:  # a file names them in a few bytes
+            for side, pairs in zip((question.first, question.second), known.pairs, strict=True):
+                order = min(getattr(side.influence, "order", 1), table.n_columns)
+                terms += math.comb(table.n_columns, order)
+                if terms <= MAX_TERMS and isinstance(side.interaction, Partial) and not known.by_paths:
+                    layout = side.influence.layout(table)
+                    coalitions = 2 * pairs if pairs else 2 ** min(len(layout.players), 64)
+                    terms += len(layout.sets) * 2**order * coalitions
+        if terms > MAX_TERMS:
+            raise FormatError(f"{place}.questions have more than {MAX_TERMS:,} terms.", code="F05", argument="data")
+        for question, known in both:  # what the fit decided on its way is known
+            route: Any = SimpleNamespace(table=table, predictor=predictor, attributes=known.by_paths)
+            resolved = question.compare(route, limits, seed, known.pairs)
+            found.append(resolved if granite.confidence_level is None else resolved.beyond_chance())
+        return tuple(found)
     except FormatError:
         raise
     except (GraniteError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise broken(f"{place}.parameters.question", f"cannot be resolved: {str(error)[:200]}") from error
-
-
-def _require_affordable(
-    questions: Sequence[Disagreement], resolutions: Sequence[Resolution], table: Table, place: str
-) -> None:
-    """Refuse questions with an absurd number of terms (F05): a file names them in a few bytes."""
-    total = 0
-    for question, known in zip(questions, resolutions, strict=True):
-        for side, pairs in zip((question.first, question.second), known.pairs, strict=True):
-            order = min(getattr(side.influence, "order", 1), table.n_columns)
-            total += math.comb(table.n_columns, order)
-            if total <= MAX_TERMS and isinstance(side.interaction, Partial) and not known.by_paths:
-                layout = side.influence.layout(table)
-                coalitions = 2 * pairs if pairs else 2 ** min(len(layout.players), 64)
-                total += len(layout.sets) * 2**order * coalitions
-    if total > MAX_TERMS:
-        raise FormatError(f"{place}.questions have more than {MAX_TERMS:,} terms.", code="F05", argument="data")
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,16 +223,13 @@ class Fingerprint:
     @classmethod
     def of(cls, predictor: Predictor, table: Table, with_data: bool) -> Fingerprint:
         """Ask the model about rows of the data if the file may hold them, otherwise about rows made of levels."""
-        rows: Table | None = table.take(np.arange(min(COUNT, table.n_rows))) if with_data else synthetic_rows(table)
-        predictions = np.empty(0)
+        rows = table.take(np.arange(min(COUNT, table.n_rows))) if with_data else synthetic_rows(table)
+        facts = (predictor.label, predictor.is_probability, predictor.classes, predictor.explained_class)
         try:
-            if rows is not None:
-                rows_to_dict(rows)
-                predictions = predictor.on_rows(rows)
+            rows_to_dict(rows)
+            return cls(*facts, rows, predictor.on_rows(rows))
         except (InputError, ModelError):  # a dtype that no file holds, or a row that the model refuses
-            rows = None
-        explained = predictor.explained_class
-        return cls(predictor.label, predictor.is_probability, predictor.classes, explained, rows, predictions)
+            return cls(*facts, None, np.empty(0))
 
     def check(self, predictor: Predictor) -> None:
         """Refuse a model that answers differently (F09)."""
@@ -340,18 +316,15 @@ def _check(found: FitResult, place: str) -> None:
         require(learned, f"{place}.reference", "does not hold what a question reads")
     right = all(rows.n_rows == masking.n_references for masking, rows in reference.baselines.items())
     require(right, f"{place}.reference.baselines", "are not one row for each reference")
-
-
-def _check_rows(found: FitResult, place: str) -> None:
-    regions, count = range(len(found.partition)), found.table.n_rows if has_rows(found.table) else None
-    if count is not None:
+    n_rows = found.table.n_rows if has_rows(found.table) else None
+    if n_rows is not None:
         placed = found.partition.apply(found.table)
-        pairs = zip(found.surrogate.regions, regions, strict=True)
-        same = all(np.array_equal(region.rows, np.flatnonzero(placed == k)) for region, k in pairs)
+        own = (np.flatnonzero(placed == k) for k in range(len(partition)))
+        same = all(np.array_equal(region.rows, rows) for region, rows in zip(surrogate.regions, own, strict=True))
         require(same and np.array_equal(found.regions, placed), f"{place}.regions", "are not those of the rows")
-        right = all(_numbers(w, count) and np.all(w > 0) for w in (found.weights, found.surrogate.weights))
+        right = all(_numbers(w, n_rows) and np.all(w > 0) for w in (found.weights, surrogate.weights))
         require(right, f"{place}.weights", "are not numbers above 0, one for each row")
-    named = not found.centres or set(found.centres) == {None, *regions}
+    named = not found.centres or set(found.centres) == {None, *range(len(partition))}
     require(named, f"{place}.centres", "do not name one row for each region")
-    there = all(row >= 0 and (count is None or row < count) for row in found.centres.values())
+    there = all(row >= 0 and (n_rows is None or row < n_rows) for row in found.centres.values())
     require(there, f"{place}.centres", "names a row that does not exist")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
@@ -110,25 +109,26 @@ def _column(facts: ColumnFacts, position: int, place: str) -> Column:
 
 def rows_to_dict(table: Table) -> Any:
     """Write the rows of a table, column by column with dtypes; what would not come back equal is refused (F08)."""
-    columns = []
-    for column in table.columns:
-        try:
-            columns.append(_cells(_series(table.container, column.position)))
-        except UnwritableError as error:
-            raise _unwritable(column, str(error)) from None
-    written = _STRUCTURE.write(tuple(columns), tuple[ColumnCells, ...], "rows")
-    again = rows_from_dict(written, table, "rows")
-    for column, read in zip(table.columns, again.columns, strict=True):
-        before, after = (_dtype(part.container, column.position) for part in (table, again))
-        same = np.array_equal(column.codes, read.codes) and np.array_equal(column.levels, read.levels)
-        if not same or before != after:
-            raise _unwritable(column, f"has dtype {before}")
+    written = []
+    try:
+        for column in table.columns:
+            written += _STRUCTURE.write([_cells(_series(table, column))], list[ColumnCells], "rows")
+        again = rows_from_dict(written, table, "rows")
+        for column, read in zip(table.columns, again.columns, strict=True):
+            dtype = _dtype(table, column)
+            same = np.array_equal(column.codes, read.codes) and np.array_equal(column.levels, read.levels)
+            if not same or dtype != _dtype(again, read):
+                raise UnwritableError(f"has dtype {dtype}")
+    except UnwritableError as error:
+        message = f"X {column_text(column.name, column.position)} {error}, which a file cannot hold exactly."
+        hint = "Convert the column before the fit, or pickle the object: that keeps everything, the model included."
+        raise InputError(message, code="F08", argument="obj", columns=[column.name], hint=hint) from None
     return written
 
 
 def rows_from_dict(data: object, like: Table, place: str) -> Table:
     """Read what `rows_to_dict` wrote, as a table with the names, kinds and orders of another."""
-    columns: Sequence[ColumnCells] = _STRUCTURE.read(data, tuple[ColumnCells, ...], place)
+    columns: list[ColumnCells] = _STRUCTURE.read(data, list[ColumnCells], place)
     require(len(columns) == like.n_columns, place, f"has {len(columns)} columns, not {like.n_columns}")
     backend, parts = like.container.library, []
     for j, (column, label) in enumerate(zip(columns, like.container.labels, strict=True)):
@@ -154,16 +154,17 @@ def read_alike(native: Any, like: Table) -> Table:
     return Table(tuple(replace(column, values=read.values) for column, read in pairs), container)
 
 
-def _series(container: Container, position: int) -> Any:
+def _series(table: Table, column: Column) -> Any:
     """One column in its library, those of polars and pyarrow as narwhals has them."""
-    if isinstance(container, ArrayContainer):
-        return container.matrix[:, position]
-    series = cast(Any, container).series(position)
+    container: Any = table.container
+    if container.library == "numpy":
+        return container.matrix[:, column.position]
+    series = container.series(column.position)
     return series.to_native() if container.library == "pandas" else series
 
 
-def _dtype(container: Container, position: int) -> Any:
-    dtype = _series(container, position).dtype
+def _dtype(table: Table, column: Column) -> Any:
+    dtype = _series(table, column).dtype
     plain = isinstance(dtype, np.dtype)
     return dtype if not plain else "str" if dtype.kind == "U" else dtype.newbyteorder("=")
 
@@ -217,9 +218,8 @@ def _restored(column: ColumnCells, name: str, backend: str, place: str) -> Any:
     timed = _TICKS.fullmatch(column.dtype)
     if timed or column.dtype == "Date":
         kind: Any = getattr(nw, timed[1])(timed[2]) if timed else nw.Date()
-        ticks = read_cells(column.cells, np.dtype(f"M8[{timed[2] if timed else 'D'}]"), place)
-        whole = [None if gone else int(tick) for tick, gone in zip(ticks.view(np.int64), np.isnat(ticks), strict=True)]
-        return nw.new_series(name, whole, nw.Int64 if timed else nw.Int32, backend=library).cast(kind)
+        ticks = write_cells(read_cells(column.cells, np.dtype(f"M8[{timed[2] if timed else 'D'}]"), place))
+        return nw.new_series(name, ticks, nw.Int64 if timed else nw.Int32, backend=library).cast(kind)
     known = _NARWHALS.fullmatch(column.dtype)
     require(known, f"{place}.dtype", f"is {column.dtype[:60]!r}, which is not known")
     cells = read_cells(column.cells, _OBJECTS, place).tolist()
@@ -268,9 +268,3 @@ def _joined(parts: list[Any], backend: str, like: Table, place: str) -> Containe
         frame.columns = pd.Index(like.container.labels)
         return open_table(frame, "X")
     return open_table(parts[0].to_frame().with_columns(*parts[1:]).to_native(), "X")
-
-
-def _unwritable(column: Column, reason: str) -> InputError:
-    message = f"X {column_text(column.name, column.position)} {reason}, which a file cannot hold exactly."
-    hint = "Convert the column before the fit, or pickle the object: that keeps everything, the model included."
-    return InputError(message, code="F08", argument="obj", columns=[column.name], hint=hint)

@@ -26,10 +26,10 @@ MAX_CONTAINERS = 2**18
 MAX_VALUES = 2**23
 """An empty list takes 2 bytes in a file and 64 in memory, a number 2 and 32: both are counted before they are made."""
 
-# What may be a long list of numbers, a bracket, a constant that is not JSON, or a text with all of these in it; a text
-# that is never closed ends with the file.
+# What may be a long list of numbers (an array takes less than twice its text), a bracket, a constant that is not JSON,
+# or a text with all of these in it; a text that is never closed ends with the file.
 _TOKENS = re.compile(
-    rb'(?P<numbers>\[[-+\w.,\s]{256,}+\])|(?P<constant>NaN|Infinity)|[\[\]{}]|"(?:[^"\\]+|\\.?)*+(?:"|\Z)', re.DOTALL
+    rb'(?s)(?P<numbers>\[[-+\d.eEnul,\s]{256,}+\])|(?P<constant>NaN|Infinity)|[\[\]{}]|"(?:[^"\\]+|\\.?)*+(?:"|\Z)'
 )
 _WHOLE = rb"\s*+-?(?:0|[1-9]\d{0,17})\s*+"
 _REAL = rb"\s*+(?:-?(?:0|[1-9]\d*+)(?:\.\d++(?:[eE][-+]?\d++)?|[eE][-+]?\d++)|null)\s*+"
@@ -57,11 +57,7 @@ def read_json(path: str | os.PathLike[str], check: Callable[[bytes], None] | Non
 
 
 def parse_json(raw: bytes, name: str = "the file", check: Callable[[bytes], None] | None = None) -> Any:
-    """Parse JSON after counting what it would become; duplicate keys, NaN and gigantic numbers are refused.
-
-    Long lists of numbers become arrays (NaN for null) before anything else is read, so that a file of numbers takes
-    less than twice its size in memory.
-    """
+    """Parse JSON after counting what it would become; long lists of numbers become arrays, with NaN for null."""
     if not raw.lstrip().startswith(b"{"):
         if _PICKLES.match(raw) or (raw.endswith(b".") and raw[0] in _FIRST_OPCODES):
             use = "use granite_xai.load for files that granite_xai.save wrote"
@@ -108,16 +104,12 @@ def parse_json(raw: bytes, name: str = "the file", check: Callable[[bytes], None
 
 
 def check_size(raw: bytes, name: str = "the file", arrays: list[NDArray[Any]] | None = None) -> bytes:
-    """Refuse text that is too large, too deep or made of too many pieces (F05); move long lists of numbers to arrays.
-
-    Returns the text with NaN, which it cannot hold otherwise, where a list became an array.
-    """
-    if len(raw) > MAX_BYTES:
-        raise _refused(f"{name} has more than {MAX_BYTES:,} bytes.")
-    if raw.count(b"[") + raw.count(b"{") > MAX_CONTAINERS:
-        raise _refused(f"{name} has more than {MAX_CONTAINERS:,} lists and objects.")
-    if raw.count(b",") > MAX_VALUES or raw.count(b'"') > 2 * MAX_VALUES:
-        raise _refused(f"{name} has more than {MAX_VALUES:,} values.")
+    """Refuse text that is too large or too deep (F05); return it with NaN where a list of numbers moved to arrays."""
+    sizes = {"bytes": (len(raw), MAX_BYTES), "lists and objects": (raw.count(b"[") + raw.count(b"{"), MAX_CONTAINERS)}
+    sizes["values"] = max(raw.count(b","), (raw.count(b'"') + 1) // 2), MAX_VALUES
+    for what, (count, most) in sizes.items():
+        if count > most:
+            raise _refused(f"{name} has more than {most:,} {what}.")
     depth = last = 0
     kept: list[bytes] = []
     for token in _TOKENS.finditer(raw):

@@ -1,7 +1,7 @@
 """Values in the types of JSON and back: arrays with their dtypes, dataclasses by the hints of their fields.
 
-Strict, and open to new fields. cattrs 26.2 and msgspec 0.22 do not fit: both stop at a class that is imported for type
-checkers only, and neither has open unions; cattrs takes ``"3"`` for a whole number, msgspec reads over unknown keys.
+Strict, and open to new fields. cattrs 26.2 and msgspec 0.22 do not fit: neither has open unions, cattrs takes ``"3"``
+for a whole number, msgspec reads over unknown keys.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ _SPECIAL = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 _REFUSALS = (GraniteError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 _DATES = r"(?:datetime|timedelta)64\[(?:[YMWDhms]|[munpfa]s)\]"
 _DTYPES = re.compile(rf"bool|u?int(?:8|16|32|64)|float(?:16|32|64)|object|str|{_DATES}")
-_WIDEST = {"f": np.float64, "u": np.uint64, "b": np.bool_}  # otherwise int64
-_KINDS: dict[str, tuple[type, ...]] = {"f": (int, float), "b": (bool,)}  # otherwise int
+_NUMBERS: dict[str, tuple[type, ...]] = {"f": (np.float64, int, float), "u": (np.uint64, int), "b": (np.bool_, bool)}
 _ABSENT = {"f": math.nan, "M": np.iinfo(np.int64).min, "m": np.iinfo(np.int64).min}
 _MOST_DIMENSIONS = 4
 _LARGEST_TEXT = 2**26
+_hints = cache(get_type_hints)
 
 
 class UnwritableError(Exception):
@@ -146,11 +146,11 @@ def _read_numbers(cells: list[Any], dtype: np.dtype[Any], place: str) -> NDArray
     if dtype.kind in _ABSENT:
         special = {None: _ABSENT[dtype.kind]} | ({"inf": math.inf, "-inf": -math.inf} if dtype.kind == "f" else {})
         cells = [special.get(c, c) if c is None or isinstance(c, str) else c for c in cells]
-    kinds = _KINDS.get(dtype.kind, (int,))
+    widest, *kinds = _NUMBERS.get(dtype.kind, (np.int64, int))
     wrong = next((i for i, cell in enumerate(cells) if type(cell) not in kinds), None)
     require(wrong is None, f"{place}[{wrong}]", f"is not of type {dtype}")
     try:
-        return np.array(cells, dtype=_WIDEST.get(dtype.kind, np.int64))
+        return np.array(cells, dtype=widest)
     except OverflowError as error:
         raise broken(place, f"has cells that do not fit {dtype}") from error
 
@@ -165,9 +165,8 @@ def _read_objects(data: Any, text: bool, place: str) -> NDArray[Any]:
         fits = not text or distinct.itemsize // 4 * len(codes) <= _LARGEST_TEXT
         require(fits, place, "has texts that are too long")
         return cast(NDArray[Any], distinct[codes])
-    cells: list[Any] = [
-        math.nan if isinstance(c, dict) and c == {"number": "nan"} else c for c in plain_list(data, place)
-    ]
+    cells = plain_list(data, place)
+    cells = [math.nan if isinstance(cell, dict) and cell == {"number": "nan"} else cell for cell in cells]
     right = all(isinstance(cell, str if text else str | int | float | None) for cell in cells)
     require(right, place, f"has a cell that is {'not text' if text else 'neither text nor number'}")
     fits = not text or max(map(len, cells), default=0) * len(cells) <= _LARGEST_TEXT
@@ -184,10 +183,9 @@ class Form(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Structure:
-    """What is needed to write values of some classes and to read them back.
+    """What a file may hold: ``classes`` by name, where a hint leaves the class open, and ``forms`` of types.
 
-    ``classes`` are what a field may hold whose hint leaves the class open, by the name in the file; ``forms`` those of
-    types with a form of their own; without ``by_row``, fields with one entry a row are left out and come back empty.
+    Without ``by_row``, fields with one entry a row are left out and come back empty.
     """
 
     classes: Mapping[str, type] = field(default_factory=dict)
@@ -233,8 +231,11 @@ class Structure:
             require(len(hints) == len(items), place, f"has {len(items)} entries, not {len(hints)}")
             made = [self.read(items[i], each, f"{place}[{i}]") for i, each in enumerate(hints)]
             return made if origin is list else frozenset(made) if origin in _SETS else tuple(made)
+        if origin in _MAPPINGS and inner[0] is str:
+            require(isinstance(data, dict), place, "is not an object")
+            return {key: self.read(item, inner[1], f"{place}.{key[:60]}") for key, item in data.items()}
         if origin in _MAPPINGS:
-            return self._mapping(data, inner[0], inner[1], place)
+            return self._pairs(data, inner[0], inner[1], place)
         if (kind := _entry_type(hint)) is not None:
             return read_cells(data, np.dtype(kind), place)
         value = self._plain(data, place)
@@ -248,8 +249,7 @@ class Structure:
     def _kept(self, kind: Any, without: Collection[str]) -> tuple[dict[str, Any], dict[str, Field[Any]]]:
         """Hints of a dataclass, and the fields that the file holds."""
         kept = (f for f in fields(kind) if f.init and (self.by_row or not f.metadata.get("by_row", False)))
-        forms = tuple(one for one in self.forms if isinstance(one, type))
-        return _hints(kind, forms), {f.name: f for f in kept if f.name not in without}
+        return _hints(kind), {f.name: f for f in kept if f.name not in without}
 
     def _made(self, kind: Any, data: Any, place: str, known: Mapping[str, Any]) -> Any:
         require(isinstance(data, dict), place, "is not an object")
@@ -270,10 +270,7 @@ class Structure:
         except _REFUSALS as error:
             raise broken(place, f"is no {kind.__name__}: {str(error)[:200]}") from error
 
-    def _mapping(self, data: Any, key_hint: Any, value_hint: Any, place: str) -> dict[Any, Any]:
-        if key_hint is str:
-            require(isinstance(data, dict), place, "is not an object")
-            return {key: self.read(item, value_hint, f"{place}.{key[:60]}") for key, item in data.items()}
+    def _pairs(self, data: Any, key_hint: Any, value_hint: Any, place: str) -> dict[Any, Any]:
         made: dict[Any, Any] = {}
         for i, pair in enumerate(plain_list(data, place)):
             key, value = self.read(pair, tuple[key_hint, value_hint], f"{place}[{i}]")
@@ -344,17 +341,6 @@ def unwritable(value: Any, place: str) -> InputError:
         hint = "Set random_state to diagnostics_['seed'], the seed that was drawn from it."
     message = f"{place} is {what}, which a file cannot hold: a loaded file never runs code."
     return InputError(message, code="F08", argument=place.split(".")[0].split("[")[0], hint=hint)
-
-
-@cache
-def _hints(kind: Any, known: tuple[type, ...]) -> dict[str, Any]:
-    """Hints of a dataclass; names that its module imports for type checkers only are those of known types."""
-    names: dict[str, type] = {one.__name__: one for one in known}
-    while True:
-        try:
-            return get_type_hints(kind, localns=names)
-        except NameError as error:
-            names[str(error.name)] = object
 
 
 def _present(hint: Any) -> tuple[Any, bool]:
