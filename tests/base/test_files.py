@@ -38,7 +38,7 @@ from granite_xai.base.files import (
     require_writable,
     write_text,
 )
-from granite_xai.base.files.arrays import write_cells
+from granite_xai.base.files.structure import write_cells
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.regions.rule import Rule
 
@@ -188,6 +188,7 @@ HOSTILE = {
     "many texts": lambda: b'{"a": [' + b'"",' * (bounded.MAX_VALUES + 1) + b"1]}",
     "NaN": lambda: b'{"a": NaN}',
     "infinity": lambda: b'{"a": -Infinity}',
+    "NaN in a long list": lambda: b'{"a": [' + b"1.0, " * 100 + b"NaN]}",
     "overflow": lambda: b'{"a": 1e999}',
     "21 digits": lambda: b'{"a": ' + b"9" * 21 + b"}",
     "a million digits": lambda: b'{"a": ' + b"9" * 1_000_000 + b"}",

@@ -27,7 +27,7 @@ from sklearn.tree import DecisionTreeRegressor
 import granite_xai as gx
 from granite_xai.base.errors import FormatError, InputError, ModelError, ModelWarning
 from granite_xai.base.files import parse_json
-from granite_xai.base.files.arrays import read_cells, write_cells
+from granite_xai.base.files.structure import read_cells, write_cells
 from granite_xai.base.typing import BoolArray, Coalition, FloatArray
 from granite_xai.compute import Resources
 from granite_xai.estimator import fitted_view
@@ -37,8 +37,7 @@ from granite_xai.masking import MASKINGS, Baseline, Conditional
 from granite_xai.masking.bins import BinTree
 from granite_xai.partitioners import AllExcept, Clusters, Cohorts, GivenRules, Ice, RepidTree, Subgroups, Tree
 from granite_xai.persistence import OLDEST, VERSION
-from granite_xai.persistence.fitted import synthetic_rows
-from granite_xai.persistence.forms import structure
+from granite_xai.persistence.fitted import structure, synthetic_rows
 from granite_xai.tables import Column, outline_from_dict, outline_to_dict, read_table, rows_from_dict, rows_to_dict
 from persistence.saved_objects import FIXTURES, RULES, fitted, model, other_model, table, target
 from strategies import examples

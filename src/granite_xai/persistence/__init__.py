@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 
 from granite_xai.base.errors import FormatError, InputError
-from granite_xai.base.files import broken, check_size, entry, read_json, write_text
+from granite_xai.base.files import check_size, entry, read_json, require, write_text
 from granite_xai.estimator import Granite, fitted_view
 from granite_xai.explanation import Explanation
 from granite_xai.new_rows import Evaluation
-from granite_xai.persistence.fitted import granite_from_dict, granite_to_dict
-from granite_xai.persistence.forms import structure
+from granite_xai.persistence.fitted import granite_from_dict, granite_to_dict, structure
 from granite_xai.regions.partition import Partition
 from granite_xai.tables import Table, outline_from_dict, outline_to_dict, require_rows, rows_from_dict, rows_to_dict
 
@@ -27,7 +26,7 @@ VERSION = 2
 OLDEST = 2
 
 _PREFIX = "granite-xai/"
-_KINDS: dict[type[Any], str] = {kind: kind.__name__.lower() for kind in (Partition, Explanation, Evaluation, Granite)}
+_KINDS: dict[str, type[Any]] = {kind.__name__.lower(): kind for kind in (Partition, Explanation, Evaluation, Granite)}
 _UNSIGNED = "0" * 64
 _CHECKSUM = re.compile(rb'"sha256": "([0-9a-f]{64})"')
 
@@ -73,9 +72,9 @@ def save(obj: Saved, path: str | os.PathLike[str], include_data: bool = False) -
     """
     from granite_xai import __version__
 
-    kind = _KINDS.get(type(obj))
-    if kind is None:
-        message = f"a {type(obj).__name__} cannot be saved; a {', '.join(k.__name__ for k in _KINDS)} can."
+    kind = type(obj).__name__.lower()
+    if _KINDS.get(kind) is not type(obj):
+        message = f"a {type(obj).__name__} cannot be saved; a {', '.join(k.__name__ for k in _KINDS.values())} can."
         raise InputError(message, code="P01", argument="obj")
     head = {"schema": _PREFIX + kind, "version": VERSION, "package": __version__, "sha256": _UNSIGNED}
     text = json.dumps({**head, **_content(obj, kind, include_data)}, allow_nan=False)
@@ -137,23 +136,23 @@ def load(path: str | os.PathLike[str], model: Any = None, verify: bool = True) -
     table = _table(data, kind)
     if kind == "granite":
         return granite_from_dict(content, model, table, kind)
-    if kind == "explanation":
-        return _checked_explanation(structure(table).read(content, Explanation, kind), kind)
-    return _checked_evaluation(structure(table).read(content, Evaluation, kind), kind)
+    found: Explanation | Evaluation = structure(table).read(content, _KINDS[kind], kind)
+    _check(found, kind)
+    return found
 
 
-def _content(obj: Any, kind: str, include_data: bool) -> dict[str, Any]:
+def _content(obj: Saved, kind: str, include_data: bool) -> dict[str, Any]:
     if isinstance(obj, Partition):
         return {kind: obj.to_dict()}
-    table: Table = fitted_view(obj).result.table if isinstance(obj, Granite) else obj.table
+    table = fitted_view(obj).result.table if isinstance(obj, Granite) else obj.table
     if include_data:
         require_rows(table, "include_data=True")
     if isinstance(obj, Granite):
         content = granite_to_dict(obj, include_data)
     else:
         content = structure(table).write(obj, type(obj), kind)
-    outline = outline_to_dict(table, grids=isinstance(obj, Granite))
-    return {"table": outline, "rows": rows_to_dict(table) if include_data else None, kind: content}
+    rows = rows_to_dict(table) if include_data else None
+    return {"table": outline_to_dict(table, grids=isinstance(obj, Granite)), "rows": rows, kind: content}
 
 
 def _table(data: Any, kind: str) -> Table:
@@ -162,8 +161,8 @@ def _table(data: Any, kind: str) -> Table:
         return outline
     table = rows_from_dict(data["rows"], outline, "rows")
     for column, known in zip(table.columns, outline.columns if kind == "granite" else (), strict=False):
-        if not known.passes and not np.array_equal(column.levels, known.levels):
-            raise broken("rows", f"have other levels in column {column.name!r} than the table")
+        same = known.passes or np.array_equal(column.levels, known.levels)
+        require(same, "rows", f"have other levels in column {column.name!r} than the table")
     return table
 
 
@@ -171,7 +170,7 @@ def _checksum(raw: bytes) -> str:
     """SHA-256 of a file with zeros where its checksum stands; line ends at the end do not count."""
     found = _CHECKSUM.search(raw, 0, 1000)
     start, end = found.span(1) if found else (0, 0)
-    total = hashlib.sha256(raw[:start] + (b"0" * 64 if found else b""))
+    total = hashlib.sha256(raw[:start] + (_UNSIGNED.encode() if found else b""))
     total.update(memoryview(raw)[end : len(raw) - len(raw[-8:]) + len(raw[-8:].rstrip())])
     return total.hexdigest()
 
@@ -190,29 +189,25 @@ def _kind(data: object) -> str:
         old = "Load it with the granite-xai that wrote it, or fit again."
         hint = old if version < OLDEST else "Install a newer granite-xai."
         raise FormatError(message, code="F07", argument="path", hint=hint)
-    if not ours or kind not in _KINDS.values():
-        raise broken("the file", f"has the schema {schema[:60]!r}, version {version}, which is not known")
+    known = ours and kind in _KINDS
+    require(known, "the file", f"has the schema {schema[:60]!r}, version {version}, which is not known")
     return kind
 
 
-def _checked_explanation(explanation: Explanation, place: str) -> Explanation:
-    if not explanation.sets or not explanation.parts:
-        raise broken(place, "has no sets or no parts")
-    for i, part in enumerate(explanation.parts):
-        here = f"{place}.parts[{i}]"
+def _check(found: Explanation | Evaluation, place: str) -> None:
+    """Numbers must be as many as what they are of."""
+    if isinstance(found, Evaluation):
+        count, counts = (len(found.rules),), found.counts
+        right = len(counts) == count[0] > 0 and min(counts) >= 0 and sum(counts) > 0
+        require(right, f"{place}.counts", "is not one number of rows for each rule")
+        right = found.regional.shape == found.by_region.shape == count
+        require(right, f"{place}.regional", "is not one number for each rule")
+        return
+    require(found.sets and found.parts, place, "has no sets or no parts")
+    for i, part in enumerate(found.parts):
         rows = () if part.rows is None else part.rows.shape
-        shape = (*rows, len(explanation.sets))
-        if part.region < 0 or len(rows) > 1 or (part.rows is not None and np.any(part.rows < 0)):
-            raise broken(here, "has a region or a row below 0")
-        if part.values.shape != shape or part.errors.shape != shape or part.base.shape != (rows or (1,)):
-            raise broken(f"{here}.values", f"do not have the shape {shape} of rows and sets")
-    return explanation
-
-
-def _checked_evaluation(evaluation: Evaluation, place: str) -> Evaluation:
-    count = (len(evaluation.rules),)
-    if not count[0] or len(evaluation.counts) != count[0] or min(evaluation.counts) < 0 or not sum(evaluation.counts):
-        raise broken(f"{place}.counts", "is not one number of rows for each rule")
-    if evaluation.regional.shape != count or evaluation.by_region.shape != count:
-        raise broken(f"{place}.regional", "is not one number for each rule")
-    return evaluation
+        shape = (*rows, len(found.sets))
+        right = part.region >= 0 and len(rows) < 2 and (part.rows is None or bool(np.all(part.rows >= 0)))
+        require(right, f"{place}.parts[{i}]", "has a region or a row below 0")
+        right = part.values.shape == part.errors.shape == shape and part.base.shape == (rows or (1,))
+        require(right, f"{place}.parts[{i}].values", f"do not have the shape {shape} of rows and sets")

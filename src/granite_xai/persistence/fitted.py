@@ -1,35 +1,38 @@
-"""A fitted Granite in the types of JSON, without its model and, unless wanted, without its rows.
-
-A model is recognised by what it answers on a few rows, which need not be rows of the data.
-"""
+"""A fitted Granite in the types of JSON, without its rows unless wanted; its model is known by what it answers."""
 
 from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass, replace
-from functools import partial
 from types import SimpleNamespace
 from typing import Any, NoReturn, cast
 
 import numpy as np
 
+from granite_xai import partitioners
 from granite_xai.base.diagnostics import warn
 from granite_xai.base.errors import FormatError, GraniteError, InputError, ModelError, ModelWarning
-from granite_xai.base.files import Structure, broken, entry
-from granite_xai.base.typing import FloatArray
+from granite_xai.base.files import NAN_AS_NULL, Form, Structure, broken, entry, require
+from granite_xai.base.typing import AleColumn, Coalition, FloatArray
+from granite_xai.behavior import BEHAVIORS
 from granite_xai.compute import Resources
 from granite_xai.disagreement import Disagreement, Objective, ResolvedQuestion
 from granite_xai.estimator import Granite, fitted_view, restore
+from granite_xai.explainer import INFLUENCES, Explainer
 from granite_xai.fit import FitResult
 from granite_xai.fit_options import chosen_influence
-from granite_xai.interaction import Partial
+from granite_xai.interaction import INTERACTIONS, Partial
+from granite_xai.masking import MASKINGS, bins
 from granite_xai.models import Predictor, Usage, as_predictor
-from granite_xai.persistence.forms import structure
+from granite_xai.regions.partition import Partition
 from granite_xai.resolved import MAX_PAIRS
-from granite_xai.tables import Column, Outline, Table, read_alike, recombine, rows_to_dict
+from granite_xai.search.original import NumericTree
+from granite_xai.tables import Column, Outline, Table, read_alike, recombine, rows_from_dict, rows_to_dict
 
+THE_TABLE = "the table of this file"
 _KNOWN = ("table", "predictor", "comparisons", "fingerprint")
 MAX_TERMS = 2**24
 """Terms that questions may have together: resolving them again costs about a microsecond each."""
@@ -38,13 +41,59 @@ TOLERANCE = 1e-5
 """Largest difference of predictions, in shares of their size: machines round differently, models differ by more."""
 
 
+def structure(table: Table | None = None, *, by_row: bool = True) -> Structure:
+    """How values are written beside a table, and read again; ``by_row``: also those with one entry a row of it."""
+    partition = Form(lambda value, _: value.to_dict(), lambda data, _: Partition.from_dict(data))
+    forms = {float: NAN_AS_NULL, Partition: partition} | ({} if table is None else _forms(table))
+    return Structure({kind.__name__: kind for kind in _classes()}, forms, by_row)
+
+
+def _classes() -> Iterator[type]:
+    """The classes that a file may name: operators, and what stands beside them in their modules."""
+    yield from (Explainer, Disagreement, Objective, Resources, NumericTree)
+    names = (name for name in partitioners.__all__ if name not in ("PartitionResult", "Problem"))
+    yield from (getattr(partitioners, name) for name in names)
+    operators: list[dict[str, Any]] = [MASKINGS, BEHAVIORS, INTERACTIONS, INFLUENCES]
+    for module in sorted({type(one).__module__ for table in operators for one in table.values()} | {bins.__name__}):
+        found = (one for one in vars(sys.modules[module]).values() if isinstance(one, type) and is_dataclass(one))
+        yield from (one for one in found if one.__module__ == module)
+
+
+def _forms(table: Table) -> dict[Any, Form]:
+    """Columns by position, with a number of intervals where it is not ten; sets of them as one text: ``"0 4"``."""
+    known = {str(position): position for position in range(table.n_columns)}
+
+    def column(data: Any, place: str) -> Any:
+        right = type(data) is int and 0 <= data < table.n_columns
+        require(right, place, f"is {str(data)[:60]!r}, not the position of one of {table.n_columns} columns")
+        return table.columns[data]
+
+    def intervals(data: Any, place: str) -> AleColumn:
+        found = AleColumn(*(data if isinstance(data, list) and len(data) == 2 else [data]))
+        right = all(type(number) is int for number in found) and found.column in range(table.n_columns)
+        require(right, place, f"is {str(data)[:60]!r}, not a column and a number of intervals")
+        return found
+
+    def coalition(data: Any, place: str) -> Coalition:
+        found = [known.get(text, -1) for text in data.split(" ")] if isinstance(data, str) and data else []
+        right = isinstance(data, str) and -1 not in found and sorted(set(found)) == found
+        require(right, place, f"is {str(data)[:60]!r}, which is no set of {table.n_columns} columns")
+        return frozenset(found)
+
+    return {
+        Column: Form(lambda value, _: value.position, column),
+        Coalition: Form(lambda value, _: " ".join(map(str, sorted(value))), coalition),
+        AleColumn: Form(lambda key, _: key.column if key == AleColumn(key.column) else list(key), intervals),
+        Table: Form(
+            lambda value, _: THE_TABLE if value is table else rows_to_dict(value),
+            lambda data, place: table if data == THE_TABLE else rows_from_dict(data, table, place),
+        ),
+    }
+
+
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """What the rows and the model decided when a question was resolved; the rest follows from the columns.
-
-    That is whether attributions come from the paths of a tree ensemble, and how many pairs of orders of arrival are
-    drawn for the partial effects of each side (0: exact).
-    """
+    """Whether a question's attributions come from paths of trees, and the pairs of orders drawn a side (0: exact)."""
 
     by_paths: bool
     pairs: tuple[int, int]
@@ -78,32 +127,35 @@ def granite_to_dict(granite: Granite, include_data: bool) -> dict[str, Any]:
 def granite_from_dict(data: dict[str, Any], model: Any, table: Table, place: str) -> Granite:
     """Read what `granite_to_dict` wrote, and check the model if one is given."""
     form = structure(table, by_row=has_rows(table))
-    parameters = form.read(entry(data, "parameters", dict, place), dict[str, Any], f"{place}.parameters")
+
+    def part(name: str, hint: Any, kind: type = dict, **known: Any) -> Any:
+        return form.read(entry(data, name, kind, place), hint, f"{place}.{name}", **known)
+
+    parameters = part("parameters", dict[str, Any])
     parameters.setdefault("confidence_level", None)  # files of the first edition know nothing of chance
-    unknown = sorted(set(parameters) - (set(inspect.signature(Granite).parameters) - {"model"}))
-    if unknown:
-        raise broken(f"{place}.parameters", f"has {unknown[0][:60]!r}, which is not known")
+    for name in sorted(parameters.keys() - (inspect.signature(Granite).parameters.keys() - {"model"})):
+        raise broken(f"{place}.parameters", f"has {name[:60]!r}, which is not known")
     granite = Granite(model, **parameters)
     if not isinstance(granite.resources, Resources | None):
         raise broken(f"{place}.parameters.resources", "is not a set of limits")
-    fingerprint = form.read(entry(data, "model", dict, place), Fingerprint, f"{place}.model")
-    findings = form.read(entry(data, "diagnostics", dict, place), dict[str, Any], f"{place}.diagnostics")
+    fingerprint, findings = part("model", Fingerprint), part("diagnostics", dict[str, Any])
     predictor = cast(Predictor, Detached(fingerprint))
-    route = partial(SimpleNamespace, table=table, predictor=predictor)  # what the fit decided on its way is known
-    questions = _questions(granite, data, route, findings, form, place)
+    resolutions = part("questions", list[Resolution], list)
+    seed = entry(findings, "seed", int, f"{place}.diagnostics")
+    questions = _questions(granite, resolutions, seed, predictor, table, place)
     if model is not None:
         batch_size = None if granite.resources is None else granite.resources.batch_size
         predictor = as_predictor(model, output=granite.output, response=granite.response, batch_size=batch_size)
         fingerprint.check(predictor)
     known = dict(zip(_KNOWN, (table, predictor, questions, fingerprint), strict=True))
-    found: FitResult = form.read(entry(data, "fitted", dict, place), FitResult, f"{place}.fitted", **known)
+    found: FitResult = part("fitted", FitResult, **known)
     _check(found, f"{place}.fitted")
     restore(granite, found, findings)
     return granite
 
 
 def _without_rows(learned: Any, table: Table) -> Any:
-    """What was learned, without other columns of rows of the data: beside a column only that column is read."""
+    """What was learned, without rows of the data: beside a column only that column is read, the others are made up."""
     if isinstance(learned, dict):
         return {key: _without_rows(value, table) for key, value in learned.items()}
     if not is_dataclass(learned) or isinstance(learned, Table | Column | type) or not has_rows(table):
@@ -112,50 +164,44 @@ def _without_rows(learned: Any, table: Table) -> Any:
     column = next((part for part in parts.values() if isinstance(part, Column)), None)
     if column is None:
         return replace(learned, **{name: _without_rows(part, table) for name, part in parts.items()})
-    rows = {name: part for name, part in parts.items() if isinstance(part, Table)}
-    return replace(learned, **{name: without_rows(part, column.position, table) for name, part in rows.items()})
+    for name, rows in list(parts.items()):
+        if isinstance(rows, Table):
+            first, every = np.zeros(rows.n_rows, dtype=np.intp), np.arange(rows.n_rows)
+            parts[name] = read_alike(recombine(synthetic_rows(table), first, rows, every, [column.position]), table)
+    return replace(learned, **parts)
 
 
 def _questions(
-    granite: Granite, data: object, route: partial[Any], findings: dict[str, Any], form: Structure, place: str
+    granite: Granite, resolutions: list[Resolution], seed: int, predictor: Predictor, table: Table, place: str
 ) -> tuple[ResolvedQuestion, ...]:
-    """The questions of the parameters, resolved as they were."""
-    resolutions = form.read(entry(data, "questions", list, place), list[Resolution], f"{place}.questions")
+    """The questions of the parameters, resolved as they were; an absurd number of terms is refused (F05)."""
     limits = Resources() if granite.resources is None else granite.resources
-    seed = entry(findings, "seed", int, f"{place}.diagnostics")
     try:
         influence = chosen_influence(granite.influence, granite.groups, granite.features)
         objective = granite.question if isinstance(granite.question, Objective) else Objective(granite.question)
         questions = [question for question, _ in objective.weighted(influence)]
-        if len(questions) != len(resolutions) or not 0 <= seed < 2**32:
-            raise broken(f"{place}.questions", f"has {len(resolutions)} entries for {len(questions)} questions")
-        _require_affordable(questions, resolutions, route.keywords["table"], place)
-        found = (
-            question.compare(route(attributes=known.by_paths), limits, seed, known.pairs)
-            for question, known in zip(questions, resolutions, strict=True)
-        )
-        return tuple(each if granite.confidence_level is None else each.beyond_chance() for each in found)
+        right = len(questions) == len(resolutions) and 0 <= seed < 2**32
+        require(right, f"{place}.questions", f"has {len(resolutions)} entries for {len(questions)} questions")
+        both, terms, found = list(zip(questions, resolutions, strict=True)), 0, []
+        for question, known in both:  # a file names them in a few bytes
+            for side, pairs in zip((question.first, question.second), known.pairs, strict=True):
+                order = min(getattr(side.influence, "order", 1), table.n_columns)
+                terms += math.comb(table.n_columns, order)
+                if terms <= MAX_TERMS and isinstance(side.interaction, Partial) and not known.by_paths:
+                    layout = side.influence.layout(table)
+                    coalitions = 2 * pairs if pairs else 2 ** min(len(layout.players), 64)
+                    terms += len(layout.sets) * 2**order * coalitions
+        if terms > MAX_TERMS:
+            raise FormatError(f"{place}.questions have more than {MAX_TERMS:,} terms.", code="F05", argument="data")
+        for question, known in both:  # what the fit decided on its way is known
+            route: Any = SimpleNamespace(table=table, predictor=predictor, attributes=known.by_paths)
+            resolved = question.compare(route, limits, seed, known.pairs)
+            found.append(resolved if granite.confidence_level is None else resolved.beyond_chance())
+        return tuple(found)
     except FormatError:
         raise
     except (GraniteError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise broken(f"{place}.parameters.question", f"cannot be resolved: {str(error)[:200]}") from error
-
-
-def _require_affordable(
-    questions: Sequence[Disagreement], resolutions: Sequence[Resolution], table: Table, place: str
-) -> None:
-    """Refuse questions with an absurd number of terms (F05): a file names them in a few bytes."""
-    total = 0
-    for question, known in zip(questions, resolutions, strict=True):
-        for side, pairs in zip((question.first, question.second), known.pairs, strict=True):
-            order = min(getattr(side.influence, "order", 1), table.n_columns)
-            total += math.comb(table.n_columns, order)
-            if total <= MAX_TERMS and isinstance(side.interaction, Partial) and not known.by_paths:
-                layout = side.influence.layout(table)
-                coalitions = 2 * pairs if pairs else 2 ** min(len(layout.players), 64)
-                total += len(layout.sets) * 2**order * coalitions
-    if total > MAX_TERMS:
-        raise FormatError(f"{place}.questions have more than {MAX_TERMS:,} terms.", code="F05", argument="data")
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,35 +217,35 @@ class Fingerprint:
 
     def __post_init__(self) -> None:
         count = 0 if self.rows is None else self.rows.n_rows
-        if self.predictions.shape != (count,) or not np.all(np.isfinite(self.predictions)):
+        if not _numbers(self.predictions, count):
             raise ValueError(f"its predictions are not {count} numbers")
 
     @classmethod
     def of(cls, predictor: Predictor, table: Table, with_data: bool) -> Fingerprint:
         """Ask the model about rows of the data if the file may hold them, otherwise about rows made of levels."""
-        rows: Table | None = table.take(np.arange(min(COUNT, table.n_rows))) if with_data else synthetic_rows(table)
-        predictions = np.empty(0)
+        rows = table.take(np.arange(min(COUNT, table.n_rows))) if with_data else synthetic_rows(table)
+        facts = (predictor.label, predictor.is_probability, predictor.classes, predictor.explained_class)
         try:
-            if rows is not None:
-                rows_to_dict(rows)
-                predictions = predictor.on_rows(rows)
+            rows_to_dict(rows)
+            return cls(*facts, rows, predictor.on_rows(rows))
         except (InputError, ModelError):  # a dtype that no file holds, or a row that the model refuses
-            rows = None
-        explained = predictor.explained_class
-        return cls(predictor.label, predictor.is_probability, predictor.classes, explained, rows, predictions)
+            return cls(*facts, None, np.empty(0))
 
     def check(self, predictor: Predictor) -> None:
         """Refuse a model that answers differently (F09)."""
+        why = ""
         if (predictor.is_probability, predictor.explained_class) != (self.probability, self.explained):
-            raise _another_model(f"{predictor.label} is explained, not {self.label}")
-        if self.rows is None:
+            why = f"{predictor.label} is explained, not {self.label}"
+        elif self.rows is None:
             warn("F09: the file holds no predictions, so whether this is the same model is not known.", ModelWarning)
-            return
-        gaps = np.abs(predictor.on_rows(self.rows) - self.predictions)
-        size = float(np.max(np.abs(self.predictions)))
-        wrong = int(np.count_nonzero(gaps > TOLERANCE * size))
-        if wrong:
-            raise _another_model(f"{wrong} of {len(gaps)} predictions differ, by up to {gaps.max():.3g}")
+        else:
+            gaps = np.abs(predictor.on_rows(self.rows) - self.predictions)
+            wrong = int(np.count_nonzero(gaps > TOLERANCE * float(np.max(np.abs(self.predictions)))))
+            why = f"{wrong} of {len(gaps)} predictions differ, by up to {gaps.max():.3g}" if wrong else ""
+        if why:
+            message = f"this is not the model that was saved with: {why}."
+            hint = "Load with the model that the object was fitted with, or fit again."
+            raise ModelError(message, code="F09", argument="model", hint=hint)
 
 
 class Detached:
@@ -208,14 +254,14 @@ class Detached:
     native_float32 = False
     usage = Usage()
 
+    def __init__(self, fingerprint: Fingerprint) -> None:
+        self.label, self.classes = fingerprint.label, fingerprint.classes
+        self.is_probability, self.explained_class = fingerprint.probability, fingerprint.explained
+
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("_"):  # copy and pickle ask for names that need not be there
             raise AttributeError(name)
         self()
-
-    def __init__(self, fingerprint: Fingerprint) -> None:
-        self.label, self.classes = fingerprint.label, fingerprint.classes
-        self.is_probability, self.explained_class = fingerprint.probability, fingerprint.explained
 
     def __call__(self, *_: Any) -> NoReturn:
         """Refused: there is no model."""
@@ -226,11 +272,6 @@ class Detached:
 def has_rows(table: Table) -> bool:
     """Tell whether a table still has its rows."""
     return not isinstance(table.container, Outline)
-
-
-def _another_model(why: str) -> ModelError:
-    hint = "Load with the model that the object was fitted with, or fit again."
-    return ModelError(f"this is not the model that was saved with: {why}.", code="F09", argument="model", hint=hint)
 
 
 def synthetic_rows(table: Table) -> Table:
@@ -245,65 +286,45 @@ def synthetic_rows(table: Table) -> Table:
     return made
 
 
-def without_rows(part: Table, position: int, like: Table) -> Table:
-    """Keep one column of some rows and put synthetic cells into the others."""
-    base = synthetic_rows(like)
-    first = np.zeros(part.n_rows, dtype=np.intp)
-    return read_alike(recombine(base, first, part, np.arange(part.n_rows), [position]), like)
+def _numbers(values: Any, count: int) -> bool:
+    """Whether there are so many numbers, all of them finite."""
+    return np.shape(values) == (count,) and bool(np.all(np.isfinite(values)))
 
 
 def _check(found: FitResult, place: str) -> None:
     """What belongs together must fit together: otherwise the file would fail only when it is used."""
-    table, partition, surrogate = found.table, found.partition, found.surrogate
-    count = len(found.comparisons)
+    partition, surrogate, reference, count = found.partition, found.surrogate, found.reference, len(found.comparisons)
     for name in ("roots", "floors", "question_weights"):
-        amounts = np.asarray(getattr(found, name), dtype=np.float64)
-        if amounts.shape != (count,) or not np.all(np.isfinite(amounts)):
-            raise broken(f"{place}.{name}", f"is not one number for each of {count} questions")
+        right = _numbers(getattr(found, name), count)
+        require(right, f"{place}.{name}", f"is not one number for each of {count} questions")
     for name in ("remaining", "fidelity", "global_fidelity"):
-        if not math.isfinite(getattr(found, name)):
-            raise broken(f"{place}.{name}", "is not a finite number")
-    if partition.names != table.names:
-        raise broken(f"{place}.partition.names", "are not those of the table")
-    if len(surrogate.regions) != len(partition) or not all(surrogate.effects):
-        raise broken(f"{place}.surrogate.regions", f"are not {len(partition)}, or have effects of no columns")
+        require(math.isfinite(getattr(found, name)), f"{place}.{name}", "is not a finite number")
+    require(partition.names == found.table.names, f"{place}.partition.names", "are not those of the table")
+    right = len(surrogate.regions) == len(partition) and all(surrogate.effects)
+    require(right, f"{place}.surrogate.regions", f"are not {len(partition)}, or have effects of no columns")
     for k, region in enumerate(surrogate.regions):
         for i, curve in enumerate(region.curves):
-            if curve.effects.shape != (len(curve.column.levels) + 1,) or not np.all(np.isfinite(curve.effects)):
-                raise broken(f"{place}.surrogate.regions[{k}].curves[{i}].effects", "are not one number for each level")
+            right, here = _numbers(curve.effects, len(curve.column.levels) + 1), f"regions[{k}].curves[{i}].effects"
+            require(right, f"{place}.surrogate.{here}", "are not one number for each level")
     for name in found.learned:  # becomes an attribute: no name of ours may be among them
-        if not name.isidentifier() or not name.endswith("_") or name.startswith("_") or hasattr(Granite, name):
-            raise broken(f"{place}.learned", f"has {name[:60]!r}, which is no name of a finding")
-    _check_reference(found, place)
-    _check_rows(found, place)
-
-
-def _check_rows(found: FitResult, place: str) -> None:
-    table, regions = found.table, len(found.partition)
-    if has_rows(table):
-        placed = found.partition.apply(table)
-        rows = [np.flatnonzero(placed == k) for k in range(regions)]
-        same = all(np.array_equal(region.rows, own) for region, own in zip(found.surrogate.regions, rows, strict=True))
-        weights = (found.weights, found.surrogate.weights)
-        if not same or not np.array_equal(found.regions, placed):
-            raise broken(f"{place}.regions", "are not those of the rows")
-        if any(w.shape != (table.n_rows,) or not np.all(w > 0) or not np.all(np.isfinite(w)) for w in weights):
-            raise broken(f"{place}.weights", "are not numbers above 0, one for each row")
-    centres = found.centres
-    if centres and set(centres) != {None, *range(regions)}:
-        raise broken(f"{place}.centres", "do not name one row for each region")
-    if any(row < 0 or (has_rows(table) and row >= table.n_rows) for row in centres.values()):
-        raise broken(f"{place}.centres", "names a row that does not exist")
-
-
-def _check_reference(found: FitResult, place: str) -> None:
-    """Whatever a question reads must have been learned."""
-    reference = found.reference
-    sides = (side for question in found.comparisons for side in (question.first, question.second))
-    for side in sides:
+        right = name.isidentifier() and name.endswith("_") and not name.startswith("_") and not hasattr(Granite, name)
+        require(right, f"{place}.learned", f"has {name[:60]!r}, which is no name of a finding")
+    for side in (side for question in found.comparisons for side in (question.first, question.second)):
         needed, masking = side.needed(), side.masking
         known = all((masking, visible) in reference.bins for visible in needed.bins)
-        if not known or (needed.against and masking not in reference.baselines):
-            raise broken(f"{place}.reference", "does not hold what a question reads")
-    if any(rows.n_rows != masking.n_references for masking, rows in reference.baselines.items()):
-        raise broken(f"{place}.reference.baselines", "are not one row for each reference")
+        learned = known and (not needed.against or masking in reference.baselines)
+        require(learned, f"{place}.reference", "does not hold what a question reads")
+    right = all(rows.n_rows == masking.n_references for masking, rows in reference.baselines.items())
+    require(right, f"{place}.reference.baselines", "are not one row for each reference")
+    n_rows = found.table.n_rows if has_rows(found.table) else None
+    if n_rows is not None:
+        placed = found.partition.apply(found.table)
+        own = (np.flatnonzero(placed == k) for k in range(len(partition)))
+        same = all(np.array_equal(region.rows, rows) for region, rows in zip(surrogate.regions, own, strict=True))
+        require(same and np.array_equal(found.regions, placed), f"{place}.regions", "are not those of the rows")
+        right = all(_numbers(w, n_rows) and np.all(w > 0) for w in (found.weights, surrogate.weights))
+        require(right, f"{place}.weights", "are not numbers above 0, one for each row")
+    named = not found.centres or set(found.centres) == {None, *range(len(partition))}
+    require(named, f"{place}.centres", "do not name one row for each region")
+    there = all(row >= 0 and (n_rows is None or row < n_rows) for row in found.centres.values())
+    require(there, f"{place}.centres", "names a row that does not exist")

@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from granite_xai.base.files.arrays import object_array
+from granite_xai.base.files import object_array
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 
 Kind = Literal["numeric", "ordinal", "nominal", "boolean", "date"]

@@ -15,7 +15,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from granite_xai.base.files.arrays import object_array
+from granite_xai.base.files import object_array
 from granite_xai.base.typing import BoolArray, IntArray
 from granite_xai.tables.columns import (
     Cells,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
@@ -12,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from granite_xai.base.errors import FormatError, InputError, column_text
-from granite_xai.base.files import Form, Structure, broken
-from granite_xai.base.files.arrays import UnwritableError, dtype_name, object_array, read_cells, read_dtype, write_cells
+from granite_xai.base.files import Form, Structure, broken, object_array, require
+from granite_xai.base.files.structure import UnwritableError, dtype_name, read_cells, read_dtype, write_cells
 from granite_xai.tables.columns import LABELLED, Column, Kind, UnreadableError, as_kind
 from granite_xai.tables.containers import ArrayContainer, Container, Outline
 from granite_xai.tables.opening import open_table
@@ -28,13 +27,9 @@ _ZONED = re.compile(r"datetime64\[(s|ms|us|ns), ((?!dateutil)[A-Za-z]+(?:/[A-Za-
 # The same of narwhals.
 _NARWHALS = re.compile(r"U?Int(?:8|16|32|64)|Float(?:32|64)|Boolean|String|Categorical|Date|Enum")
 _TICKS = re.compile(r"(Datetime|Duration)\[(s|ms|us|ns)\]")
-
-
-class Cells:
-    """What `write_cells` gives, which is in the types of JSON already."""
-
-
-_STRUCTURE = Structure(forms={Cells: Form(lambda cells, place: cells, lambda cells, place: cells)})
+_OBJECTS = np.dtype(object)
+# An object is what `write_cells` gives, in the types of JSON already.
+_STRUCTURE = Structure(forms={object: Form(lambda cells, _: cells, lambda cells, _: cells)})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,7 +60,7 @@ class ColumnCells:
     """The cells of a column with its dtype; of a column of categories the codes."""
 
     dtype: str
-    cells: Cells
+    cells: object
     categories: ColumnCells | None = None
     ordered: bool = False
 
@@ -85,25 +80,23 @@ def outline_to_dict(table: Table, *, grids: bool) -> Any:
 def outline_from_dict(data: object, place: str) -> Table:
     """Read what `outline_to_dict` wrote, as a table without rows."""
     facts: TableFacts = _STRUCTURE.read(data, TableFacts, place)
-    if not facts.columns or len(facts.labels) != len(facts.columns):
-        raise broken(f"{place}.labels", "is not one text or number for each column")
+    count = len(facts.columns)
+    require(len(facts.labels) == count > 0, f"{place}.labels", "is not one text or number for each column")
     made = tuple(_column(c, j, f"{place}.columns[{j}]") for j, c in enumerate(facts.columns))
-    if len({column.name for column in made}) < len(made):
-        raise broken(f"{place}.columns", "has two columns of one name")
+    require(len({column.name for column in made}) == count, f"{place}.columns", "has two columns of one name")
     return Table(made, Outline(facts.labels, facts.library))
 
 
 def _column(facts: ColumnFacts, position: int, place: str) -> Column:
     for key, labels in (("order", facts.order), ("declared", facts.declared)):
         plain = all(isinstance(label, str | int | float) for label in labels or ())
-        if not plain or len(set(labels or ())) < len(labels or ()):
-            raise broken(f"{place}.{key}", "is not a list of different labels")
-    expected = "O" if facts.kind in LABELLED else "Mm" if facts.kind == "date" else "f"
+        different = plain and len(set(labels or ())) == len(labels or ())
+        require(different, f"{place}.{key}", "is not a list of different labels")
     levels = facts.levels
-    if levels.dtype.kind not in expected or levels.ndim != 1 or (expected == "f" and levels.dtype != np.float64):
-        raise broken(f"{place}.levels", f"has the dtype {levels.dtype}, which no {facts.kind} column has")
-    if facts.kind == "ordinal" and facts.order is None:
-        raise broken(f"{place}.order", "is not a list of labels")
+    expected = "O" if facts.kind in LABELLED else "Mm" if facts.kind == "date" else "f"
+    right = levels.ndim == 1 and levels.dtype.kind in expected and (expected != "f" or levels.dtype == np.float64)
+    require(right, f"{place}.levels", f"has the dtype {levels.dtype}, which no {facts.kind} column has")
+    require(facts.kind != "ordinal" or facts.order is not None, f"{place}.order", "is not a list of labels")
     gap = {"O": None, "f": np.nan}.get(levels.dtype.kind, "NaT")
     values = np.append(levels, np.array([gap], dtype=levels.dtype)) if facts.missing else levels
     own = (facts.order, facts.integer, facts.declared, facts.passes)
@@ -116,27 +109,27 @@ def _column(facts: ColumnFacts, position: int, place: str) -> Column:
 
 def rows_to_dict(table: Table) -> Any:
     """Write the rows of a table, column by column with dtypes; what would not come back equal is refused (F08)."""
-    columns = []
-    for column in table.columns:
-        try:
-            columns.append(_cells(_series(table.container, column.position)))
-        except UnwritableError as error:
-            raise _unwritable(column, str(error)) from None
-    written = _STRUCTURE.write(tuple(columns), tuple[ColumnCells, ...], "rows")
-    again = rows_from_dict(written, table, "rows")
-    for column, read in zip(table.columns, again.columns, strict=True):
-        before, after = (_dtype(part.container, column.position) for part in (table, again))
-        same = np.array_equal(column.codes, read.codes) and np.array_equal(column.levels, read.levels)
-        if not same or before != after:
-            raise _unwritable(column, f"has dtype {before}")
+    written = []
+    try:
+        for column in table.columns:
+            written += _STRUCTURE.write([_cells(_series(table, column))], list[ColumnCells], "rows")
+        again = rows_from_dict(written, table, "rows")
+        for column, read in zip(table.columns, again.columns, strict=True):
+            dtype = _dtype(table, column)
+            same = np.array_equal(column.codes, read.codes) and np.array_equal(column.levels, read.levels)
+            if not same or dtype != _dtype(again, read):
+                raise UnwritableError(f"has dtype {dtype}")
+    except UnwritableError as error:
+        message = f"X {column_text(column.name, column.position)} {error}, which a file cannot hold exactly."
+        hint = "Convert the column before the fit, or pickle the object: that keeps everything, the model included."
+        raise InputError(message, code="F08", argument="obj", columns=[column.name], hint=hint) from None
     return written
 
 
 def rows_from_dict(data: object, like: Table, place: str) -> Table:
     """Read what `rows_to_dict` wrote, as a table with the names, kinds and orders of another."""
-    columns: Sequence[ColumnCells] = _STRUCTURE.read(data, tuple[ColumnCells, ...], place)
-    if len(columns) != like.n_columns:
-        raise broken(place, f"has {len(columns)} columns, not {like.n_columns}")
+    columns: list[ColumnCells] = _STRUCTURE.read(data, list[ColumnCells], place)
+    require(len(columns) == like.n_columns, place, f"has {len(columns)} columns, not {like.n_columns}")
     backend, parts = like.container.library, []
     for j, (column, label) in enumerate(zip(columns, like.container.labels, strict=True)):
         try:
@@ -145,8 +138,8 @@ def rows_from_dict(data: object, like: Table, place: str) -> Table:
             raise
         except Exception as error:  # each library has its own errors for cells that do not fit
             raise broken(f"{place}[{j}]", f"cannot be read as {column.dtype[:60]} ({str(error)[:80]})") from error
-    if len({len(part) for part in parts}) != 1 or not len(parts[0]):
-        raise broken(place, "has columns without cells, or with different numbers of them")
+    right = len({len(part) for part in parts}) == 1 and len(parts[0]) > 0
+    require(right, place, "has columns without cells, or with different numbers of them")
     try:
         return read_alike(_joined(parts, backend, like, place), like)
     except UnreadableError as error:
@@ -161,16 +154,17 @@ def read_alike(native: Any, like: Table) -> Table:
     return Table(tuple(replace(column, values=read.values) for column, read in pairs), container)
 
 
-def _series(container: Container, position: int) -> Any:
+def _series(table: Table, column: Column) -> Any:
     """One column in its library, those of polars and pyarrow as narwhals has them."""
-    if isinstance(container, ArrayContainer):
-        return container.matrix[:, position]
-    series = cast(Any, container).series(position)
+    container: Any = table.container
+    if container.library == "numpy":
+        return container.matrix[:, column.position]
+    series = container.series(column.position)
     return series.to_native() if container.library == "pandas" else series
 
 
-def _dtype(container: Container, position: int) -> Any:
-    dtype = _series(container, position).dtype
+def _dtype(table: Table, column: Column) -> Any:
+    dtype = _series(table, column).dtype
     plain = isinstance(dtype, np.dtype)
     return dtype if not plain else "str" if dtype.kind == "U" else dtype.newbyteorder("=")
 
@@ -224,14 +218,13 @@ def _restored(column: ColumnCells, name: str, backend: str, place: str) -> Any:
     timed = _TICKS.fullmatch(column.dtype)
     if timed or column.dtype == "Date":
         kind: Any = getattr(nw, timed[1])(timed[2]) if timed else nw.Date()
-        ticks = read_cells(column.cells, np.dtype(f"M8[{timed[2] if timed else 'D'}]"), place)
-        whole = [None if gone else int(tick) for tick, gone in zip(ticks.view(np.int64), np.isnat(ticks), strict=True)]
-        return nw.new_series(name, whole, nw.Int64 if timed else nw.Int32, backend=library).cast(kind)
-    if _NARWHALS.fullmatch(column.dtype) is None:
-        raise broken(f"{place}.dtype", f"is {column.dtype[:60]!r}, which is not known")
-    cells = read_cells(column.cells, np.dtype(object), place).tolist()
+        ticks = write_cells(read_cells(column.cells, np.dtype(f"M8[{timed[2] if timed else 'D'}]"), place))
+        return nw.new_series(name, ticks, nw.Int64 if timed else nw.Int32, backend=library).cast(kind)
+    known = _NARWHALS.fullmatch(column.dtype)
+    require(known, f"{place}.dtype", f"is {column.dtype[:60]!r}, which is not known")
+    cells = read_cells(column.cells, _OBJECTS, place).tolist()
     if column.dtype == "Enum":
-        declared = () if column.categories is None else read_cells(column.categories.cells, np.dtype(object), place)
+        declared = () if column.categories is None else read_cells(column.categories.cells, _OBJECTS, place)
         return nw.new_series(name, cells, nw.Enum(list(declared)), backend=library)
     if column.dtype == "Categorical":
         text = nw.new_series(name, cells, nw.String, backend=library)
@@ -248,8 +241,8 @@ def _pandas_series(column: ColumnCells, place: str) -> Any:
     if column.dtype == "category" and column.categories is not None:
         declared = _pandas_series(column.categories, f"{place}.categories")
         codes = read_cells(column.cells, np.dtype(np.intp), f"{place}.cells")
-        if np.any((codes < -1) | (codes >= len(declared))):
-            raise broken(f"{place}.cells", "is not a list of positions among the categories")
+        inside = np.all((codes >= -1) & (codes < len(declared)))
+        require(inside, f"{place}.cells", "is not a list of positions among the categories")
         dtype = pd.CategoricalDtype(pd.Index(declared), ordered=column.ordered)
         return pd.Series(pd.Categorical.from_codes(codes.tolist(), dtype=dtype))
     zoned = _ZONED.fullmatch(column.dtype)
@@ -257,7 +250,7 @@ def _pandas_series(column: ColumnCells, place: str) -> Any:
         naive = pd.Series(read_cells(column.cells, np.dtype(f"M8[{zoned[1]}]"), place))
         return naive.dt.tz_localize("UTC").dt.tz_convert(zoned[2])
     if _NULLABLE.fullmatch(column.dtype):
-        cells = read_cells(column.cells, np.dtype(object), place).tolist()
+        cells = read_cells(column.cells, _OBJECTS, place).tolist()
         return pd.Series(pd.array(cells, dtype=cast(Any, column.dtype)))
     values = read_cells(column.cells, read_dtype(column.dtype, place), place)
     return pd.Series(values, dtype=object if values.dtype == object else None)
@@ -265,8 +258,8 @@ def _pandas_series(column: ColumnCells, place: str) -> Any:
 
 def _joined(parts: list[Any], backend: str, like: Table, place: str) -> Container:
     if backend == "numpy":
-        if len({part.dtype if part.dtype.kind != "U" else str for part in parts}) > 1:
-            raise broken(place, "has columns of different dtypes")
+        dtypes = {part.dtype if part.dtype.kind != "U" else str for part in parts}
+        require(len(dtypes) == 1, place, "has columns of different dtypes")
         return ArrayContainer(np.column_stack(parts))
     if backend == "pandas":
         import pandas as pd
@@ -275,9 +268,3 @@ def _joined(parts: list[Any], backend: str, like: Table, place: str) -> Containe
         frame.columns = pd.Index(like.container.labels)
         return open_table(frame, "X")
     return open_table(parts[0].to_frame().with_columns(*parts[1:]).to_native(), "X")
-
-
-def _unwritable(column: Column, reason: str) -> InputError:
-    message = f"X {column_text(column.name, column.position)} {reason}, which a file cannot hold exactly."
-    hint = "Convert the column before the fit, or pickle the object: that keeps everything, the model included."
-    return InputError(message, code="F08", argument="obj", columns=[column.name], hint=hint)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from granite_xai.base.errors import InputError, listing
-from granite_xai.base.files.arrays import object_array
+from granite_xai.base.files import object_array
 from granite_xai.base.typing import IntArray
 from granite_xai.tables.containers import ArrayContainer, Container
 

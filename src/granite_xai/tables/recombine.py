@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from granite_xai.base.errors import InputError, column_text, listing
-from granite_xai.base.files.arrays import object_array
+from granite_xai.base.files import object_array
 from granite_xai.base.typing import IntArray
 from granite_xai.tables.columns import Column, UnreadableError, as_kind, from_objects
 from granite_xai.tables.containers import Container

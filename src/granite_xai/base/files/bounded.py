@@ -11,14 +11,14 @@ import re
 import secrets
 import stat
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from granite_xai.base.errors import FormatError, GraniteError, InputError, ResourceError
+from granite_xai.base.errors import FormatError, InputError, ResourceError
 
 MAX_BYTES = 2**28
 MAX_DEPTH = 24
@@ -26,10 +26,10 @@ MAX_CONTAINERS = 2**18
 MAX_VALUES = 2**23
 """An empty list takes 2 bytes in a file and 64 in memory, a number 2 and 32: both are counted before they are made."""
 
-# What may be a long list of numbers, a bracket, a constant that is not JSON, or a text with all of these in it; a text
-# that is never closed ends with the file.
+# What may be a long list of numbers (an array takes less than twice its text), a bracket, a constant that is not JSON,
+# or a text with all of these in it; a text that is never closed ends with the file.
 _TOKENS = re.compile(
-    rb'(?P<numbers>\[[-+\w.,\s]{256,}+\])|(?P<constant>NaN|Infinity)|[\[\]{}]|"(?:[^"\\]+|\\.?)*+(?:"|\Z)', re.DOTALL
+    rb'(?s)(?P<numbers>\[[-+\d.eEnul,\s]{256,}+\])|(?P<constant>NaN|Infinity)|[\[\]{}]|"(?:[^"\\]+|\\.?)*+(?:"|\Z)'
 )
 _WHOLE = rb"\s*+-?(?:0|[1-9]\d{0,17})\s*+"
 _REAL = rb"\s*+(?:-?(?:0|[1-9]\d*+)(?:\.\d++(?:[eE][-+]?\d++)?|[eE][-+]?\d++)|null)\s*+"
@@ -57,13 +57,14 @@ def read_json(path: str | os.PathLike[str], check: Callable[[bytes], None] | Non
 
 
 def parse_json(raw: bytes, name: str = "the file", check: Callable[[bytes], None] | None = None) -> Any:
-    """Parse JSON after counting what it would become; duplicate keys, NaN and gigantic numbers are refused.
-
-    Long lists of numbers become arrays (NaN for null) before anything else is read, so that a file of numbers takes
-    less than twice its size in memory.
-    """
+    """Parse JSON after counting what it would become; long lists of numbers become arrays, with NaN for null."""
     if not raw.lstrip().startswith(b"{"):
-        raise _not_ours(raw, name)
+        if _PICKLES.match(raw) or (raw.endswith(b".") and raw[0] in _FIRST_OPCODES):
+            use = "use granite_xai.load for files that granite_xai.save wrote"
+            message = f"{name} is a pickle, a joblib file or an archive: pickle can run code; {use}."
+            raise FormatError(message, code="F06", argument="path")
+        what = "does not begin with an object" if raw.strip() else "is empty"
+        raise FormatError(f"{name} {what} at byte 0.", code="F04", argument="path")
     arrays: list[NDArray[Any]] = []
     rest = check_size(raw, name, arrays)
     if check is not None:
@@ -103,16 +104,12 @@ def parse_json(raw: bytes, name: str = "the file", check: Callable[[bytes], None
 
 
 def check_size(raw: bytes, name: str = "the file", arrays: list[NDArray[Any]] | None = None) -> bytes:
-    """Refuse text that is too large, too deep or made of too many pieces (F05); move long lists of numbers to arrays.
-
-    Returns the text with NaN, which it cannot hold otherwise, where a list became an array.
-    """
-    if len(raw) > MAX_BYTES:
-        raise _refused(f"{name} has more than {MAX_BYTES:,} bytes.")
-    if raw.count(b"[") + raw.count(b"{") > MAX_CONTAINERS:
-        raise _refused(f"{name} has more than {MAX_CONTAINERS:,} lists and objects.")
-    if raw.count(b",") > MAX_VALUES or raw.count(b'"') > 2 * MAX_VALUES:
-        raise _refused(f"{name} has more than {MAX_VALUES:,} values.")
+    """Refuse text that is too large or too deep (F05); return it with NaN where a list of numbers moved to arrays."""
+    sizes = {"bytes": (len(raw), MAX_BYTES), "lists and objects": (raw.count(b"[") + raw.count(b"{"), MAX_CONTAINERS)}
+    sizes["values"] = max(raw.count(b","), (raw.count(b'"') + 1) // 2), MAX_VALUES
+    for what, (count, most) in sizes.items():
+        if count > most:
+            raise _refused(f"{name} has more than {most:,} {what}.")
     depth = last = 0
     kept: list[bytes] = []
     for token in _TOKENS.finditer(raw):
@@ -151,15 +148,6 @@ def _numbers(raw: bytes, start: int, end: int, name: str) -> NDArray[Any] | None
     return found
 
 
-def _not_ours(raw: bytes, name: str) -> FormatError:
-    if _PICKLES.match(raw) or (raw.endswith(b".") and raw[0] in _FIRST_OPCODES):
-        use = "use granite_xai.load for files that granite_xai.save wrote"
-        message = f"{name} is a pickle, a joblib file or an archive: pickle can run code; {use}."
-        return FormatError(message, code="F06", argument="path")
-    what = "is empty" if not raw.strip() else "does not begin with an object"
-    return FormatError(f"{name} {what} at byte 0.", code="F04", argument="path")
-
-
 def _refused(message: str) -> FormatError:
     return FormatError(message, code="F05", argument="path")
 
@@ -170,60 +158,49 @@ def write_text(path: str | os.PathLike[str], text: str) -> Path:
     Whatever happens before that leaves the old file as it was and nothing beside it. A symbolic link stays one; a lone
     surrogate is written as an escape. A full disk (F01) and a target that cannot be written (F02) are errors.
     """
-    target = Path(path)
     data = text.encode("utf-8", errors="backslashreplace")
-    try:
-        _replace(Path(os.path.realpath(target)), data)
-    except OSError as error:
-        raise _refusal(target, len(data), error) from error
-    return target
+    with _beside(Path(path), len(data)) as (file, temporary, target):
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+        file.close()
+        with contextlib.suppress(FileNotFoundError):
+            temporary.chmod(stat.S_IMODE(target.stat().st_mode))
+        os.replace(temporary, target)  # noqa: PTH105 - tests put a failing disk in its place
+    with contextlib.suppress(OSError):  # the new name too; where folders cannot be opened the system does that itself
+        folder = os.open(target.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+    return Path(path)
 
 
 def require_writable(path: str | os.PathLike[str]) -> None:
     """Try whether a file could be written there, before work is spent on its content (F02)."""
+    with _beside(Path(path), 0):
+        pass
+
+
+@contextlib.contextmanager
+def _beside(path: Path, size: int) -> Iterator[tuple[IO[bytes], Path, Path]]:
+    """A new hidden file beside the target, with the rights that any new file gets there; afterwards it is gone."""
     target = Path(os.path.realpath(path))
+    temporary = target.with_name(f".{target.name[:40]}.{secrets.token_hex(8)}.tmp")
     try:
         if target.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(target))
-        descriptor, temporary = _beside(target)
-        os.close(descriptor)
-        temporary.unlink()
+        flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0)
+        with os.fdopen(os.open(temporary, flags, 0o666), "wb") as file:
+            yield file, temporary, target
     except OSError as error:
-        raise _refusal(Path(path), 0, error) from error
-
-
-def _replace(target: Path, data: bytes) -> None:
-    descriptor, temporary = _beside(target)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        with contextlib.suppress(FileNotFoundError):
-            temporary.chmod(stat.S_IMODE(target.stat().st_mode))
-        os.replace(temporary, target)  # noqa: PTH105 - tests put a failing disk in its place
-    except BaseException:  # an interrupt too must leave nothing behind
+        if error.errno in _FULL:
+            message = f"{path} could not be written: no room for {size:,} bytes. What was there is unchanged."
+            hint = "Free some space, or choose another folder."
+            raise ResourceError(message, code="F01", argument="path", hint=hint) from error
+        message = f"{path} cannot be written ({error.strerror or type(error).__name__})."
+        hint = "Choose a file in a folder that you may write to."
+        raise InputError(message, code="F02", argument="path", hint=hint) from error
+    finally:  # also after an interrupt
         with contextlib.suppress(OSError):
             temporary.unlink()
-        raise
-    with contextlib.suppress(OSError):  # the new name too; where folders cannot be opened the system does that itself
-        descriptor = os.open(target.parent, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
-
-def _beside(target: Path) -> tuple[int, Path]:
-    """Open a new file in the folder of the target, hidden, with the rights that any new file gets there."""
-    temporary = target.with_name(f".{target.name[:40]}.{secrets.token_hex(8)}.tmp")
-    flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0)
-    return os.open(temporary, flags, 0o666), temporary
-
-
-def _refusal(target: Path, size: int, error: OSError) -> GraniteError:
-    if error.errno in _FULL:
-        message = f"{target} could not be written: no room for {size:,} bytes. What was there is unchanged."
-        return ResourceError(message, code="F01", argument="path", hint="Free some space, or choose another folder.")
-    message = f"{target} cannot be written ({error.strerror or type(error).__name__})."
-    return InputError(message, code="F02", argument="path", hint="Choose a file in a folder that you may write to.")
