@@ -1,9 +1,9 @@
-"""Read a table: every case of bad data ends here, before any model is called."""
+"""Read a table, or a row given by hand: every case of bad data ends here, before any model is called."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral
 from typing import Any, Literal
@@ -12,9 +12,10 @@ import numpy as np
 
 from granite_xai.base.diagnostics import warn
 from granite_xai.base.errors import CellError, DataWarning, InputError, column_text, count_text, listing, rows_text
+from granite_xai.base.files.arrays import object_array
 from granite_xai.base.options import choose
 from granite_xai.base.typing import BoolArray
-from granite_xai.tables.columns import KINDS, Cells, Column, Kind, UnreadableError, as_kind, sorted_labels
+from granite_xai.tables.columns import KINDS, Cells, Column, Kind, UnreadableError, as_kind, from_array, sorted_labels
 from granite_xai.tables.containers import Container
 from granite_xai.tables.opening import open_table
 from granite_xai.tables.table import Table
@@ -233,3 +234,37 @@ def _new_levels(table: Table, like: Table, argument: str) -> list[str]:
             place = column_text(column.name, column.position)
             notices.append(f"D15: {argument} {place} has {count} not seen at fit: {listing(unseen, _SHOWN)}")
     return notices
+
+
+def row_like(table: Table, row: Mapping[Any, Any] | Sequence[Any], argument: str) -> Table:
+    """Read one row given by hand, such as a baseline, as a table with the columns, kinds and library of another.
+
+    A mapping may leave columns out if ``table`` has a single row, whose cells then stay. A column whose dtype cannot
+    hold the cell exactly gets a dtype that can.
+    """
+    if not isinstance(row, Mapping) and len(row) != table.n_columns:
+        message = f"{argument} has {len(row)} cells, the table has {table.n_columns} columns."
+        raise InputError(message, code="D37", argument=argument, hint=f"Columns: {listing(table.names)}.")
+    items = row.items() if isinstance(row, Mapping) else enumerate(row)
+    cells = {table.resolve(x, argument) if isinstance(row, Mapping) else x: cell for x, cell in items}
+    absent = [name for j, name in enumerate(table.names) if j not in cells]
+    if absent and table.n_rows != 1:
+        message = f"{argument} has no cell for the columns {listing(absent)}."
+        raise InputError(message, code="D37", argument=argument, columns=absent, hint="Give every column a cell.")
+    first = np.zeros(1, dtype=np.intp)
+    columns = [
+        _by_hand(column, cells[j], argument) if j in cells else column.take(first)
+        for j, column in enumerate(table.columns)
+    ]
+    native = table.container.recombined(first, table.container.adopt(columns), first, sorted(cells))
+    return read_table(native, missing="allow", like=table, argument=argument)
+
+
+def _by_hand(column: Column, cell: Any, argument: str) -> Column:
+    try:
+        values = as_kind(from_array(object_array([cell])), column.kind).values
+    except UnreadableError as refused:
+        message = f"{argument} {column_text(column.name, column.position)} {refused.reason}."
+        columns = [column.name]
+        raise InputError(message, code=refused.code, argument=argument, columns=columns, hint=refused.hint) from None
+    return Column(column.name, column.position, column.kind, values, column.order)

@@ -1,12 +1,12 @@
-"""A table that has been read: its columns, its rows, and the distinct rows of some columns."""
+"""A table that has been read: its columns, rows and distinct rows; and tables made of it for models and results."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -18,14 +18,11 @@ from granite_xai.tables.containers import Container, Outline
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A table, read once and never written.
-
-    The container holds the user's own table; ``notices`` are the texts of the warnings that reading gave.
-    """
+    """A table, read once and never written."""
 
     columns: tuple[Column, ...]
-    container: Container
-    notices: tuple[str, ...] = ()
+    container: Container  # holds the user's own table
+    notices: tuple[str, ...] = ()  # texts of the warnings that reading gave
 
     @property
     def n_rows(self) -> int:
@@ -99,11 +96,8 @@ class Table:
         raise unknown(argument, label, self.names, code="P04", what="Columns")
 
     def distinct(self, columns: Iterable[int]) -> tuple[IntArray, IntArray]:
-        """The number of each row among the distinct rows of some columns, and the first row that carries each.
-
-        NaN equals NaN, -0.0 equals 0.0. Values are ordered by the codes of the columns, first column first (of a set
-        the lowest), missing before all levels.
-        """
+        """The number of each row among the distinct rows of some columns, and the first row that carries each."""
+        # ordered by the codes of the columns, first column first (of a set the lowest), missing before all levels
         keys, size = np.zeros(self.n_rows, dtype=np.int64), 1
         for j in sorted(columns) if isinstance(columns, (set, frozenset)) else columns:
             width = len(self.columns[j].levels) + 1
@@ -129,3 +123,33 @@ def _numbered(keys: IntArray, size: int) -> tuple[IntArray, int]:
     seen = np.zeros(size, dtype=bool)
     seen[keys] = True
     return (np.cumsum(seen) - 1)[keys], int(seen.sum())
+
+
+def recombine(base: Table, base_rows: Any, donor: Table, donor_rows: Any, columns: Iterable[int]) -> Any:
+    """Rows of one table with some columns taken from rows of another: ``(x_S of the donor, x_rest of the base)``.
+
+    A fresh native table of the library of ``base``, with its dtypes, categories and type of index; only a column that
+    its dtype cannot hold exactly keeps the donor's.
+    """
+    rows, others = np.asarray(base_rows, dtype=np.intp), np.asarray(donor_rows, dtype=np.intp)
+    if rows.shape != others.shape:
+        raise ValueError(f"base_rows has shape {rows.shape}, donor_rows has shape {others.shape}.")
+    alike = donor.container.library == base.container.library
+    container = donor.container if alike else base.container.adopt(donor.columns)
+    return base.container.recombined(rows, container, others, sorted(columns))
+
+
+def nudged(table: Table, rows: Any, direction: Literal[1, -1], columns: Sequence[int] | None = None) -> Any:
+    """Rows with every floating-point cell (of some columns) moved to the next number of its own dtype, up or down."""
+    chosen = range(table.n_columns) if columns is None else columns
+    return table.container.nudged(np.asarray(rows, dtype=np.intp), direction, list(chosen))
+
+
+def frame(data: Mapping[str, Sequence[Any] | Any], like: Table | None = None) -> Any:
+    """A frame in the library of a table; pandas for arrays."""
+    import narwhals as nw
+
+    if like is None or like.container.library in ("numpy", "pandas"):
+        return nw.from_dict(dict(data), backend="pandas").to_native()
+    backend = nw.from_native(like.native, eager_only=True).implementation
+    return nw.from_dict({name: list(values) for name, values in data.items()}, backend=backend).to_native()
