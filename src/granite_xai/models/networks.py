@@ -12,15 +12,7 @@ from numpy.typing import NDArray
 
 from granite_xai.base.errors import InputError, ModelError, column_text, listing
 from granite_xai.base.files.arrays import object_array
-from granite_xai.models.output import (
-    SCALES,
-    Choice,
-    ModelOutput,
-    output_of_classes,
-    output_of_numbers,
-    position_of_class,
-    refuse_outputs,
-)
+from granite_xai.models.output import SCALES, Choice, ModelOutput, ask_which, class_position, read_classes, read_numbers
 from granite_xai.tables.columns import UnreadableError, as_kind
 from granite_xai.tables.containers import Container
 from granite_xai.tables.opening import open_table
@@ -29,7 +21,7 @@ from granite_xai.tables.opening import open_table
 def read_module(model: Any, output: Any, response: str) -> ModelOutput:
     """Send the table as one tensor of numbers; what the answer means is known to the module's author alone."""
     label = f"module {type(model).__name__}"
-    found = output_of_numbers(partial(_ask, model), output, label, SCALES.get(response, "predict"))
+    found = read_numbers(partial(_ask, model), output, label, SCALES.get(response, "predict"))
     return found._replace(prepare=partial(_tensor, model, label), unpack=_one_tensor)
 
 
@@ -89,11 +81,11 @@ def read_session(model: Any, output: Any, response: str) -> ModelOutput:
 def _read_scores(model: Any, outputs: Sequence[Any], output: Any, response: str) -> ModelOutput:
     """Read scores by class; they are probabilities unless the user says otherwise (they are checked to be)."""
     scale = SCALES.get(response, "probability")
-    send = partial(model.run, [part.name for part in outputs])
-    if len(outputs) > 1:
-        return output_of_classes(send, scale, tuple(part.name for part in outputs), output)._replace(unpack=_stacked)
-    if not outputs[0].type.startswith("seq(map("):
-        return output_of_classes(send, scale, None, output)._replace(unpack=_only)
+    names = tuple(part.name for part in outputs)
+    send = partial(model.run, list(names))
+    if len(names) > 1 or not outputs[0].type.startswith("seq(map("):
+        classes = names if len(names) > 1 else None
+        return read_classes(send, scale, classes, output)._replace(unpack=_stacked)
     name = "" if output is None else f" of class {output!r}"
     label = f"{'raw score' if scale == 'raw' else 'probability'}{name}"
     return ModelOutput(send, Choice(scale), label, unpack=partial(_by_class, output))
@@ -105,19 +97,15 @@ def _read_output(model: Any, outputs: Sequence[Any], output: Any, response: str)
     scale = SCALES.get(response, "predict")
     if len(names) == 1:
         send = partial(model.run, list(names))
-        return output_of_numbers(send, output, f"output {names[0]!r}", scale)._replace(unpack=_only)
+        return read_numbers(send, output, f"output {names[0]!r}", scale)._replace(unpack=_stacked)
     if output is None:
-        refuse_outputs(names, len(names))
-    name = names[position_of_class(names, output) or 0]
-    return ModelOutput(partial(model.run, [name]), Choice(scale), f"output {name!r}", unpack=_only)
-
-
-def _only(returned: Any, choice: Choice) -> tuple[Any, Choice]:
-    return returned[0], choice
+        ask_which(names)
+    name = names[class_position(names, output) or 0]
+    return ModelOutput(partial(model.run, [name]), Choice(scale), f"output {name!r}", unpack=_stacked)
 
 
 def _stacked(returned: Any, choice: Choice) -> tuple[Any, Choice]:
-    return np.column_stack(returned), choice
+    return (returned[0] if len(returned) == 1 else np.column_stack(returned)), choice
 
 
 def _by_class(output: Any, returned: Any, choice: Choice) -> tuple[Any, Choice]:
@@ -125,7 +113,7 @@ def _by_class(output: Any, returned: Any, choice: Choice) -> tuple[Any, Choice]:
     rows = returned[0]
     classes = tuple(rows[0]) if len(rows) else ()
     values = np.array([[row[name] for name in classes] for row in rows])
-    return values, choice._replace(classes=classes, column=position_of_class(classes, output))
+    return values, choice._replace(classes=classes, column=class_position(classes, output))
 
 
 def _feed(model: Any, frame: Any) -> dict[str, NDArray[Any]]:

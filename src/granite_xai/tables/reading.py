@@ -35,12 +35,12 @@ def read_table(
     used: Collection[str] | None = None,
     argument: str = "X",
 ) -> Table:
-    """Read a table of any supported library, or say what is wrong with it.
+    """Read a table of any supported library, or say what is wrong with it; ``argument`` is what the caller calls it.
 
     ``kinds`` are those of columns whose dtype does not tell; ``missing``: whether missing values are an error (D01);
-    with ``like``, the table of the fit, names and kinds must agree; ``argument`` is what the caller calls X.
-    With ``named``, columns that are neither among these nor given a kind pass through to the model (D11): those it does
-    not use (None: it uses all), and texts with more than 20 different values that are more than half of the rows.
+    with ``like``, the table of the fit, names and kinds must agree. With ``named``, columns neither among these nor
+    given a kind pass through to the model (D11): those not ``used`` (None: all are), and texts with more than 20 values
+    that are more than half of the rows.
     """
     container = open_table(X, argument)
     names = _names(container, argument)
@@ -54,7 +54,11 @@ def read_table(
         asked = {*wanted, *(j for j, label in enumerate(container.labels) if {label, names[j]} & {*named})}
         table, told = _passing(table, cells, asked, used, argument)
         notices += told
-    _check_values(table, missing, argument)
+    numeric = [column for column in table.columns if column.kind == "numeric" and not column.passes]
+    infinite = ((column, np.isinf(column.values), "infinity value") for column in numeric)
+    _refuse(table, infinite, "D03", "Replace infinity by a finite value, or drop these rows.", argument)
+    if missing == "error":
+        require_present(table, argument=argument)
     notices += _inexact(table, cells, argument)
     notices += [] if like is None else _new_levels(table, like, argument)
     for text in notices:
@@ -177,20 +181,11 @@ def _passing(
     return replace(table, columns=columns), told
 
 
-def _check_values(table: Table, missing: str, argument: str) -> None:
-    """Infinity (D03) and, where they are an error, missing values (D01)."""
-    numeric = [column for column in table.columns if column.kind == "numeric" and not column.passes]
-    infinite = ((column, np.isinf(column.values), "infinity value") for column in numeric)
-    _refuse(table, infinite, "D03", "Replace infinity by a finite value, or drop these rows.", argument)
-    if missing == "error":
-        require_present(table, _IMPUTE, argument)
-
-
-def require_present(table: Table, hint: str, argument: str = "X") -> None:
+def require_present(table: Table, more: str = "", argument: str = "X") -> None:
     """Refuse missing values, but for columns that only pass through (D01)."""
     columns = (table.columns[j] for j in table.explained)
     gone = ((c, c.missing, "NaN" if c.kind == "numeric" else "missing value") for c in columns)
-    _refuse(table, gone, "D01", hint, argument)
+    _refuse(table, gone, "D01", _IMPUTE + more, argument)
 
 
 def _refuse(
