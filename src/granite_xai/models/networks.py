@@ -28,7 +28,7 @@ def read_module(model: Any, output: Any, response: str) -> ModelOutput:
 def _tensor(model: Any, label: str, frame: Any) -> Any:
     import torch
 
-    matrix = _matrix(open_table(frame, "X"), label)
+    matrix = number_matrix(frame, label)
     # Other numbers have no twin in torch, or not on every device; float64 holds all that the table was read as.
     dtype = matrix.dtype if matrix.dtype in (np.float32, np.float64) else np.float64
     tensor = torch.as_tensor(np.require(matrix, dtype=dtype, requirements=["C", "W"]))
@@ -124,7 +124,7 @@ def _feed(model: Any, frame: Any) -> dict[str, NDArray[Any]]:
         places = [names.index(part.name) for part in inputs]
     elif len(inputs) == 1:
         if (kind := inputs[0].type) in _FRACTIONS:
-            return {inputs[0].name: _matrix(table, _READER).astype(_FRACTIONS[kind])}
+            return {inputs[0].name: number_matrix(frame, _READER).astype(_FRACTIONS[kind])}
         return {inputs[0].name: np.column_stack([_cells(table, position, kind) for position in range(len(names))])}
     elif isinstance(frame, np.ndarray) and len(inputs) == len(names):
         places = list(range(len(names)))
@@ -153,8 +153,9 @@ def _cells(table: Container, position: int, kind: str) -> NDArray[Any]:
     raise InputError(message, code="M14", argument="model", hint="Pass a function of the table that asks the session.")
 
 
-def _matrix(table: Container, reader: str) -> NDArray[Any]:
+def number_matrix(frame: Any, reader: str) -> NDArray[Any]:
     """All cells as numbers; booleans are 0 and 1, missing cells NaN, text and dates are refused (M14)."""
+    table = open_table(frame, "X")
     if table.matrix is not None and table.matrix.dtype.kind in "fiub":
         return np.asarray(table.matrix)
     columns = [_numbers(table, position, reader) for position in range(len(table.labels))]

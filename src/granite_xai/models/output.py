@@ -36,18 +36,9 @@ class Choice(NamedTuple):
 def read_answer(returned: Any, count: int, choice: Choice) -> tuple[FloatArray, bool]:
     """What the model returned for ``count`` rows as float64 numbers; and whether they are of single precision (M01)."""
     array = _as_array(returned)
-    numbers = _as_numbers(array)
-    if numbers.shape == (count, 1):
-        numbers = numbers[:, 0]
-    if numbers.shape == (count,):
-        numbers = _only_output(numbers, choice)
-    elif numbers.ndim == 2 and numbers.shape[0] == count and numbers.shape[1] > 1:
-        numbers = numbers[:, _column(numbers.shape[1], choice)]
-    else:
-        what = f"{_name(returned)} of shape {numbers.shape} for {count} rows"
-        raise _no_answer(f"the model returned {what}; expected ({count},).")
+    column = _one_column(_as_numbers(array), count, choice, returned)
     # A copy, because models may answer with a view of a buffer that the next call overwrites (M11).
-    values = np.array(numbers, dtype=np.float64, order="C", copy=True)
+    values = np.array(column, dtype=np.float64, order="C", copy=True)
     return values, array.dtype.kind == "f" and array.dtype.itemsize < 8
 
 
@@ -75,10 +66,21 @@ def _as_numbers(array: NDArray[Any]) -> NDArray[Any]:
     if isinstance(value, np.str_ | np.bytes_ | np.complexfloating):
         value = value.item()  # as its author wrote it: 'a', not np.str_('a')
     example = repr(value) if array.size else "nothing"
-    real = "Use predict_proba or decision_function (response='probability' or 'raw'), or a function of numbers."
-    hint = "Pass a function that returns real numbers." if array.dtype.kind == "c" else real
+    hint = "Use predict_proba or decision_function (response='probability' or 'raw'), or a function of numbers."
+    hint = "Pass a function that returns real numbers." if array.dtype.kind == "c" else hint
     message = f"the model returned values of type {array.dtype} (first: {example:.60}), not real numbers."
     raise ModelError(message, code="M05", argument="model", hint=hint)
+
+
+def _one_column(array: NDArray[Any], count: int, choice: Choice, returned: Any) -> NDArray[Any]:
+    if array.shape == (count, 1):
+        array = array[:, 0]
+    if array.shape == (count,):
+        return _only_output(array, choice)
+    if array.ndim == 2 and array.shape[0] == count and array.shape[1] > 1:
+        return array[:, _column(array.shape[1], choice)]
+    what = f"{_name(returned)} of shape {array.shape} for {count} rows"
+    raise _no_answer(f"the model returned {what}; expected ({count},).")
 
 
 def _only_output(values: NDArray[Any], choice: Choice) -> NDArray[Any]:
@@ -142,6 +144,11 @@ def as_it_is(frame: Any) -> Any:
     return frame
 
 
+def as_answered(returned: Any, choice: Choice) -> tuple[Any, Choice]:
+    """Take the answer as one array."""
+    return returned, choice
+
+
 class ModelOutput(NamedTuple):
     """How a model is asked: the function that gets the table, the output taken from its answer, the words for it."""
 
@@ -151,7 +158,7 @@ class ModelOutput(NamedTuple):
     warning: str | None = None
     # What these raise is an error about the table or the answer, not a failure of the model.
     prepare: Send = as_it_is  # turns the table into what the model takes
-    unpack: Callable[[Any, Choice], tuple[Any, Choice]] | None = None  # turns the answer into one array
+    unpack: Callable[[Any, Choice], tuple[Any, Choice]] = as_answered  # turns the answer into one array
     is_function: bool = False  # whether the user passed a function
 
 

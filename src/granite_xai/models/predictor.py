@@ -63,8 +63,11 @@ class Predictor:
     def __call__(self, frame: Any) -> FloatArray:
         """Values of the rows of a container, in one call; the model gets a copy."""
         rows = Rows(len(frame))
+        # what can be written to is copied; the columns of polars and pyarrow are read-only and shared
+        copy = next((getattr(frame, way) for way in ("copy", "clone") if callable(getattr(frame, way, None))), None)
+        own = deepcopy(frame) if isinstance(frame, list) else frame if copy is None else copy()
         try:
-            return self._checked(self._ask(_copied(frame), len(frame)), rows)
+            return self._checked(self._ask(own, len(frame)), rows)
         except Raised as raised:
             raise failure(raised, rows) from raised.cause
 
@@ -118,8 +121,7 @@ class Predictor:
                 past, spent = self.usage, time.perf_counter() - begin
                 self.usage = Usage(past.calls + 1, past.rows + count, past.seconds + spent)
             # Read while the lock is held: the answer may be a buffer that the next call overwrites.
-            choice, unpack = self.model_output.choice, self.model_output.unpack
-            values, choice = (returned, choice) if unpack is None else unpack(returned, choice)
+            values, choice = self.model_output.unpack(returned, self.model_output.choice)
             numbers, single = read_answer(values, count, choice)
         self.native_float32 = self.native_float32 or single
         return numbers
@@ -146,14 +148,6 @@ class Predictor:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._lock, self._watch = threading.Lock(), None
-
-
-def _copied(frame: Any) -> Any:
-    """Copy a container that can be written to; the columns of polars and pyarrow are read-only and shared."""
-    if isinstance(frame, list):
-        return deepcopy(frame)
-    ways = (getattr(frame, method, None) for method in ("copy", "clone"))
-    return next((way() for way in ways if callable(way)), frame)
 
 
 class Raised(Exception):  # noqa: N818 - never leaves the room; the error for users is made from it

@@ -275,13 +275,11 @@ def sorted_labels(labels: Iterable[Any]) -> list[Any]:
 def _rank_labels(labels: NDArray[Any], first: tuple[Any, ...] | None) -> tuple[NDArray[Any], IntArray]:
     import pandas as pd
 
-    found, distinct = pd.factorize(labels)
+    distinct = pd.unique(labels)
     known = {label: rank for rank, label in enumerate(first or ())}
     order = sorted((label for label in distinct if label in known), key=known.__getitem__)
     order += sorted_labels(label for label in distinct if label not in known)
-    rank = {label: position for position, label in enumerate(order)}
-    place = np.array([rank[label] for label in distinct], dtype=np.intp)
-    return object_array(order), place[found]
+    return object_array(order), pd.Index(order, dtype=object).get_indexer(labels)
 
 
 def _thinned(levels: NDArray[Any], codes: IntArray) -> tuple[NDArray[Any], IntArray]:

@@ -14,7 +14,6 @@ from granite_xai.base.diagnostics import warn
 from granite_xai.base.errors import CellError, DataWarning, InputError, column_text, count_text, listing, rows_text
 from granite_xai.base.files.arrays import object_array
 from granite_xai.base.options import choose
-from granite_xai.base.typing import BoolArray
 from granite_xai.tables.columns import KINDS, Cells, Column, Kind, UnreadableError, as_kind, from_array, sorted_labels
 from granite_xai.tables.containers import Container
 from granite_xai.tables.opening import open_table
@@ -188,10 +187,8 @@ def require_present(table: Table, more: str = "", argument: str = "X") -> None:
     _refuse(table, gone, "D01", _IMPUTE + more, argument)
 
 
-def _refuse(
-    table: Table, flagged: Iterable[tuple[Column, BoolArray, str]], code: str, hint: str, argument: str
-) -> None:
-    """One error about all columns with flagged rows."""
+def _refuse(table: Table, flagged: Iterable[Any], code: str, hint: str, argument: str) -> None:
+    """One error about all flagged columns, each given with the flags of its rows and what they mean."""
     bad = [(column, np.flatnonzero(flags), what) for column, flags, what in flagged if flags.any()]
     if not bad:
         return
@@ -208,35 +205,27 @@ def _refuse(
 
 
 def _inexact(table: Table, cells: list[Cells], argument: str) -> list[str]:
-    return [
-        f"D20: {argument} {column_text(column.name, column.position)} holds integers beyond 2^53; neighbours that "
-        "float64 cannot tell apart count as equal. Subtract an offset, or make it a category."
-        for column, read in zip(table.columns, cells, strict=True)
-        if read.inexact and column.kind == "numeric"
-    ]
+    columns = [c for c, read in zip(table.columns, cells, strict=True) if read.inexact and c.kind == "numeric"]
+    why = "holds integers beyond 2^53; neighbours that float64 cannot tell apart count as equal."
+    remedy = "Subtract an offset, or make it a category."
+    return [f"D20: {argument} {column_text(column.name, column.position)} {why} {remedy}" for column in columns]
 
 
 def _new_levels(table: Table, like: Table, argument: str) -> list[str]:
     """Tell which labels the fit has not seen; labels are compared, never codes (D15)."""
     notices = []
-    for column, fitted in zip(table.columns, like.columns, strict=True):
-        if column.kind not in ("nominal", "ordinal") or fitted.passes:
-            continue
+    pairs = zip(table.columns, like.columns, strict=True)
+    for new, old in [(a, b) for a, b in pairs if a.kind in ("nominal", "ordinal") and not b.passes]:
         # an ordered label that was declared has its place in the order even if no row carried it
-        unseen = sorted_labels({*column.levels} - {*fitted.levels, *(fitted.order or ())})
-        if unseen:
+        if unseen := sorted_labels({*new.levels} - {*old.levels, *(old.order or ())}):
             count = "1 level that was" if len(unseen) == 1 else f"{len(unseen)} levels that were"
-            place = column_text(column.name, column.position)
+            place = column_text(new.name, new.position)
             notices.append(f"D15: {argument} {place} has {count} not seen at fit: {listing(unseen, _SHOWN)}")
     return notices
 
 
 def row_like(table: Table, row: Mapping[Any, Any] | Sequence[Any], argument: str) -> Table:
-    """Read one row given by hand, such as a baseline, as a table with the columns, kinds and library of another.
-
-    A mapping may leave columns out if ``table`` has a single row, whose cells then stay. A column whose dtype cannot
-    hold the cell exactly gets a dtype that can.
-    """
+    """Read one row given by hand, such as a baseline, as a table like another, whose only row has what is left out."""
     if not isinstance(row, Mapping) and len(row) != table.n_columns:
         message = f"{argument} has {len(row)} cells, the table has {table.n_columns} columns."
         raise InputError(message, code="D37", argument=argument, hint=f"Columns: {listing(table.names)}.")

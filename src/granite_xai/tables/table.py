@@ -96,8 +96,11 @@ class Table:
         raise unknown(argument, label, self.names, code="P04", what="Columns")
 
     def distinct(self, columns: Iterable[int]) -> tuple[IntArray, IntArray]:
-        """The number of each row among the distinct rows of some columns, and the first row that carries each."""
-        # ordered by the codes of the columns, first column first (of a set the lowest), missing before all levels
+        """The number of each row among the distinct rows of some columns, and the first row that carries each.
+
+        NaN equals NaN, -0.0 equals 0.0. Values are ordered by the codes of the columns, first column first (of a set
+        the lowest), missing before all levels.
+        """
         keys, size = np.zeros(self.n_rows, dtype=np.int64), 1
         for j in sorted(columns) if isinstance(columns, (set, frozenset)) else columns:
             width = len(self.columns[j].levels) + 1
