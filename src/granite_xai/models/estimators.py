@@ -74,31 +74,17 @@ def _method(model: Any, response: str) -> Send:
     raise InputError(message, code="P03", argument="response", hint=f"It offers response={' or '.join(usable)}.")
 
 
-_OBJECTIVE = "booster's objective"
-_XGBOOST_PROBABILITIES = {"binary:logistic", "multi:softprob", "reg:logistic"}
-_XGBOOST_LABELS = {"multi:softmax", "binary:hinge"}
-_LIGHTGBM_PROBABILITIES = {"binary", "multiclass", "multiclassova", "cross_entropy"}
+_PROBABILITIES = {"binary:logistic", "multi:softprob", "reg:logistic"}  # of xgboost
+_PROBABILITIES |= {"binary", "multiclass", "multiclassova", "cross_entropy"}  # of lightgbm
+_LABELS = {"multi:softmax", "binary:hinge"}
 
 
 def read_xgboost(model: Any, output: Any, response: str) -> ModelOutput:
-    """Ask an xgboost booster; its objective tells whether it gives probabilities."""
+    """Ask an xgboost booster."""
     learner = json.loads(model.save_config())["learner"]
-    objective, count = learner["objective"]["name"], int(learner["learner_model_param"].get("num_class", "0"))
-    classes = (0, 1) if objective.startswith("binary:") else tuple(range(count)) if count > 1 else None
-    probability = {} if objective in _XGBOOST_PROBABILITIES else None
-    found = _read(partial(_ask_xgboost, model), {"output_margin": True}, probability, classes, output, response)
-    if objective in _XGBOOST_LABELS and response == "auto":
-        return found._replace(warning=LABEL_WARNING.format(f"a booster with objective {objective!r}"))
-    return found
-
-
-def read_lightgbm(model: Any, output: Any, response: str) -> ModelOutput:
-    """Ask a lightgbm booster; its objective tells whether it gives probabilities."""
-    objective = str(model.dump_model(num_iteration=1).get("objective", "")).partition(" ")[0]
-    count = int(model.num_model_per_iteration())
-    classes = (0, 1) if objective == "binary" else tuple(range(count)) if count > 1 else None
-    probability = {} if objective in _LIGHTGBM_PROBABILITIES else None
-    return _read(model.predict, {"raw_score": True}, probability, classes, output, response)
+    count = int(learner["learner_model_param"].get("num_class", "0"))
+    send, objective = partial(_ask_xgboost, model), learner["objective"]["name"]
+    return _read_booster(send, {"output_margin": True}, objective, count, output, response)
 
 
 def _ask_xgboost(model: Any, frame: Any, *, output_margin: bool = False) -> Any:
@@ -107,8 +93,24 @@ def _ask_xgboost(model: Any, frame: Any, *, output_margin: bool = False) -> Any:
     return model.predict(DMatrix(frame, enable_categorical=True), output_margin=output_margin)
 
 
+def read_lightgbm(model: Any, output: Any, response: str) -> ModelOutput:
+    """Ask a lightgbm booster."""
+    objective = str(model.dump_model(num_iteration=1).get("objective", "")).partition(" ")[0]
+    count = int(model.num_model_per_iteration())
+    return _read_booster(model.predict, {"raw_score": True}, objective, count, output, response)
+
+
+def _read_booster(send: Send, raw: Any, objective: str, count: int, output: Any, response: str) -> ModelOutput:
+    """Ask a booster; its objective tells whether it gives probabilities."""
+    classes = (0, 1) if objective.partition(":")[0] == "binary" else tuple(range(count)) if count > 1 else None
+    probability: dict[str, Any] | None = {} if objective in _PROBABILITIES else None
+    found = _read(send, raw, probability, classes, output, response, "booster's objective")
+    warned = objective in _LABELS and response == "auto"
+    return found._replace(warning=LABEL_WARNING.format(f"a booster with objective {objective!r}") if warned else None)
+
+
 def _read(
-    send: Send, raw: Any, probability: Any, classes: Classes, output: Any, response: str, owner: str = _OBJECTIVE
+    send: Send, raw: Any, probability: Any, classes: Classes, output: Any, response: str, owner: str
 ) -> ModelOutput:
     """Ask by the arguments for raw scores, or by those for probabilities (None: it has none)."""
     if response == "raw":

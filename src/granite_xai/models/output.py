@@ -90,8 +90,8 @@ def _only_output(values: NDArray[Any], choice: Choice) -> NDArray[Any]:
         return 1.0 - values.astype(np.float64) if choice.scale == "probability" else -values.astype(np.float64)
     if choice.column in (None, 0) or (binary and choice.column == 1):
         return values
-    message = f"the model returned one number a row, so there is no output {choice.column}."
-    raise _no_output(message, hint="Leave output=None.")
+    what = f"the model returned one number a row, so there is no output {choice.column}."
+    raise _no_output(what, hint="Leave output=None.")
 
 
 def _column(outputs: int, choice: Choice) -> int:
@@ -178,10 +178,8 @@ def read_numbers(send: Send, output: Any, label: str, scale: Scale = "predict") 
     return ModelOutput(send, Choice(scale, None, column), label if column is None else f"output {column} of {label}")
 
 
-LABEL_WARNING = (
-    "M22: {} predicts classes and gives no probabilities: its class labels are explained as numbers. "
-    "Pass response='raw' to explain its score, or response='predict' if the labels are meant."
-)
+LABEL_WARNING = "M22: {} predicts classes and gives no probabilities: its class labels are explained as numbers. "
+LABEL_WARNING += "Pass response='raw' to explain its score, or response='predict' if the labels are meant."
 
 
 def class_names(model: Any) -> Classes:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import NotFittedError
 
 from granite_xai.base.errors import ModelError, count_text, listing
 from granite_xai.base.typing import FloatArray, IntArray
@@ -199,8 +200,6 @@ class Rows:
 
 def failure(raised: Raised, rows: Rows, once: bool = False) -> ModelError:
     """Phrase what the model raised, with the rows that it raised at; ``once``: asked again, it did not."""
-    from sklearn.exceptions import NotFittedError
-
     error = raised.cause
     if isinstance(error, NotFittedError):
         message = f"the model is not fitted ({first_line(error)})."
@@ -214,8 +213,6 @@ def failure(raised: Raised, rows: Rows, once: bool = False) -> ModelError:
 
 def smallest_failing(ask: Callable[[slice], Any], batch: slice, raised: Raised) -> tuple[slice, Raised, bool]:
     """Halve a failing batch until neither half fails alone; and whether the model fails at random, not at its rows."""
-    from sklearn.exceptions import NotFittedError
-
     # Neither of these depends on the rows, so there is nothing to search for.
     if isinstance(raised.cause, NotFittedError | MemoryError):
         return batch, raised, False

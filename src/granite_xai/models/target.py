@@ -7,6 +7,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from granite_xai.base.errors import InputError, ModelError, count_text, listing
 from granite_xai.base.typing import FloatArray, IntArray
@@ -85,8 +86,6 @@ def _check_length(values: Any, table: Table) -> None:
 
 
 def _check_missing(values: Any, table: Table) -> None:
-    import pandas as pd
-
     if np.issubdtype(values.dtype, np.number):
         bad = ~np.isfinite(values)
     else:

@@ -10,6 +10,7 @@ from numbers import Integral, Real
 from typing import Any, Literal, get_args
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from granite_xai.base.files.arrays import object_array
@@ -82,8 +83,6 @@ def from_array(values: NDArray[Any]) -> Cells:
 
 def from_objects(values: NDArray[Any]) -> Cells:
     """Read a column of Python objects by what its cells are (D04, D11, D12, D18, D20)."""
-    import pandas as pd
-
     content = pd.api.types.infer_dtype(values, skipna=True)
     missing = np.asarray(pd.isna(values), dtype=bool)
     if content in _REFUSED:
@@ -94,15 +93,20 @@ def from_objects(values: NDArray[Any]) -> Cells:
     if content in _MOMENTS:
         return Cells("date", _moments(np.where(missing, object_array([None]), values), content))
     real = (isinstance(cell, (Real, np.bool_)) and not isinstance(cell, Decimal) for cell in values[~missing])
-    if content in _NUMBERS and all(real):
-        return _numbers(values, missing)
-    raise _mixture(values, missing)
+    if content not in _NUMBERS or not all(real):
+        raise _mixture(values, missing)
+    whole = np.array([isinstance(cell, Integral) for cell in values[~missing]], dtype=bool)
+    big = [row for row in np.flatnonzero(~missing)[whole].tolist() if not -(2**63) <= int(values[row]) < 2**64]
+    if big:
+        raise UnreadableError("D20", f"holds {values[big[0]]}, beyond 64 bits", _TO_FLOATS, big)
+    floats: FloatArray = np.full(len(values), np.nan)
+    floats[~missing] = values[~missing].astype(np.float64)
+    inexact = bool(np.any(np.abs(floats[~missing][whole]) > _LARGEST_EXACT))
+    return Cells("numeric", floats, integer=bool(whole.any() and whole.all()), inexact=inexact)
 
 
 def from_labels(labels: Sequence[Any] | NDArray[Any], missing: BoolArray, **facts: Any) -> Cells:
     """Read labels, given as any objects; the missing ones become None."""
-    import pandas as pd
-
     codes, distinct = pd.factorize(object_array(labels))  # each label is made plain once, not once a row
     table = object_array([*map(plain, distinct), None])  # the last place is for -1, missing
     return Cells(facts.pop("kind", "nominal"), table[np.where(missing, -1, codes)], **facts)
@@ -122,11 +126,8 @@ def plain(label: Any) -> Any:
     """Turn a label into plain text, bool or number, so that it can be printed, saved, compared."""
     if isinstance(label, (bool, np.bool_)):
         return bool(label)
-    if isinstance(label, Integral):
-        return int(label)
-    if isinstance(label, Real) and not isinstance(label, Decimal):
-        return float(label)
-    return str(label)
+    number = isinstance(label, Real) and not isinstance(label, Decimal)
+    return int(label) if isinstance(label, Integral) else float(label) if number else str(label)
 
 
 def as_kind(cells: Cells, kind: Kind) -> Cells:
@@ -158,21 +159,8 @@ def as_kind(cells: Cells, kind: Kind) -> Cells:
     return from_labels([bool(label) for label in labels], gone, kind="boolean")
 
 
-def _numbers(values: NDArray[Any], missing: BoolArray) -> Cells:
-    whole = np.array([isinstance(cell, Integral) for cell in values[~missing]], dtype=bool)
-    big = [row for row in np.flatnonzero(~missing)[whole].tolist() if not -(2**63) <= int(values[row]) < 2**64]
-    if big:
-        raise UnreadableError("D20", f"holds {values[big[0]]}, beyond 64 bits", _TO_FLOATS, big)
-    floats: FloatArray = np.full(len(values), np.nan)
-    floats[~missing] = values[~missing].astype(np.float64)
-    inexact = bool(np.any(np.abs(floats[~missing][whole]) > _LARGEST_EXACT))
-    return Cells("numeric", floats, integer=bool(whole.any() and whole.all()), inexact=inexact)
-
-
 def _moments(cells: NDArray[Any], content: str) -> NDArray[Any]:
     """Dates, datetimes (in UTC, where their order is the order of time) and durations; None is missing."""
-    import pandas as pd
-
     if content == "date":
         return cells.astype("datetime64[D]")
     if content.startswith("timedelta"):
@@ -250,7 +238,10 @@ class Column:
         """The same column on some rows; its levels are those present there."""
         part = replace(self, values=self.values[rows])
         if "_ranked" in self.__dict__:  # ranks of a part follow from ranks of the whole
-            part.__dict__["_ranked"] = _thinned(self.levels, self.codes[rows])
+            seen = np.zeros(len(self.levels) + 1, dtype=bool)  # the last place is for -1, missing
+            seen[codes := self.codes[rows]] = True
+            place = np.append(np.cumsum(seen[:-1]) - 1, -1)
+            part.__dict__["_ranked"] = _locked(self.levels[seen[:-1]]), _locked(place[codes])
         return part
 
     def merged(self, classes: IntArray) -> Column:
@@ -273,21 +264,11 @@ def sorted_labels(labels: Iterable[Any]) -> list[Any]:
 
 
 def _rank_labels(labels: NDArray[Any], first: tuple[Any, ...] | None) -> tuple[NDArray[Any], IntArray]:
-    import pandas as pd
-
     distinct = pd.unique(labels)
     known = {label: rank for rank, label in enumerate(first or ())}
     order = sorted((label for label in distinct if label in known), key=known.__getitem__)
     order += sorted_labels(label for label in distinct if label not in known)
     return object_array(order), pd.Index(order, dtype=object).get_indexer(labels)
-
-
-def _thinned(levels: NDArray[Any], codes: IntArray) -> tuple[NDArray[Any], IntArray]:
-    seen = np.zeros(len(levels) + 1, dtype=bool)  # the last place is for -1, missing
-    seen[codes] = True
-    place = np.cumsum(seen) - 1
-    place[-1] = -1
-    return _locked(levels[seen[:-1]]), _locked(place[codes])
 
 
 def _locked(array: NDArray[Any]) -> NDArray[Any]:

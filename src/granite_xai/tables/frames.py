@@ -256,11 +256,11 @@ def _expression(name: str, condition: Any, schema: Any) -> Any:
     column, dtype = nw.col(name), schema[name]
     missing = column.is_null() | column.is_nan() if dtype.is_float() else column.is_null()
     interval = hasattr(condition, "low")  # a set of levels has no ends
-    present = _present(column, dtype, condition, interval)
-    inside = ~missing if present is None else present & ~missing
-    if not condition.has_values and not (interval and condition.others and condition.order):
-        return missing if condition.missing else missing & ~missing
-    return inside | missing if condition.missing else inside
+    if condition.has_values or (interval and condition.others and condition.order):
+        present = _present(column, dtype, condition, interval)
+        inside = ~missing if present is None else present & ~missing
+        return inside | missing if condition.missing else inside
+    return missing if condition.missing else missing & ~missing
 
 
 def _present(column: Any, dtype: Any, condition: Any, interval: bool) -> Any:

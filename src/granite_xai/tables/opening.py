@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,13 +14,12 @@ from granite_xai.base.errors import InputError
 from granite_xai.base.files.arrays import object_array
 from granite_xai.base.typing import IntArray
 from granite_xai.tables.containers import ArrayContainer, Container
+from granite_xai.tables.frames import FrameContainer
 
 _CONVERT = "Pass a 2-D NumPy array, a list of lists, or a pandas, polars or pyarrow table."
 _TO_FRAME = "Pass pandas.DataFrame({})."
-_RESHAPE = (
-    "Reshape your data either using array.reshape(-1, 1) if your data has a single feature "
-    "or array.reshape(1, -1) if it contains a single sample."
-)
+_RESHAPE = "Reshape your data either using array.reshape(-1, 1) if your data has a single feature or "
+_RESHAPE += "array.reshape(1, -1) if it contains a single sample."
 
 
 def open_table(X: Any, argument: str) -> Container:
@@ -28,8 +28,6 @@ def open_table(X: Any, argument: str) -> Container:
         return ArrayContainer(_matrix(X, argument))
     for library, name in (("pandas", "DataFrame"), ("polars", "DataFrame"), ("pyarrow", "Table")):
         if _is(X, library, name):
-            from granite_xai.tables.frames import FrameContainer
-
             return FrameContainer(X, library, ranged=_is(getattr(X, "index", None), "pandas", "RangeIndex"))
     if isinstance(X, (list, tuple)):
         return ArrayContainer(_matrix(_from_lists(X, argument), argument))
@@ -140,8 +138,6 @@ def collected(X: Any, y: Any, sample_weight: Any, count: int | None, seed: int) 
 
 def region_numbers(assigned: Any, name: str) -> IntArray:
     """The numbers that an engine has found, in memory."""
-    import narwhals as nw
-
     numbers = nw.from_native(assigned).lazy().select(name).collect()[name].to_numpy()
     if np.any(numbers < 0):
         text = f"{int(np.sum(numbers < 0)):,} rows have missing values for which the regions have no place."

@@ -8,6 +8,7 @@ from functools import cached_property
 from numbers import Integral
 from typing import Any, Literal
 
+import narwhals as nw
 import numpy as np
 
 from granite_xai.base.options import unknown
@@ -129,11 +130,7 @@ def _numbered(keys: IntArray, size: int) -> tuple[IntArray, int]:
 
 
 def recombine(base: Table, base_rows: Any, donor: Table, donor_rows: Any, columns: Iterable[int]) -> Any:
-    """Rows of one table with some columns taken from rows of another: ``(x_S of the donor, x_rest of the base)``.
-
-    A fresh native table of the library of ``base``, with its dtypes, categories and type of index; only a column that
-    its dtype cannot hold exactly keeps the donor's.
-    """
+    """Rows of one table with some columns from rows of another; fresh, in the library and the dtypes of the first."""
     rows, others = np.asarray(base_rows, dtype=np.intp), np.asarray(donor_rows, dtype=np.intp)
     if rows.shape != others.shape:
         raise ValueError(f"base_rows has shape {rows.shape}, donor_rows has shape {others.shape}.")
@@ -150,8 +147,6 @@ def nudged(table: Table, rows: Any, direction: Literal[1, -1], columns: Sequence
 
 def frame(data: Mapping[str, Sequence[Any] | Any], like: Table | None = None) -> Any:
     """A frame in the library of a table; pandas for arrays."""
-    import narwhals as nw
-
     if like is None or like.container.library in ("numpy", "pandas"):
         return nw.from_dict(dict(data), backend="pandas").to_native()
     backend = nw.from_native(like.native, eager_only=True).implementation
