@@ -1,7 +1,4 @@
-"""The command ``granite`` and its options.
-
-It knows the package by its public face, and loads what it needs only when there is work to do.
-"""
+"""The command ``granite`` and its options; it loads what it needs only when there is work to do."""
 
 from __future__ import annotations
 
@@ -107,11 +104,8 @@ def _inputs(command: argparse.ArgumentParser, *, train: bool = False) -> None:
     one = group.add_mutually_exclusive_group(required=True).add_argument
     formats = ".onnx, xgboost .json or .ubj, lightgbm .txt, catboost .cbm, .skops; pickle, joblib with --allow-pickle"
     one("--model", metavar="FILE", help=formats)
-    one(
-        "--predictor",
-        metavar="MODULE:NAME",
-        help="a function of the table, or a model, in a module; imports the module",
-    )
+    text = "a function of the table, or a model, in a module; imports the module"
+    one("--predictor", metavar="MODULE:NAME", help=text)
     if train:
         one("--train-on", metavar="TARGET", help="fit gradient boosting to this column of the table")
     warning = "Loading one runs whatever code it holds: only for files you trust"

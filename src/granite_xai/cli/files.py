@@ -1,8 +1,4 @@
-"""Files: tables, read strictly, so that nothing is shifted in silence; models, or one fitted on the spot; outputs.
-
-What is written never takes the place of what is read. Models come from formats that hold numbers, and from pickles only
-when the user says so (S11).
-"""
+"""Files: tables, read strictly; models, from pickles only if the user says so (S11), or fitted on the spot; outputs."""
 
 from __future__ import annotations
 
@@ -38,6 +34,25 @@ _FEW = 2
 _HELD_OUT = 0.25
 
 
+@contextmanager
+def _any_error(words: str, refused: Any = _bad_model, told: Any = (), **more: Any) -> Iterator[None]:
+    """Libraries, pickles and modules of the user may raise anything; what is ``told`` already stays."""
+    try:
+        yield
+    except told:
+        raise
+    except Exception as error:
+        raise refused(f"{words} ({type(error).__name__}: {error}).", **more) from error
+
+
+@contextmanager
+def _needs(package: str, path: str, refused: Any = _bad_model) -> Iterator[None]:
+    try:
+        yield
+    except ImportError as error:
+        raise refused(f"{path} needs the package {package}.", hint=f"pip install {package} installs it.") from error
+
+
 def read_table(path: str) -> Any:
     """Read a CSV, Parquet or Feather file, or CSV from standard input (``-``), as a pandas frame (S12)."""
     if "://" in path:
@@ -45,22 +60,14 @@ def read_table(path: str) -> Any:
     ending = Path(path).suffix.lower()
     try:
         if ending in _BINARY:
-            with Path(path).open("rb") as file:  # opened here: pandas would take an address
-                return _with_pyarrow(_BINARY[ending], file, path)
+            odd = _any_error(f"{path} is not what its name says", _bad_table, gx.InputError)
+            with Path(path).open("rb") as file, odd, _needs("pyarrow", path, _bad_table):
+                return getattr(import_module("pandas"), _BINARY[ending])(file)  # a path could be an address to pandas
         raw = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
     except OSError as error:
         words = f"{path} cannot be read ({error.strerror or error})."
         raise _bad_table(words, hint="Check the name of the file.") from error
     return _csv(raw, "standard input" if path == "-" else path, _SEPARATORS.get(ending, ","))
-
-
-def _with_pyarrow(function: str, file: Any, path: str) -> Any:
-    try:
-        return getattr(import_module("pandas"), function)(file)
-    except ImportError as error:
-        raise _bad_table(f"{path} needs the package pyarrow.", hint="pip install pyarrow installs it.") from error
-    except Exception as error:  # each reader has its own errors
-        raise _bad_table(f"{path} is not what its name says ({type(error).__name__}: {error}).") from error
 
 
 def _csv(raw: bytes, name: str, separator: str) -> Any:
@@ -125,18 +132,10 @@ def load_model(options: argparse.Namespace) -> Any:
         known = ", ".join([*_READERS, ".skops", *_PICKLES])
         raise _bad_model(f"{path} is in no format that is read here.", hint=f"Known are {known}; or use --predictor.")
     package, reader = _READERS[ending]
-    library = _package(package, path)
+    with _needs(package, path):
+        library = import_module(package)
     with _any_error(f"{package} cannot read {path}"):
         return reader(library, path)
-
-
-@contextmanager
-def _any_error(words: str) -> Iterator[None]:
-    """Libraries, pickles and modules of the user may raise anything."""
-    try:
-        yield
-    except Exception as error:
-        raise _bad_model(f"{words} ({type(error).__name__}: {error}).") from error
 
 
 _READERS: dict[str, tuple[str, Callable[[Any, str], Any]]] = {
@@ -149,14 +148,12 @@ _READERS: dict[str, tuple[str, Callable[[Any, str], Any]]] = {
 
 
 def _skops(path: str, trusted: list[str]) -> Any:
-    library = _package("skops.io", path)
-    try:
+    with _needs("skops", path):
+        library = import_module("skops.io")
+    with _any_error(f"skops cannot read {path}", hint="Save it again with skops."):
         unknown = [name for name in library.get_untrusted_types(file=path) if name not in trusted]
         if not unknown:
             return library.load(path, trusted=trusted)
-    except Exception as error:  # no zip, or one without a schema that skops reads
-        words = f"skops cannot read {path} ({type(error).__name__}: {error})."
-        raise _bad_model(words, hint="Save it again with skops.") from error
     message = f"{path} holds types that are not known to be harmless: {', '.join(unknown)}."
     raise _bad_model(message, hint=f"If you trust them: --trust {' '.join(unknown)}")
 
@@ -171,14 +168,6 @@ def _from_module(text: str) -> Any:
         sys.path.insert(0, here)
     with _any_error(f"{text} cannot be loaded"):
         return attrgetter(name)(import_module(module))
-
-
-def _package(name: str, path: str) -> Any:
-    try:
-        return import_module(name)
-    except ImportError as error:
-        package = name.partition(".")[0]
-        raise _bad_model(f"{path} needs the package {package}.", hint=f"pip install {package} installs it.") from error
 
 
 @dataclass(frozen=True)
@@ -199,11 +188,11 @@ def opened(options: argparse.Namespace) -> Case:
     if not options.train_on:
         return Case(load_model(options), X, y, other, weights)
     trained = _train(X, y, options.seed)
-    trained = replace(trained, weights=None if weights is None else weights.loc[trained.X.index])
-    if other is None:
-        return trained
-    shared = {name: dtype for name, dtype in trained.X.dtypes.items() if str(dtype) == "category"}
-    return replace(trained, test=(_with_categories(other[0]).astype(shared), other[1]))
+    if other is not None:
+        shared = {name: dtype for name, dtype in trained.X.dtypes.items() if str(dtype) == "category"}
+        other = (_with_categories(other[0]).astype(shared), other[1])
+    weights = None if weights is None else weights.loc[trained.X.index]
+    return replace(trained, weights=weights, test=other or trained.test)
 
 
 def _train(X: Any, y: Any, seed: int) -> Case:
@@ -235,11 +224,8 @@ def _with_categories(X: Any) -> Any:
 
 
 def check_outputs(options: argparse.Namespace, **read: str | None) -> None:
-    """Refuse, before any work, to write over what is read, two things to one file, or over a file of another kind.
-
-    `read` are paths: data, test, model, saved; and ``predictor``, a module and a name.
-    """
-    module = (read.pop("predictor", None) or "").partition(":")[0].replace(".", "/")
+    """Refuse, before any work, to write over what is read, two things to one file, or over a file of another kind."""
+    module = (read.pop("predictor", None) or "").partition(":")[0].replace(".", "/")  # of MODULE:NAME
     read["module"] = module and f"{module}.py"
     inputs = {name: path for name, path in read.items() if path and path != "-"}
     outputs = {name: str(path) for name in _KINDS if (path := getattr(options, name, None))}

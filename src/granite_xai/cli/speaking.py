@@ -75,8 +75,7 @@ def tell(error: gx.GraniteError, options: argparse.Namespace) -> None:
     if not options.json:
         remark(f"granite: {text}")
         return
-    parts = ("code", "argument", "columns", "rows", "hint")
-    facts = {part: getattr(error, part) for part in parts}
+    facts = {part: getattr(error, part) for part in ("code", "argument", "columns", "rows")}
     hint = None if error.hint is None else with_flags(error.hint, options)
     say_json({"error": {"message": text} | facts | {"hint": hint}})
 
@@ -91,6 +90,5 @@ def exit_code(error: gx.GraniteError) -> int:
 def survive_narrow_encodings() -> None:
     """Print rules such as ``x ≤ 1`` also where the terminal's encoding has no such sign."""
     for stream in (sys.stdout, sys.stderr):
-        reconfigure = getattr(stream, "reconfigure", None)
-        if reconfigure is not None:
+        if (reconfigure := getattr(stream, "reconfigure", None)) is not None:
             reconfigure(errors="backslashreplace")

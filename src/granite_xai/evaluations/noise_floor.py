@@ -74,7 +74,7 @@ class _Watch:
             return sent[-1]
 
         before = self.predictor.usage.seconds
-        values = self.predictor.evaluate(build, Rows.of(self.table, rows))
+        values = self.predictor.evaluate(build, Rows(len(rows), self.table, rows))
         self.timings.append((len(rows), self.predictor.usage.seconds - before))
         self.mutated = self.mutated or not _equal(sent[0], build(slice(None)))
         return values

@@ -15,9 +15,9 @@ from granite_xai.compute.compiled import device_faults
 from granite_xai.compute.primitives import Array, ArrayNamespace
 from granite_xai.evaluations.plan import Distinct
 from granite_xai.models import DEFAULT_BATCH, Predictor
+from granite_xai.models.networks import number_matrix
 from granite_xai.models.predictor import Raised
 from granite_xai.tables import Table
-from granite_xai.tables.recombine import number_matrix
 
 ROWS = 2**20
 """Recombined rows made and asked about at a time, where the user sets no size: enough to keep a device busy."""

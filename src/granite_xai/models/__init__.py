@@ -10,7 +10,7 @@ from granite_xai.base.diagnostics import Diagnostics, warn
 from granite_xai.base.errors import GraniteError, ModelError, ModelWarning
 from granite_xai.base.options import choose, whole_number
 from granite_xai.models import estimators, networks
-from granite_xai.models.output import SCALES, ModelOutput, first_line, output_of_numbers, outside_unit_interval
+from granite_xai.models.output import SCALES, ModelOutput, first_line, outside_unit_interval, read_numbers
 from granite_xai.models.predictor import DEFAULT_BATCH, Predictor, Rows, Usage
 
 __all__ = ["DEFAULT_BATCH", "Predictor", "Rows", "Usage", "accepts_missing", "as_predictor", "outside_unit_interval"]
@@ -26,12 +26,11 @@ def as_predictor(
     batch_size: int | None = None,
     diagnostics: Diagnostics | None = None,
 ) -> Predictor:
-    """Turn any model into a function from tables to one number a row.
+    """Turn any model into a function from tables to one number a row; the model is not called yet.
 
-    ``output`` is the class, or the position of the output, that is explained (None: the second of two classes);
+    ``output`` is the class, or the position of the output, that is explained (None: the second of two classes); a
     ``response`` ``"auto"`` is the probability where there is one, otherwise the prediction, ``"raw"`` the score before
-    the link. The model is not called yet. Refusals: M02 several classes and no output, M21 not a model, P01 unknown
-    class or response, P03 a response that the model cannot give.
+    the link. Refusals: M02 no output chosen, M21 not a model, P01 unknown name, P03 what the model cannot give.
     """
     if isinstance(model, Predictor):
         return model
@@ -54,11 +53,11 @@ _PASS_A_MODEL = "Pass a fitted estimator or a function of the table."
 
 
 class Kind(NamedTuple):
-    """A row: the methods that mark it, how it is asked, whether it takes missing values (None: its tags tell)."""
+    """A kind of models."""
 
-    methods: tuple[str, ...]
+    methods: tuple[str, ...]  # that mark it
     read: Callable[[Any, Any, str], ModelOutput]
-    takes_missing: bool | None = False
+    takes_missing: bool | None = False  # None: its tags tell
 
 
 def accepts_missing(model: Any) -> bool:
@@ -86,7 +85,7 @@ def _kind_of(model: Any) -> Kind:
 def _read_function(model: Any, output: Any, response: str) -> ModelOutput:
     name = getattr(model, "__name__", "<lambda>")
     label = "function" if name == "<lambda>" else f"function {name}"
-    return output_of_numbers(model, output, label, SCALES.get(response, "predict"))._replace(is_function=True)
+    return read_numbers(model, output, label, SCALES.get(response, "predict"))._replace(is_function=True)
 
 
 # The first row whose methods a model has reads it, so special kinds stand above the general ones.

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from granite_xai.base.errors import InputError, ModelError
-from granite_xai.models.output import ModelOutput, class_names, labels_as_numbers, output_of_classes, output_of_numbers
+from granite_xai.models.output import LABEL_WARNING, Classes, ModelOutput, Send, class_names, read_classes, read_numbers
 
 METHODS = {"predict": "predict", "probability": "predict_proba", "raw": "decision_function"}
 
@@ -28,11 +27,9 @@ def read_estimator(model: Any, output: Any, response: str) -> ModelOutput:
     if response == "raw":
         return _read_score(model, classes, output)
     if response == "probability" or (response == "auto" and has(model, "predict_proba")):
-        return output_of_classes(_method(model, "probability"), "probability", classes, output)
-    found = output_of_numbers(_method(model, "predict"), output, "predict")
-    if classes is None or response == "predict":
-        return found
-    return found._replace(warning=labels_as_numbers(type(model).__name__))
+        return read_classes(_method(model, "probability"), "probability", classes, output)
+    warning = None if classes is None or response == "predict" else LABEL_WARNING.format(type(model).__name__)
+    return read_numbers(_method(model, "predict"), output, "predict")._replace(warning=warning)
 
 
 def takes_missing(model: Any) -> bool:
@@ -55,7 +52,7 @@ def takes_missing(model: Any) -> bool:
     return True
 
 
-def _read_score(model: Any, classes: tuple[Any, ...] | None, output: Any) -> ModelOutput:
+def _read_score(model: Any, classes: Classes, output: Any) -> ModelOutput:
     if classes and len(classes) > 2 and getattr(model, "decision_function_shape", None) == "ovo":
         # With three classes there are as many scores of pairs as classes: nothing later would notice.
         message = f"{type(model).__name__} scores pairs of classes (decision_function_shape='ovo'), not classes."
@@ -64,45 +61,30 @@ def _read_score(model: Any, classes: tuple[Any, ...] | None, output: Any) -> Mod
         known = inspect.signature(_method(model, "predict")).parameters
         for argument, value in _RAW_ARGUMENTS.items():
             if argument in known:
-                return output_of_classes(partial(model.predict, **{argument: value}), "raw", classes, output)
-    return output_of_classes(_method(model, "raw"), "raw", classes, output)
+                return read_classes(partial(model.predict, **{argument: value}), "raw", classes, output)
+    return read_classes(_method(model, "raw"), "raw", classes, output)
 
 
-def _method(model: Any, response: str) -> Callable[[Any], Any]:
+def _method(model: Any, response: str) -> Send:
     if has(model, METHODS[response]):
-        method: Callable[[Any], Any] = getattr(model, METHODS[response])
+        method: Send = getattr(model, METHODS[response])
         return method
     usable = [repr(name) for name, method in METHODS.items() if has(model, method)]
     message = f"response={response!r} is not something {type(model).__name__} can give."
     raise InputError(message, code="P03", argument="response", hint=f"It offers response={' or '.join(usable)}.")
 
 
-_XGBOOST_PROBABILITIES = {"binary:logistic", "multi:softprob", "reg:logistic"}
-_XGBOOST_LABELS = {"multi:softmax", "binary:hinge"}
-_LIGHTGBM_PROBABILITIES = {"binary", "multiclass", "multiclassova", "cross_entropy"}
+_PROBABILITIES = {"binary:logistic", "multi:softprob", "reg:logistic"}  # of xgboost
+_PROBABILITIES |= {"binary", "multiclass", "multiclassova", "cross_entropy"}  # of lightgbm
+_LABELS = {"multi:softmax", "binary:hinge"}
 
 
 def read_xgboost(model: Any, output: Any, response: str) -> ModelOutput:
-    """Ask an xgboost booster; its objective tells whether it gives probabilities."""
+    """Ask an xgboost booster."""
     learner = json.loads(model.save_config())["learner"]
-    objective = learner["objective"]["name"]
     count = int(learner["learner_model_param"].get("num_class", "0"))
-    binary = objective.startswith("binary:")
-    classes = (0, 1) if binary else tuple(range(count)) if count > 1 else None
-    probability: dict[str, Any] | None = {} if objective in _XGBOOST_PROBABILITIES else None
-    found = _read(partial(_ask_xgboost, model), {"output_margin": True}, probability, classes, output, response)
-    if objective in _XGBOOST_LABELS and response == "auto":
-        return found._replace(warning=labels_as_numbers(f"a booster with objective {objective!r}"))
-    return found
-
-
-def read_lightgbm(model: Any, output: Any, response: str) -> ModelOutput:
-    """Ask a lightgbm booster; its objective tells whether it gives probabilities."""
-    objective = str(model.dump_model(num_iteration=1).get("objective", "")).partition(" ")[0]
-    count = int(model.num_model_per_iteration())
-    classes = (0, 1) if objective == "binary" else tuple(range(count)) if count > 1 else None
-    probability: dict[str, Any] | None = {} if objective in _LIGHTGBM_PROBABILITIES else None
-    return _read(model.predict, {"raw_score": True}, probability, classes, output, response)
+    send, objective = partial(_ask_xgboost, model), learner["objective"]["name"]
+    return _read_booster(send, {"output_margin": True}, objective, count, output, response)
 
 
 def _ask_xgboost(model: Any, frame: Any, *, output_margin: bool = False) -> Any:
@@ -111,24 +93,34 @@ def _ask_xgboost(model: Any, frame: Any, *, output_margin: bool = False) -> Any:
     return model.predict(DMatrix(frame, enable_categorical=True), output_margin=output_margin)
 
 
+def read_lightgbm(model: Any, output: Any, response: str) -> ModelOutput:
+    """Ask a lightgbm booster."""
+    objective = str(model.dump_model(num_iteration=1).get("objective", "")).partition(" ")[0]
+    count = int(model.num_model_per_iteration())
+    return _read_booster(model.predict, {"raw_score": True}, objective, count, output, response)
+
+
+def _read_booster(send: Send, raw: Any, objective: str, count: int, output: Any, response: str) -> ModelOutput:
+    """Ask a booster; its objective tells whether it gives probabilities."""
+    classes = (0, 1) if objective.partition(":")[0] == "binary" else tuple(range(count)) if count > 1 else None
+    probability: dict[str, Any] | None = {} if objective in _PROBABILITIES else None
+    found = _read(send, raw, probability, classes, output, response, "booster's objective")
+    warned = objective in _LABELS and response == "auto"
+    return found._replace(warning=LABEL_WARNING.format(f"a booster with objective {objective!r}") if warned else None)
+
+
 def _read(
-    send: Callable[..., Any],
-    raw: dict[str, Any],
-    probability: dict[str, Any] | None,
-    classes: tuple[Any, ...] | None,
-    output: Any,
-    response: str,
-    owner: str = "booster's objective",
+    send: Send, raw: Any, probability: Any, classes: Classes, output: Any, response: str, owner: str
 ) -> ModelOutput:
     """Ask by the arguments for raw scores, or by those for probabilities (None: it has none)."""
     if response == "raw":
-        return output_of_classes(partial(send, **raw), "raw", classes, output)
+        return read_classes(partial(send, **raw), "raw", classes, output)
     if probability is not None and response != "predict":
-        return output_of_classes(partial(send, **probability) if probability else send, "probability", classes, output)
+        return read_classes(partial(send, **probability) if probability else send, "probability", classes, output)
     if response == "probability":
         message = f"response='probability': the {owner} gives no probabilities."
         raise InputError(message, code="P03", argument="response", hint="Pass response='predict' or 'raw'.")
-    return output_of_numbers(send, output, "predict")
+    return read_numbers(send, output, "predict")
 
 
 def read_catboost(model: Any, output: Any, response: str) -> ModelOutput:

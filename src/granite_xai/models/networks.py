@@ -1,8 +1,4 @@
-"""Modules of torch and sessions of ONNX Runtime.
-
-A module is asked in evaluation mode, without gradients, in the dtype and on the device of its own parameters. A session
-has one input for all columns or one for each, and probabilities as arrays or as dictionaries.
-"""
+"""Modules of torch and sessions of ONNX Runtime: what they take, and what their answers are."""
 
 from __future__ import annotations
 
@@ -14,24 +10,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from granite_xai.base.errors import InputError, ModelError, listing
-from granite_xai.models.output import (
-    SCALES,
-    Choice,
-    ModelOutput,
-    output_of_classes,
-    output_of_numbers,
-    position_of_class,
-    refuse_outputs,
-)
+from granite_xai.base.errors import InputError, ModelError, column_text, listing
+from granite_xai.base.files import object_array
+from granite_xai.models.output import SCALES, Choice, ModelOutput, ask_which, class_position, read_classes, read_numbers
+from granite_xai.tables.columns import UnreadableError, as_kind
+from granite_xai.tables.containers import Container
 from granite_xai.tables.opening import open_table
-from granite_xai.tables.recombine import number_column, number_matrix, text_column
 
 
 def read_module(model: Any, output: Any, response: str) -> ModelOutput:
     """Send the table as one tensor of numbers; what the answer means is known to the module's author alone."""
     label = f"module {type(model).__name__}"
-    found = output_of_numbers(partial(_ask, model), output, label, SCALES.get(response, "predict"))
+    found = read_numbers(partial(_ask, model), output, label, SCALES.get(response, "predict"))
     return found._replace(prepare=partial(_tensor, model, label), unpack=_one_tensor, is_module=True)
 
 
@@ -91,11 +81,11 @@ def read_session(model: Any, output: Any, response: str) -> ModelOutput:
 def _read_scores(model: Any, outputs: Sequence[Any], output: Any, response: str) -> ModelOutput:
     """Read scores by class; they are probabilities unless the user says otherwise (they are checked to be)."""
     scale = SCALES.get(response, "probability")
-    send = partial(model.run, [part.name for part in outputs])
-    if len(outputs) > 1:
-        return output_of_classes(send, scale, tuple(part.name for part in outputs), output)._replace(unpack=_stacked)
-    if not outputs[0].type.startswith("seq(map("):
-        return output_of_classes(send, scale, None, output)._replace(unpack=_only)
+    names = tuple(part.name for part in outputs)
+    send = partial(model.run, list(names))
+    if len(names) > 1 or not outputs[0].type.startswith("seq(map("):
+        classes = names if len(names) > 1 else None
+        return read_classes(send, scale, classes, output)._replace(unpack=_stacked)
     name = "" if output is None else f" of class {output!r}"
     label = f"{'raw score' if scale == 'raw' else 'probability'}{name}"
     return ModelOutput(send, Choice(scale), label, unpack=partial(_by_class, output))
@@ -107,19 +97,15 @@ def _read_output(model: Any, outputs: Sequence[Any], output: Any, response: str)
     scale = SCALES.get(response, "predict")
     if len(names) == 1:
         send = partial(model.run, list(names))
-        return output_of_numbers(send, output, f"output {names[0]!r}", scale)._replace(unpack=_only)
+        return read_numbers(send, output, f"output {names[0]!r}", scale)._replace(unpack=_stacked)
     if output is None:
-        refuse_outputs(names, len(names))
-    name = names[position_of_class(names, output) or 0]
-    return ModelOutput(partial(model.run, [name]), Choice(scale), f"output {name!r}", unpack=_only)
-
-
-def _only(returned: Any, choice: Choice) -> tuple[Any, Choice]:
-    return returned[0], choice
+        ask_which(names)
+    name = names[class_position(names, output) or 0]
+    return ModelOutput(partial(model.run, [name]), Choice(scale), f"output {name!r}", unpack=_stacked)
 
 
 def _stacked(returned: Any, choice: Choice) -> tuple[Any, Choice]:
-    return np.column_stack(returned), choice
+    return (returned[0] if len(returned) == 1 else np.column_stack(returned)), choice
 
 
 def _by_class(output: Any, returned: Any, choice: Choice) -> tuple[Any, Choice]:
@@ -127,34 +113,63 @@ def _by_class(output: Any, returned: Any, choice: Choice) -> tuple[Any, Choice]:
     rows = returned[0]
     classes = tuple(rows[0]) if len(rows) else ()
     values = np.array([[row[name] for name in classes] for row in rows])
-    return values, choice._replace(classes=classes, column=position_of_class(classes, output))
+    return values, choice._replace(classes=classes, column=class_position(classes, output))
 
 
 def _feed(model: Any, frame: Any) -> dict[str, NDArray[Any]]:
     """Give each input what it takes: all columns, or the one of its name."""
-    inputs, names = model.get_inputs(), open_table(frame, "X").names
+    inputs, table = model.get_inputs(), open_table(frame, "X")
+    names = table.names
     if {part.name for part in inputs} <= set(names) and all(list(part.shape[1:]) in ([], [1]) for part in inputs):
-        places = {part.name: names.index(part.name) for part in inputs}
+        places = [names.index(part.name) for part in inputs]
     elif len(inputs) == 1:
         if (kind := inputs[0].type) in _FRACTIONS:
             return {inputs[0].name: number_matrix(frame, _READER).astype(_FRACTIONS[kind])}
-        return {inputs[0].name: np.column_stack([_cells(frame, position, kind) for position in range(len(names))])}
+        return {inputs[0].name: np.column_stack([_cells(table, position, kind) for position in range(len(names))])}
     elif isinstance(frame, np.ndarray) and len(inputs) == len(names):
-        places = {part.name: position for position, part in enumerate(inputs)}
+        places = list(range(len(names)))
     else:
         message = f"the session has the inputs {listing([part.name for part in inputs])}, X has the columns"
         hint = "Rename the columns, or pass a function of the table that asks the session."
         raise InputError(f"{message} {listing(names)}.", code="M14", argument="X", columns=names, hint=hint)
-    columns = {part.name: _cells(frame, places[part.name], part.type) for part in inputs}
-    return {part.name: columns[part.name].reshape((-1,) + (1,) * (len(part.shape) - 1)) for part in inputs}
+    columns = [(part, _cells(table, j, part.type)) for j, part in zip(places, inputs, strict=True)]
+    return {part.name: cells.reshape((-1,) + (1,) * (len(part.shape) - 1)) for part, cells in columns}
 
 
-def _cells(frame: Any, position: int, kind: str) -> NDArray[Any]:
+def _cells(table: Container, position: int, kind: str) -> NDArray[Any]:
+    """One column as a session takes it; whole numbers are neither fractions nor missing (M14)."""
     if kind == "tensor(string)":
-        return text_column(frame, position, _READER)
-    if kind in _WHOLE:
-        return number_column(frame, position, _READER, whole=True).astype(_WHOLE[kind])
-    if kind in _FRACTIONS:
-        return number_column(frame, position, _READER).astype(_FRACTIONS[kind])
+        cells = table.cells(position)
+        text = cells.kind in ("nominal", "ordinal")
+        if text and all(label is not None for label in cells.values):
+            return object_array([str(label) for label in cells.values])
+        raise _refusal(table, position, "has missing values" if text else f"is {cells.kind}", f"{_READER} takes text")
+    if kind in (dtypes := _WHOLE | _FRACTIONS):
+        numbers = _numbers(table, position, _READER)
+        if kind in _WHOLE and not bool(np.all(numbers == np.rint(numbers))):
+            raise _refusal(table, position, "holds fractions or missing values", f"{_READER} takes whole numbers")
+        return numbers.astype(dtypes[kind])
     message = f"the session has an input of type {kind}, which no column of a table is."
     raise InputError(message, code="M14", argument="model", hint="Pass a function of the table that asks the session.")
+
+
+def number_matrix(frame: Any, reader: str) -> NDArray[Any]:
+    """All cells as numbers; booleans are 0 and 1, missing cells NaN, text and dates are refused (M14)."""
+    table = open_table(frame, "X")
+    if table.matrix is not None and table.matrix.dtype.kind in "fiub":
+        return np.asarray(table.matrix)
+    columns = [_numbers(table, position, reader) for position in range(len(table.labels))]
+    return np.column_stack(columns) if columns else np.empty((table.n_rows, 0))
+
+
+def _numbers(table: Container, position: int, reader: str) -> NDArray[Any]:
+    try:
+        return as_kind(table.cells(position), "numeric").values
+    except UnreadableError as refused:
+        raise _refusal(table, position, refused.reason, f"{reader} takes numbers") from None
+
+
+def _refusal(table: Container, position: int, reason: str, wish: str) -> InputError:
+    message = f"X {column_text(table.names[position], position)} {reason}; {wish}."
+    hint = "Convert the column, or pass a function of the table that does it as the model."
+    return InputError(message, code="M14", argument="X", columns=[table.names[position]], hint=hint)

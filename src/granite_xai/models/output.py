@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from itertools import takewhile
 from numbers import Real
 from typing import Any, Literal, NamedTuple, NoReturn
@@ -15,30 +16,25 @@ from granite_xai.base.options import unknown
 from granite_xai.base.typing import BoolArray, FloatArray
 
 Scale = Literal["predict", "probability", "raw"]
+Classes = tuple[Any, ...] | None
+Send = Callable[[Any], Any]
 
-_ONE_NUMBER = "The model must return one number a row."
 _PASS_A_FUNCTION = "Pass a function that returns the output to explain."
+_no_answer = partial(ModelError, code="M03", argument="model", hint="The model must return one number a row.")
+_no_output = partial(ModelError, code="M02", argument="output")
 
 
 class Choice(NamedTuple):
-    """Which of a model's outputs is explained.
-
-    ``classes`` are the names of the columns where they are known; ``column`` the position of the one asked for, None
-    where the user named none; ``default`` is taken instead where there are two columns or more (None: refuse).
-    """
+    """Which of a model's outputs is explained."""
 
     scale: Scale
-    classes: tuple[Any, ...] | None = None
-    column: int | None = None
-    default: int | None = None
+    classes: Classes = None  # the names of the columns where they are known
+    column: int | None = None  # the position of the one asked for, None where the user named none
+    default: int | None = None  # taken instead where there are two columns or more (None: refuse)
 
 
 def read_answer(returned: Any, count: int, choice: Choice) -> tuple[FloatArray, bool]:
-    """Turn what the model returned for ``count`` rows into float64 numbers; and whether they are of single precision.
-
-    Array, list, frame, series or tensor; a single column counts as one number a row (M01). Refusals: M02 several
-    outputs and none chosen, M03 wrong shape, M05 no real numbers.
-    """
+    """What the model returned for ``count`` rows as float64 numbers; and whether they are of single precision (M01)."""
     array = _as_array(returned)
     column = one_column(_as_numbers(array), count, choice, returned)
     # A copy, because models may answer with a view of a buffer that the next call overwrites (M11).
@@ -58,8 +54,7 @@ def _as_array(returned: Any) -> NDArray[Any]:
     try:
         return np.asarray(returned)
     except (TypeError, ValueError, RuntimeError) as error:
-        message = f"the model returned {_name(returned)}, which is no array of numbers ({error})."
-        raise ModelError(message, code="M03", argument="model", hint=_ONE_NUMBER) from error
+        raise _no_answer(f"the model returned {_name(returned)}, which is no array of numbers ({error}).") from error
 
 
 def _as_numbers(array: NDArray[Any]) -> NDArray[Any]:
@@ -71,8 +66,8 @@ def _as_numbers(array: NDArray[Any]) -> NDArray[Any]:
     if isinstance(value, np.str_ | np.bytes_ | np.complexfloating):
         value = value.item()  # as its author wrote it: 'a', not np.str_('a')
     example = repr(value) if array.size else "nothing"
-    real = "Use predict_proba or decision_function (response='probability' or 'raw'), or a function of numbers."
-    hint = "Pass a function that returns real numbers." if array.dtype.kind == "c" else real
+    hint = "Use predict_proba or decision_function (response='probability' or 'raw'), or a function of numbers."
+    hint = "Pass a function that returns real numbers." if array.dtype.kind == "c" else hint
     message = f"the model returned values of type {array.dtype} (first: {example:.60}), not real numbers."
     raise ModelError(message, code="M05", argument="model", hint=hint)
 
@@ -85,40 +80,39 @@ def one_column(array: Any, count: int, choice: Choice, returned: Any) -> Any:
         return _only_output(array, choice)
     if array.ndim == 2 and array.shape[0] == count and array.shape[1] > 1:
         return array[:, _column(array.shape[1], choice)]
-    message = f"the model returned {_name(returned)} of shape {array.shape} for {count} rows; expected ({count},)."
-    raise ModelError(message, code="M03", argument="model", hint=_ONE_NUMBER)
+    what = f"{_name(returned)} of shape {array.shape} for {count} rows"
+    raise _no_answer(f"the model returned {what}; expected ({count},).")
 
 
 def _only_output(values: Any, choice: Choice) -> Any:
     """Read a single output; of two classes it speaks for the second, so the first is its complement."""
-    if choice.classes is not None and len(choice.classes) == 2 and choice.column == 0:
+    binary = choice.classes is not None and len(choice.classes) == 2
+    if binary and choice.column == 0:
         values = values.astype(np.float64) if isinstance(values, np.ndarray) else values
         return 1.0 - values if choice.scale == "probability" else -values
-    outputs = 1 if choice.classes is None else max(len(choice.classes), 1)
-    if choice.column in (None, 0) or (outputs == 2 and choice.column == 1):
+    if choice.column in (None, 0) or (binary and choice.column == 1):
         return values
-    message = f"the model returned one number a row, so there is no output {choice.column}."
-    raise ModelError(message, code="M02", argument="output", hint="Leave output=None.")
+    what = f"the model returned one number a row, so there is no output {choice.column}."
+    raise _no_output(what, hint="Leave output=None.")
 
 
 def _column(outputs: int, choice: Choice) -> int:
     if choice.classes is not None and len(choice.classes) != outputs:
         message = f"the model returned {outputs} columns for {len(choice.classes)} classes."
-        raise ModelError(message, code="M03", argument="model", hint=_PASS_A_FUNCTION)
+        raise _no_answer(message, hint=_PASS_A_FUNCTION)
     column = choice.default if choice.column is None and outputs == 2 else choice.column
     if column is None:
-        refuse_outputs(choice.classes or tuple(range(outputs)), outputs)
+        ask_which(choice.classes or tuple(range(outputs)))
     if column >= outputs:
         message = f"output={column} is not known: the model has {outputs} outputs, numbered 0 to {outputs - 1}."
-        raise ModelError(message, code="M02", argument="output", hint="Pass the position of one of them.")
+        raise _no_output(message, hint="Pass the position of one of them.")
     return column
 
 
-def refuse_outputs(names: tuple[Any, ...], outputs: int) -> NoReturn:
+def ask_which(names: tuple[Any, ...]) -> NoReturn:
     """Ask which output is meant, with the names to choose from (M02)."""
-    hint = f"Pass output= one of {listing(names)}."
-    message = f"the model has {outputs} outputs and it is not clear which to explain."
-    raise ModelError(message, code="M02", argument="output", hint=hint)
+    message = f"the model has {len(names)} outputs and it is not clear which to explain."
+    raise _no_output(message, hint=f"Pass output= one of {listing(names)}.")
 
 
 def outside_unit_interval(values: FloatArray, float32: bool = False) -> BoolArray:
@@ -158,28 +152,22 @@ def as_answered(returned: Any, choice: Choice) -> tuple[Any, Choice]:
 
 
 class ModelOutput(NamedTuple):
-    """How a model is asked: the function that gets the table, the output taken from its answer, the words for it.
+    """How a model is asked: the function that gets the table, the output taken from its answer, the words for it."""
 
-    ``prepare`` turns the table into what the model takes, ``unpack`` the answer into one array. What they raise is an
-    error about the table or the answer, not a failure of the model. ``is_function``: the user passed a function;
-    ``is_module``: what is prepared is an array where the model is, and so is its answer.
-    """
-
-    send: Callable[[Any], Any]
+    send: Send
     choice: Choice
     label: str
     warning: str | None = None
-    prepare: Callable[[Any], Any] = as_it_is
-    unpack: Callable[[Any, Choice], tuple[Any, Choice]] = as_answered
-    is_function: bool = False
-    is_module: bool = False
+    # What these raise is an error about the table or the answer, not a failure of the model.
+    prepare: Send = as_it_is  # turns the table into what the model takes
+    unpack: Callable[[Any, Choice], tuple[Any, Choice]] = as_answered  # turns the answer into one array
+    is_function: bool = False  # whether the user passed a function
+    is_module: bool = False  # whether what is prepared is an array where the model is, and so is its answer
 
 
-def output_of_classes(
-    send: Callable[[Any], Any], scale: Scale, classes: tuple[Any, ...] | None, output: Any
-) -> ModelOutput:
+def read_classes(send: Send, scale: Scale, classes: Classes, output: Any) -> ModelOutput:
     """Read probabilities or scores: the class named by ``output``, otherwise the second of two."""
-    column = position_of_class(classes, output)
+    column = class_position(classes, output)
     quantity = "probability" if scale == "probability" else "raw score"
     name = None if column is None else f"output {column}" if classes is None else f"class {classes[column]!r}"
     # Two unnamed columns of probabilities are those of "no" and "yes"; two unnamed scores could be anything.
@@ -187,21 +175,17 @@ def output_of_classes(
     return ModelOutput(send, Choice(scale, classes, column, default), f"{quantity} of {name}" if name else quantity)
 
 
-def output_of_numbers(send: Callable[[Any], Any], output: Any, label: str, scale: Scale = "predict") -> ModelOutput:
+def read_numbers(send: Send, output: Any, label: str, scale: Scale = "predict") -> ModelOutput:
     """Read predicted numbers; of several outputs the one at position ``output``."""
     column = _position(output)
     return ModelOutput(send, Choice(scale, None, column), label if column is None else f"output {column} of {label}")
 
 
-def labels_as_numbers(name: str) -> str:
-    """Warn that a classifier's labels are about to be averaged as if they were numbers (M22)."""
-    return (
-        f"M22: {name} predicts classes and gives no probabilities: its class labels are explained as numbers. "
-        "Pass response='raw' to explain its score, or response='predict' if the labels are meant."
-    )
+LABEL_WARNING = "M22: {} predicts classes and gives no probabilities: its class labels are explained as numbers. "
+LABEL_WARNING += "Pass response='raw' to explain its score, or response='predict' if the labels are meant."
 
 
-def class_names(model: Any) -> tuple[Any, ...] | None:
+def class_names(model: Any) -> Classes:
     """Classes of a fitted classifier as plain values; None for a model without."""
     try:
         classes = getattr(model, "classes_", None)
@@ -220,13 +204,13 @@ def class_names(model: Any) -> tuple[Any, ...] | None:
     raise ModelError(f"{type(model).__name__} {message}", code="M02", argument="model", hint=_PASS_A_FUNCTION)
 
 
-def position_of_class(classes: tuple[Any, ...] | None, output: Any) -> int | None:
+def class_position(classes: Classes, output: Any) -> int | None:
     """Find the class named by ``output``; without one, the second of two (M02 where there are more)."""
     if classes is None:
         return _position(output)
     if output is None:
         if len(classes) > 2:
-            refuse_outputs(classes, len(classes))
+            ask_which(classes)
         return len(classes) - 1
     for position, name in enumerate(classes):
         # 1 == True in Python, but nobody means the class True by 1

@@ -1,7 +1,4 @@
-"""Predictor: the one place from which a model is called, counted and checked; and the rows at which one fails.
-
-A failure is traced to the smallest set of rows, and to the recombinations behind them (M04, M07, M20).
-"""
+"""Predictor: the one place from which a model is called, counted and checked; and the rows at which one fails."""
 
 from __future__ import annotations
 
@@ -14,22 +11,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import NotFittedError
 
 from granite_xai.base.errors import ModelError, count_text, listing
-from granite_xai.base.typing import BoolArray, FloatArray, IntArray
+from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.compute.primitives import ArrayNamespace
-from granite_xai.models.output import (
-    Choice,
-    ModelOutput,
-    first_line,
-    one_column,
-    outside_unit_interval,
-    read_answer,
-)
+from granite_xai.models.output import Choice, ModelOutput, first_line, one_column, outside_unit_interval, read_answer
 from granite_xai.tables import Table, recombine
 
 DEFAULT_BATCH = 2**16  # rows of one call where the user sets none: fixed, so that repeats are equal
 _SHOWN = 5
+_CHECK = "Check the model on these rows."
 
 
 @dataclass(frozen=True)
@@ -42,10 +34,7 @@ class Usage:
 
 
 class Predictor:
-    """A model as a function from tables to one number a row, called from one thread at a time.
-
-    Build it with `as_predictor`. The model gets a fresh container, never the user's own, and its answer is copied.
-    """
+    """A model as a function from tables to one number a row, called from one thread at a time (see `as_predictor`)."""
 
     def __init__(self, model_output: ModelOutput, batch_size: int | None = None) -> None:
         self.model_output = model_output
@@ -76,8 +65,11 @@ class Predictor:
     def __call__(self, frame: Any) -> FloatArray:
         """Values of the rows of a container, in one call; the model gets a copy."""
         rows = Rows(len(frame))
+        # what can be written to is copied; the columns of polars and pyarrow are read-only and shared
+        copy = next((getattr(frame, way) for way in ("copy", "clone") if callable(getattr(frame, way, None))), None)
+        own = deepcopy(frame) if isinstance(frame, list) else frame if copy is None else copy()
         try:
-            return self._checked(self._ask(_copied(frame), len(frame)), rows)
+            return self._checked(self._ask(own, len(frame)), rows)
         except Raised as raised:
             raise failure(raised, rows) from raised.cause
 
@@ -89,10 +81,7 @@ class Predictor:
     def recombined(
         self, base: Table, base_rows: IntArray, donor: Table, donor_rows: IntArray, columns: Sequence[int]
     ) -> FloatArray:
-        """F of the rows ``base_rows`` of ``base`` with ``columns`` taken from the rows ``donor_rows`` of ``donor``.
-
-        Values that are not finite (M04) and failures (M07) are refused with the recombination at fault.
-        """
+        """F of the rows ``base_rows`` of ``base`` with ``columns`` taken from the rows ``donor_rows`` of ``donor``."""
 
         def build(at: slice | IntArray) -> Any:
             return recombine(base, base_rows[at], donor, donor_rows[at], columns)
@@ -159,11 +148,19 @@ class Predictor:
         return None if bool(xp.any(wrong)) else numbers
 
     def _checked(self, values: FloatArray, rows: Rows, start: int = 0) -> FloatArray:
-        if (wrong := ~np.isfinite(values)).any():
-            raise refused("M04", "values that are not finite (NaN or infinity)", values, wrong, rows, start)
-        if self.is_probability and (wrong := outside_unit_interval(values, self.native_float32)).any():
-            raise refused("T08", "probabilities outside [0, 1]", values, wrong, rows, start)
-        return values
+        """The values of a batch, unless some are not finite (M04) or no probabilities (T08)."""
+        code, what, wrong = "M04", "values that are not finite (NaN or infinity)", ~np.isfinite(values)
+        if self.is_probability and not wrong.any():
+            code, what = "T08", "probabilities outside [0, 1]"
+            wrong = outside_unit_interval(values, self.native_float32)
+        if not wrong.any():
+            return values
+        at = np.flatnonzero(wrong)
+        bad = rows.at(at + start)
+        shown = ", ".join(f"{value:g}" for value in values[at[:_SHOWN]]) + (", …" if len(at) > _SHOWN else "")
+        message = f"the model returned {len(at)} {what} among {len(values)} rows: {shown} for {bad.text()}."
+        about: dict[str, Any] = {"columns": bad.names, "rows": bad.labels(), "hint": _CHECK}
+        raise ModelError(message, code=code, argument="model", **about)
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the lock and the watch, which belong to this process."""
@@ -172,14 +169,6 @@ class Predictor:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._lock, self._watch = threading.Lock(), None
-
-
-def _copied(frame: Any) -> Any:
-    """Copy a container that can be written to; the columns of polars and pyarrow are read-only and shared."""
-    if isinstance(frame, list):
-        return deepcopy(frame)
-    ways = (getattr(frame, method, None) for method in ("copy", "clone"))
-    return next((way() for way in ways if callable(way)), frame)
 
 
 class Raised(Exception):  # noqa: N818 - never leaves the room; the error for users is made from it
@@ -200,11 +189,6 @@ class Rows:
     donor: Table | None = None
     donor_rows: IntArray | None = None
     columns: tuple[int, ...] = ()
-
-    @classmethod
-    def of(cls, table: Table, positions: IntArray) -> Rows:
-        """Rows of a table as they are."""
-        return cls(len(positions), table, positions)
 
     def at(self, part: slice | IntArray) -> Rows:
         """The rows at some positions of these."""
@@ -227,47 +211,28 @@ class Rows:
         """Name the first few rows, or the recombinations that made them."""
         if not self.columns or self.donor_rows is None:
             return count_text(self.count, "row" if self.count == 1 else "rows", self.labels())
-        pairs = [
-            f"row {there!r} on column{'s' if len(self.columns) > 1 else ''} {listing(self.names, _SHOWN)}, "
-            f"row {here!r} elsewhere"
-            for here, there in zip(self.labels(), self.labels(donor=True), strict=True)
-        ]
+        where = f"on column{'s' if len(self.columns) > 1 else ''} {listing(self.names, _SHOWN)}"
+        both = zip(self.labels(), self.labels(donor=True), strict=True)
+        pairs = [f"row {there!r} {where}, row {here!r} elsewhere" for here, there in both]
         more = "; …" if self.count > _SHOWN else ""
         return f"{self.count} recombined row{'' if self.count == 1 else 's'} ({'; '.join(pairs)}{more})"
 
 
-def refused(code: str, what: str, values: FloatArray, wrong: BoolArray, rows: Rows, start: int) -> ModelError:
-    """Phrase what is wrong with the values of a batch: the count, the first of them, the rows that produced them."""
-    at = np.flatnonzero(wrong)
-    bad = rows.at(at + start)
-    shown = ", ".join(f"{value:g}" for value in values[at[:_SHOWN]]) + (", …" if len(at) > _SHOWN else "")
-    message = f"the model returned {len(at)} {what} among {len(values)} rows: {shown} for {bad.text()}."
-    hint = "Check the model on these rows."
-    return ModelError(message, code=code, argument="model", columns=bad.names, rows=bad.labels(), hint=hint)
-
-
 def failure(raised: Raised, rows: Rows, once: bool = False) -> ModelError:
     """Phrase what the model raised, with the rows that it raised at; ``once``: asked again, it did not."""
-    from sklearn.exceptions import NotFittedError
-
     error = raised.cause
     if isinstance(error, NotFittedError):
         message = f"the model is not fitted ({first_line(error)})."
         return ModelError(message, code="M20", argument="model", hint="Fit it first.")
     short = isinstance(error, MemoryError)
-    hint = "Send fewer rows a call: Resources(batch_size=)." if short else "Check the model on these rows."
+    hint = "Send fewer rows a call: Resources(batch_size=)." if short else _CHECK
     message = f"the model raised {type(error).__name__} ({first_line(error)}) at {rows.text()}"
     message += "; asked again, it did not: it fails at random." if once else "."
     return ModelError(message, code="M07", argument="model", columns=rows.names, rows=rows.labels(), hint=hint)
 
 
 def smallest_failing(ask: Callable[[slice], Any], batch: slice, raised: Raised) -> tuple[slice, Raised, bool]:
-    """Halve a failing batch until neither half fails alone; and whether the model fails at random, not at these rows.
-
-    At most two calls a halving, and one more where no half has failed: smaller parts have failed by themselves.
-    """
-    from sklearn.exceptions import NotFittedError
-
+    """Halve a failing batch until neither half fails alone; and whether the model fails at random, not at its rows."""
     # Neither of these depends on the rows, so there is nothing to search for.
     if isinstance(raised.cause, NotFittedError | MemoryError):
         return batch, raised, False
@@ -275,8 +240,7 @@ def smallest_failing(ask: Callable[[slice], Any], batch: slice, raised: Raised) 
     while batch.stop - batch.start > 1:
         middle = (batch.start + batch.stop) // 2
         for half in (slice(batch.start, middle), slice(middle, batch.stop)):
-            again = _raises(ask, half)
-            if again is not None:
+            if (again := _raises(ask, half)) is not None:
                 batch, raised = half, again
                 break
         else:
@@ -290,5 +254,5 @@ def _raises(ask: Callable[[slice], Any], part: slice) -> Raised | None:
     except Raised as raised:
         return raised
     except ModelError:
-        return None  # an answer of the wrong shape is not the failure that is looked for
+        pass  # an answer of the wrong shape is not the failure that is looked for
     return None

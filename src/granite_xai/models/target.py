@@ -7,6 +7,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from granite_xai.base.errors import InputError, ModelError, count_text, listing
 from granite_xai.base.typing import FloatArray, IntArray
@@ -14,24 +15,21 @@ from granite_xai.models import Predictor, accepts_missing
 from granite_xai.tables import Table, read_table, require_present
 
 _SMALLEST, _LARGEST = 1e-100, 1e100  # between them squares of sums of weights are exact enough
+_ONE_VALUE = "Pass one value a row."
 _WEIGHT_HINT = "Pass one finite number ≥ 0 for each row, at least one above 0."
 
 
 def read_target(
     y: Any, table: Table, predictor: Predictor, needed: bool = True, probability_loss: str | None = None
 ) -> FloatArray | None:
-    """The target as numbers, or None where it is not needed.
-
-    For a classifier y is 1 where it equals the explained class and 0 elsewhere. ``probability_loss`` names a loss that
-    is asked for and needs probabilities.
-    """
+    """The target as numbers, for a classifier 1 where it is the explained class and 0 elsewhere; None: not needed."""
     if not needed:
         if hasattr(y, "__len__"):  # not used, but a y of other rows is a slip worth telling
             _check_length(y, table)
         return None
     if y is None:
         raise _wrong("behavior='risk' needs y.", "T01", "Pass the target as the second argument.")
-    if probability_loss is not None and not predictor.is_probability:
+    if probability_loss is not None and not predictor.is_probability:  # a loss that is asked for and needs them
         text = f"the loss {probability_loss!r} needs probabilities; {predictor.label} is explained."
         hint = "Explain a probability (response='probability'), or use 'squared' or 'absolute'."
         raise _wrong(text, "P03", hint, "risk_loss")
@@ -45,12 +43,10 @@ def read_target(
             text = f"y has labels that the model does not know: {listing(unknown)}; its classes are {listing(classes)}."
             raise _wrong(text, "T05", "Pass y with the labels the model was trained on.")
         return np.array([label == predictor.explained_class for label in values.tolist()], dtype=np.float64)
-    if not predictor.is_probability:
-        return _as_numbers(values, "Pass a numeric target.")
-    # a probability whose classes have no names: labels cannot be told apart there
+    # labels of a probability whose classes have no names cannot be told apart
     hint = "The classes of the model are not known: pass y as 1 where the explained one holds, 0 elsewhere."
-    numbers = _as_numbers(values, hint)
-    if len(outside := numbers[(numbers < 0) | (numbers > 1)]):
+    numbers = _as_numbers(values, hint if predictor.is_probability else "Pass a numeric target.")
+    if predictor.is_probability and len(outside := numbers[(numbers < 0) | (numbers > 1)]):
         raise _wrong(f"y holds {outside[0]:g}, which is neither 0 nor 1 nor between.", "T05", hint)
     return numbers
 
@@ -71,15 +67,13 @@ def _one_column(y: Any) -> Any:
     try:
         values = np.asarray(y)
     except ValueError as error:  # lists of different lengths
-        raise _wrong("y has rows of different lengths.", "T04", "Pass one value a row.") from error
-    if values.ndim == 2 and values.shape[1] == 1:
-        return values[:, 0]
+        raise _wrong("y has rows of different lengths.", "T04", _ONE_VALUE) from error
     if values.ndim == 0:
         raise _wrong(f"y is a {type(y).__name__}, not one value a row.", "T04", "Pass a list, an array or a column.")
-    if values.ndim != 1:
+    if values.ndim > 2 or (values.ndim == 2 and values.shape[1] != 1):
         text = f"y has shape {values.shape}; one target is explained at a time."
         raise _wrong(text, "T04", "Pass one column of y.")
-    return values
+    return values[:, 0] if values.ndim == 2 else values
 
 
 def _wrong(text: str, code: str, hint: str, argument: str = "y", rows: Any = ()) -> InputError:
@@ -88,13 +82,10 @@ def _wrong(text: str, code: str, hint: str, argument: str = "y", rows: Any = ())
 
 def _check_length(values: Any, table: Table) -> None:
     if len(values) != table.n_rows:
-        text = f"y has {len(values)} values, X has {table.n_rows} rows."
-        raise _wrong(text, "T02", "Pass one value a row.")
+        raise _wrong(f"y has {len(values)} values, X has {table.n_rows} rows.", "T02", _ONE_VALUE)
 
 
 def _check_missing(values: Any, table: Table) -> None:
-    import pandas as pd
-
     if np.issubdtype(values.dtype, np.number):
         bad = ~np.isfinite(values)
     else:
@@ -126,11 +117,11 @@ def read_weights(sample_weight: Any, table: Table) -> FloatArray:
         raise _weight_error("is a masked array")
     try:
         weights = np.asarray(sample_weight)
-        text = weights.dtype.kind in "UScMm"
-        weights = weights if text else np.asarray(weights, dtype=np.float64)
+        if weights.dtype.kind not in "UScMm":
+            weights = np.asarray(weights, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise _weight_error("is not a list of numbers") from error
-    if text:
+    if weights.dtype.kind != "f":
         raise _weight_error(f"holds values such as {str(weights.ravel()[0])!r}, which are no real numbers")
     if weights.shape != (table.n_rows,):
         raise _weight_error(f"has shape {weights.shape}; X has {table.n_rows} rows")
@@ -142,9 +133,8 @@ def read_weights(sample_weight: Any, table: Table) -> FloatArray:
     if not weights.any():
         raise _weight_error("is zero for every row")
     if not _SMALLEST <= weights.max() <= _LARGEST:
-        raise _weight_error(
-            f"has its largest value at {weights.max():g}, where sums lose their digits", (), "Rescale it."
-        )
+        what = f"has its largest value at {weights.max():g}, where sums lose their digits"
+        raise _weight_error(what, hint="Rescale it.")
     return weights
 
 
@@ -171,13 +161,6 @@ def read_rows(rows: Any, weights: FloatArray) -> IntArray:
 _TRIED = 16  # rows with missing cells that a model is tried on, at most: the first of each column that has some
 
 
-def _first_step(model: Any) -> Any:
-    """The step of a pipeline, also of one that was searched for, that meets the table."""
-    model = getattr(model, "best_estimator_", model)
-    steps = getattr(model, "steps", None)
-    return _first_step(steps[0][1]) if isinstance(steps, list) and steps else model
-
-
 def _fitted_names(model: Any) -> list[str] | None:
     names = getattr(model, "feature_names_in_", None)
     return None if names is None else [str(name) for name in names]
@@ -185,14 +168,14 @@ def _fitted_names(model: Any) -> list[str] | None:
 
 def used_columns(model: Any) -> set[str] | None:
     """The columns that a model which selects its columns by name looks at; None: whatever it gets."""
-    step = _first_step(model)
+    step = getattr(model, "best_estimator_", model)  # of a pipeline, also of one that was searched for, the first
+    while isinstance(steps := getattr(step, "steps", None), list) and steps:
+        step = getattr(steps[0][1], "best_estimator_", steps[0][1])
     chosen, fitted = getattr(step, "transformers_", None), _fitted_names(step)
     if chosen is None or fitted is None:
         return None
     used: set[str] = set()
-    for _, transformer, columns in chosen:
-        if isinstance(transformer, str) and transformer == "drop":
-            continue
+    for columns in [part[2] for part in chosen if not (isinstance(part[1], str) and part[1] == "drop")]:
         texts = [columns] if isinstance(columns, str) else columns
         by_name = not isinstance(texts, slice) and all(isinstance(column, str) for column in texts)
         used |= set(texts) if by_name else set(np.atleast_1d(np.array(fitted, dtype=object)[columns]).tolist())
@@ -234,10 +217,8 @@ def allows_missing(choice: str, model: Any, predictor: Predictor, table: Table) 
     if choice == "auto" and not predictor.model_output.is_function:
         try:
             predictor.recombined(table, rows, table, rows, ())
+            return True
         except ModelError as error:
             failed = f" It was tried: {error.message}"
-        else:
-            return True
-    hint = 'The model is not declared to accept missing values: pass missing="allow" if it does, or impute/drop.'
-    require_present(table, hint + failed)
+    require_present(table, failed)
     return False

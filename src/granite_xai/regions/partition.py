@@ -148,7 +148,7 @@ class Partition:
         >>> Partition.from_rules(["x ≤ 1", "x > 1"]).assign(pd.DataFrame({"x": [0.5, 2.0]}))["region"].tolist()
         [0, 1]
         """
-        from granite_xai.tables.opening import with_regions
+        from granite_xai.tables.frames import with_regions
 
         return with_regions(frame, self.rules, name)
 

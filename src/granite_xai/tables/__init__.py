@@ -1,14 +1,10 @@
-"""The border to tables: names, kinds, levels, and recombined rows with their dtypes intact.
-
-The only place that knows pandas, polars or pyarrow.
-"""
+"""The border to tables: names, kinds, levels, recombined rows; the only place that knows pandas, polars or pyarrow."""
 
 from granite_xai.tables.columns import Column, Kind
 from granite_xai.tables.containers import Outline
 from granite_xai.tables.json import outline_from_dict, outline_to_dict, read_alike, rows_from_dict, rows_to_dict
-from granite_xai.tables.reading import read_table, require_present
-from granite_xai.tables.recombine import frame, nudged, recombine, row_like
-from granite_xai.tables.table import Table, require_rows
+from granite_xai.tables.reading import read_table, require_present, row_like
+from granite_xai.tables.table import Table, frame, nudged, recombine, require_rows
 
 __all__ = ["Column", "Kind", "Outline", "Table", "frame", "nudged", "outline_from_dict", "outline_to_dict"]
 __all__ += ["read_alike", "read_table", "recombine", "require_present", "require_rows", "row_like"]

@@ -1,8 +1,4 @@
-"""Cells turned into values of one kind; and a column: its values, its levels, the code of each row among the levels.
-
-No reader of cells knows the column's name: what cannot be read is an `UnreadableError`, and the reader of the table
-adds the name, the index and the row labels.
-"""
+"""Cells turned into values of one kind; and a column: its values, its levels, the code of each row among the levels."""
 
 from __future__ import annotations
 
@@ -14,6 +10,7 @@ from numbers import Integral, Real
 from typing import Any, Literal, get_args
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from granite_xai.base.files import object_array
@@ -31,8 +28,11 @@ _REFUSED = {
     "decimal": ("D20", "holds Decimal numbers", _TO_FLOATS),
     "period": ("D18", "holds periods ({})", "Convert the column: .dt.to_timestamp()."),
     "time": ("D18", "holds times of day", "Convert the column to seconds, or to timedelta."),
+    "sparse": ("D23", "is sparse ({})", "Convert it: .sparse.to_dense()."),
+    "nested": ("D12", "has categories that are no single values", "Convert the column."),
+    "ambiguous": ("D12", "has categories that read the same as text", "Rename the categories."),
 }
-_NUMBERS = ("integer", "floating", "mixed-integer-float", "mixed-integer", "mixed")
+_NUMBERS = ("empty", "integer", "floating", "mixed-integer-float", "mixed-integer", "mixed")
 _MOMENTS = ("date", "datetime", "datetime64", "timedelta", "timedelta64")
 
 
@@ -49,7 +49,7 @@ class Cells:
 
 
 class UnreadableError(Exception):
-    """A column that cannot be read: the case, the reason, the rows by position, the remedy."""
+    """A column, whose name its reader does not know, cannot be read: the case, the reason, the rows, the remedy."""
 
     def __init__(self, code: str, reason: str, hint: str, rows: Iterable[int] = ()) -> None:
         super().__init__(reason)
@@ -58,8 +58,7 @@ class UnreadableError(Exception):
 
 def refused(content: str, dtype: object) -> UnreadableError:
     """Say why a column of some content, or else of some dtype, cannot be read (D12, D18, D20, D22)."""
-    unknown = ("D12", f"has dtype {{}}; {_NOT_A_CELL}", "Convert the column.")
-    code, reason, hint = _REFUSED.get(content, unknown)
+    code, reason, hint = _REFUSED.get(content, ("D12", f"has dtype {{}}; {_NOT_A_CELL}", "Convert the column."))
     return UnreadableError(code, reason.format(dtype), hint)
 
 
@@ -84,30 +83,30 @@ def from_array(values: NDArray[Any]) -> Cells:
 
 def from_objects(values: NDArray[Any]) -> Cells:
     """Read a column of Python objects by what its cells are (D04, D11, D12, D18, D20)."""
-    import pandas as pd
-
     content = pd.api.types.infer_dtype(values, skipna=True)
     missing = np.asarray(pd.isna(values), dtype=bool)
     if content in _REFUSED:
         raise refused(content, values.dtype)
-    if content == "empty":
-        return Cells("numeric", np.full(len(values), np.nan))
-    if content == "string":
-        return from_labels(values, missing, text=True)
-    if content == "boolean":
-        return from_labels(values, missing, kind="boolean")
+    if content in ("string", "boolean"):
+        text = content == "string"
+        return from_labels(values, missing, kind="nominal" if text else "boolean", text=text)
     if content in _MOMENTS:
         return Cells("date", _moments(np.where(missing, object_array([None]), values), content))
     real = (isinstance(cell, (Real, np.bool_)) and not isinstance(cell, Decimal) for cell in values[~missing])
-    if content in _NUMBERS and all(real):
-        return _numbers(values, missing)
-    raise _mixture(values, missing)
+    if content not in _NUMBERS or not all(real):
+        raise _mixture(values, missing)
+    whole = np.array([isinstance(cell, Integral) for cell in values[~missing]], dtype=bool)
+    big = [row for row in np.flatnonzero(~missing)[whole].tolist() if not -(2**63) <= int(values[row]) < 2**64]
+    if big:
+        raise UnreadableError("D20", f"holds {values[big[0]]}, beyond 64 bits", _TO_FLOATS, big)
+    floats: FloatArray = np.full(len(values), np.nan)
+    floats[~missing] = values[~missing].astype(np.float64)
+    inexact = bool(np.any(np.abs(floats[~missing][whole]) > _LARGEST_EXACT))
+    return Cells("numeric", floats, integer=bool(whole.any() and whole.all()), inexact=inexact)
 
 
 def from_labels(labels: Sequence[Any] | NDArray[Any], missing: BoolArray, **facts: Any) -> Cells:
     """Read labels, given as any objects; the missing ones become None."""
-    import pandas as pd
-
     codes, distinct = pd.factorize(object_array(labels))  # each label is made plain once, not once a row
     table = object_array([*map(plain, distinct), None])  # the last place is for -1, missing
     return Cells(facts.pop("kind", "nominal"), table[np.where(missing, -1, codes)], **facts)
@@ -127,62 +126,41 @@ def plain(label: Any) -> Any:
     """Turn a label into plain text, bool or number, so that it can be printed, saved, compared."""
     if isinstance(label, (bool, np.bool_)):
         return bool(label)
-    if isinstance(label, Integral):
-        return int(label)
-    if isinstance(label, Real) and not isinstance(label, Decimal):
-        return float(label)
-    return str(label)
+    number = isinstance(label, Real) and not isinstance(label, Decimal)
+    return int(label) if isinstance(label, Integral) else float(label) if number else str(label)
 
 
 def as_kind(cells: Cells, kind: Kind) -> Cells:
     """Read cells as another kind that the user or the fit gives, or refuse what would need a guess."""
     if cells.kind == kind:
         return cells
-    labels = cells.values if cells.kind == "date" else _labels(cells)
-    if np.isnat(labels).all() if cells.kind == "date" else all(label is None for label in labels):
+    labels = cells.values
+    if cells.kind == "numeric":
+        number = int if cells.integer else float  # + 0.0: one label for both zeros
+        labels = object_array([None if np.isnan(value) else number(value + 0.0) for value in cells.values])
+    gone = np.isnat(labels) if cells.kind == "date" else np.array([label is None for label in labels], dtype=bool)
+    if gone.all():
         gap = {"numeric": np.nan, "date": np.datetime64("NaT", "s")}.get(kind)
         return Cells(kind, np.full(len(labels), gap, dtype=object if gap is None else None))
+    what, hint, odd = "", "Convert the column.", []
     if "date" in (cells.kind, kind):
-        raise UnreadableError("P03", f"is {cells.kind} and cannot be read as {kind}", "Convert the column.")
+        what = f"is {cells.kind}"
+    elif kind == "numeric" and any(isinstance(label, str) for label in labels):
+        what = f"is {cells.kind} with text labels"
+    elif kind == "boolean" and (odd := [row for row, label in enumerate(labels) if label not in (0, 1, None)]):
+        what, hint = f"holds {labels[odd[0]]!r}", "A boolean column holds True, False, 1 or 0."
+    if what:
+        raise UnreadableError("P03", f"{what} and cannot be read as {kind}", hint, odd)
     if kind in ("ordinal", "nominal"):
         return Cells(kind, labels, cells.declared, text=cells.text)
     if kind == "numeric":
-        if any(isinstance(label, str) for label in labels):
-            reason = f"is {cells.kind} with text labels and cannot be read as numeric"
-            raise UnreadableError("P03", reason, "Convert the column.")
         values = np.array([np.nan if label is None else float(label) for label in labels])
         return Cells("numeric", values, integer=all(isinstance(label, int | None) for label in labels))
-    odd = [row for row, label in enumerate(labels) if label not in (0, 1, None)]
-    if odd:
-        reason = f"holds {labels[odd[0]]!r} and cannot be read as boolean"
-        raise UnreadableError("P03", reason, "A boolean column holds True, False, 1 or 0.", odd)
-    missing = np.array([label is None for label in labels])
-    return from_labels([bool(label) for label in labels], missing, kind="boolean")
-
-
-def _labels(cells: Cells) -> NDArray[Any]:
-    if cells.kind != "numeric":
-        return cells.values
-    number = int if cells.integer else float
-    # + 0.0: one label for both zeros
-    return object_array([None if np.isnan(value) else number(value + 0.0) for value in cells.values])
-
-
-def _numbers(values: NDArray[Any], missing: BoolArray) -> Cells:
-    whole = np.array([isinstance(cell, Integral) for cell in values[~missing]], dtype=bool)
-    big = [row for row in np.flatnonzero(~missing)[whole].tolist() if not -(2**63) <= int(values[row]) < 2**64]
-    if big:
-        raise UnreadableError("D20", f"holds {values[big[0]]}, beyond 64 bits", _TO_FLOATS, big)
-    floats: FloatArray = np.full(len(values), np.nan)
-    floats[~missing] = values[~missing].astype(np.float64)
-    inexact = bool(np.any(np.abs(floats[~missing][whole]) > _LARGEST_EXACT))
-    return Cells("numeric", floats, integer=bool(whole.all()), inexact=inexact)
+    return from_labels([bool(label) for label in labels], gone, kind="boolean")
 
 
 def _moments(cells: NDArray[Any], content: str) -> NDArray[Any]:
     """Dates, datetimes (in UTC, where their order is the order of time) and durations; None is missing."""
-    import pandas as pd
-
     if content == "date":
         return cells.astype("datetime64[D]")
     if content.startswith("timedelta"):
@@ -211,22 +189,16 @@ def _mixture(values: NDArray[Any], missing: BoolArray) -> UnreadableError:
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """One column of a table, read once and never written.
+    """One column of a table, read once and never written."""
 
-    The name is ``x0``, ``x1``, … when the table has none. Missing values are NaN among numbers (float64), NaT among
-    dates and durations, None among labels. An ordinal column knows all declared labels in their order, also those that
-    no row carries, a nominal one those that its dtype declares; ``integer``: whether cells are whole numbers by dtype;
-    ``passes``: whether the column only passes through to the model, neither explained nor split.
-    """
-
-    name: str
+    name: str  # x0, x1, … when the table has none
     position: int
     kind: Kind
-    values: NDArray[Any]
-    order: tuple[Any, ...] | None = None
-    integer: bool = False
-    declared: tuple[Any, ...] | None = None
-    passes: bool = False
+    values: NDArray[Any]  # missing are NaN among numbers (float64), NaT among dates and durations, None among labels
+    order: tuple[Any, ...] | None = None  # of an ordinal column: the declared labels, also those that no row carries
+    integer: bool = False  # whether cells are whole numbers by dtype
+    declared: tuple[Any, ...] | None = None  # of a nominal column: the labels of its dtype
+    passes: bool = False  # whether it only passes through to the model, neither explained nor split
 
     def __post_init__(self) -> None:
         """Lock the values: every reader shares them."""
@@ -266,7 +238,10 @@ class Column:
         """The same column on some rows; its levels are those present there."""
         part = replace(self, values=self.values[rows])
         if "_ranked" in self.__dict__:  # ranks of a part follow from ranks of the whole
-            part.__dict__["_ranked"] = _thinned(self.levels, self.codes[rows])
+            seen = np.zeros(len(self.levels) + 1, dtype=bool)  # the last place is for -1, missing
+            seen[codes := self.codes[rows]] = True
+            place = np.append(np.cumsum(seen[:-1]) - 1, -1)
+            part.__dict__["_ranked"] = _locked(self.levels[seen[:-1]]), _locked(place[codes])
         return part
 
     def merged(self, classes: IntArray) -> Column:
@@ -289,23 +264,11 @@ def sorted_labels(labels: Iterable[Any]) -> list[Any]:
 
 
 def _rank_labels(labels: NDArray[Any], first: tuple[Any, ...] | None) -> tuple[NDArray[Any], IntArray]:
-    import pandas as pd
-
-    found, distinct = pd.factorize(labels)
+    distinct = pd.unique(labels)
     known = {label: rank for rank, label in enumerate(first or ())}
     order = sorted((label for label in distinct if label in known), key=known.__getitem__)
     order += sorted_labels(label for label in distinct if label not in known)
-    rank = {label: position for position, label in enumerate(order)}
-    place = np.array([rank[label] for label in distinct], dtype=np.intp)
-    return object_array(order), place[found]
-
-
-def _thinned(levels: NDArray[Any], codes: IntArray) -> tuple[NDArray[Any], IntArray]:
-    seen = np.zeros(len(levels) + 1, dtype=bool)  # the last place is for -1, missing
-    seen[codes] = True
-    place = np.cumsum(seen) - 1
-    place[-1] = -1
-    return _locked(levels[seen[:-1]]), _locked(place[codes])
+    return object_array(order), pd.Index(order, dtype=object).get_indexer(labels)
 
 
 def _locked(array: NDArray[Any]) -> NDArray[Any]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,52 +15,22 @@ from granite_xai.base.errors import InputError
 from granite_xai.base.typing import IntArray
 from granite_xai.tables.columns import Cells, Column, from_array
 
+Matrix = NDArray[Any]
 
-class Container(ABC):
+
+class Container:
     """A table in the library it came in; it is read and gathered, never written."""
 
     library: str
     native: Any
+    labels: Any  # of the columns, a tuple, as the library has them; positions where there are none
     origin: IntArray | None = None
-
-    @property
-    def matrix(self) -> NDArray[Any] | None:
-        """All cells as one matrix, where all columns have one NumPy dtype; it is gathered in one pass."""
-        return None
+    matrix: Any = None  # all cells, where all columns have one NumPy dtype: it is gathered in one pass
 
     @property
     def n_rows(self) -> int:
         """Number of rows."""
         return len(self.native)
-
-    @property
-    @abstractmethod
-    def labels(self) -> tuple[Hashable, ...]:
-        """The column labels as the library has them; positions where there are none."""
-
-    @abstractmethod
-    def cells(self, position: int) -> Cells:
-        """Read one column."""
-
-    @abstractmethod
-    def take(self, rows: IntArray) -> Container:
-        """Some rows, in the order given."""
-
-    @abstractmethod
-    def select(self, positions: Sequence[int]) -> Any:
-        """A copy of some columns, as a native table."""
-
-    @abstractmethod
-    def adopt(self, columns: Sequence[Column]) -> Container:
-        """The columns of a table of another library as a container of this one."""
-
-    @abstractmethod
-    def recombined(self, rows: IntArray, donor: Any, donor_rows: IntArray, columns: Sequence[int]) -> Any:
-        """Rows of this table with some columns from rows of a donor of the same library, as a native table."""
-
-    @abstractmethod
-    def nudged(self, rows: IntArray, direction: int, columns: Sequence[int]) -> Any:
-        """Rows with every floating-point cell of some columns moved to the next number of its dtype."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -79,6 +48,30 @@ class Container(ABC):
 
     def _origin(self, rows: IntArray) -> IntArray:
         return rows if self.origin is None else self.origin[rows]
+
+    def refuse(self, *_: Any, **told: Any) -> Any:
+        """Refused: there are no rows (F09)."""
+        message = f"{told.get('what', 'this')} needs the fitting rows, which the file did not hold."
+        hint = "Save with gx.save(obj, path, include_data=True)."
+        raise InputError(message, code="F09", argument="include_data", hint=hint)
+
+    # Read a column; some rows; a copy of some columns; columns of another library as a container of this one; rows with
+    # some columns from rows of a donor of this library; rows with floats moved to the next number of their dtype.
+    cells = take = select = adopt = recombined = nudged = refuse
+
+
+@dataclass(frozen=True, eq=False)
+class Outline(Container):
+    """What is left of a table whose rows were not kept: new tables can be compared with it, more is an F09 error."""
+
+    labels: tuple[Hashable, ...]
+    library: str
+
+    @property
+    def native(self) -> Any:
+        """An empty table of the library; of pandas where that library is not installed."""
+        found = self.library if self.library != "numpy" and find_spec(self.library) is not None else "pandas"
+        return import_module(found).table({}) if found == "pyarrow" else import_module(found).DataFrame()
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,9 +109,7 @@ class ArrayContainer(Container):
         dtype = np.float64 if all(column.values.dtype == np.float64 for column in columns) else object
         return ArrayContainer(np.column_stack([column.values.astype(dtype) for column in columns]))
 
-    def recombined(
-        self, rows: IntArray, donor: ArrayContainer, donor_rows: IntArray, columns: Sequence[int]
-    ) -> NDArray[Any]:
+    def recombined(self, rows: IntArray, donor: Container, donor_rows: IntArray, columns: Sequence[int]) -> Any:
         """Rows of this array with some columns from rows of the donor."""
         return gathered(self.matrix, rows, donor.matrix, donor_rows, columns)
 
@@ -129,36 +120,7 @@ class ArrayContainer(Container):
         return part
 
 
-@dataclass(frozen=True, eq=False)
-class Outline(Container):
-    """What is left of a table whose rows were not kept: new tables can be compared with it, more is an F09 error."""
-
-    fitted_labels: tuple[Hashable, ...]
-    library: str
-
-    @property
-    def native(self) -> Any:
-        """An empty table of the library; of pandas where that library is not installed."""
-        found = self.library if self.library != "numpy" and find_spec(self.library) is not None else "pandas"
-        return import_module(found).table({}) if found == "pyarrow" else import_module(found).DataFrame()
-
-    @property
-    def labels(self) -> tuple[Hashable, ...]:
-        """The column labels."""
-        return self.fitted_labels
-
-    def refuse(self, *_: Any, what: str = "this", **__: Any) -> NoReturn:
-        """Refused: there are no rows (F09)."""
-        message = f"{what} needs the fitting rows, which the file did not hold."
-        hint = "Save with gx.save(obj, path, include_data=True)."
-        raise InputError(message, code="F09", argument="include_data", hint=hint)
-
-    cells = take = select = adopt = recombined = nudged = refuse
-
-
-def gathered(
-    base: NDArray[Any], rows: IntArray, donor: NDArray[Any], donor_rows: IntArray, columns: Sequence[int]
-) -> NDArray[Any]:
+def gathered(base: Matrix, rows: IntArray, donor: Matrix, donor_rows: IntArray, columns: Sequence[int]) -> Matrix:
     """Gather rows of one matrix and some columns from rows of another into a fresh one."""
     dtype = _common_dtype(base, donor, donor_rows, columns)
     others = sorted(set(range(base.shape[1])) - set(columns))
@@ -178,9 +140,7 @@ def gathered(
     return result
 
 
-def _common_dtype(
-    base: NDArray[Any], donor: NDArray[Any], donor_rows: IntArray, columns: Sequence[int]
-) -> np.dtype[Any]:
+def _common_dtype(base: Matrix, donor: Matrix, donor_rows: IntArray, columns: Sequence[int]) -> np.dtype[Any]:
     """The base's dtype when it holds the donor's cells exactly, otherwise one that holds both."""
     if base.dtype == donor.dtype or len(columns) == 0 or base.dtype.kind == "O":
         return base.dtype
@@ -194,7 +154,7 @@ def _common_dtype(
     return base.dtype if same.all() else np.result_type(base.dtype, donor.dtype)
 
 
-def next_cells(cells: NDArray[Any], direction: int) -> NDArray[Any]:
+def next_cells(cells: Matrix, direction: int) -> Matrix:
     """Move floats, also among objects, to the next representable number; what would become infinite stays."""
     if cells.dtype.kind == "O":
         moved = cells.copy()

@@ -1,33 +1,22 @@
-"""Tables of pandas, polars and pyarrow, read and matched through narwhals.
-
-Rows of pandas frames are gathered by pandas itself: through narwhals that takes eight times as long for mixed
-dtypes, and twenty times as long where all columns have one.
-"""
+"""Tables of pandas, polars and pyarrow, read and matched through narwhals; rules as expressions of any engine."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import and_
 from typing import Any
 
 import narwhals as nw
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
+from granite_xai.base.errors import InputError, listing
 from granite_xai.base.files import object_array
 from granite_xai.base.typing import BoolArray, IntArray
-from granite_xai.tables.columns import (
-    Cells,
-    Column,
-    UnreadableError,
-    from_array,
-    from_integers,
-    from_labels,
-    from_objects,
-    plain,
-    refused,
-)
+from granite_xai.tables.columns import Cells, Column, from_array, from_integers, from_labels, plain, refused
 from granite_xai.tables.containers import Container, gathered, next_cells
 
 
@@ -46,7 +35,7 @@ class FrameContainer(Container):
         return nw.from_native(self.native, eager_only=True)
 
     @property
-    def labels(self) -> tuple[Hashable, ...]:
+    def labels(self) -> tuple[Any, ...]:
         """Column names, straight from the library: narwhals refuses duplicates in its own words."""
         names = getattr(self.native, "column_names", None)
         return tuple(self.native.columns if names is None else names)
@@ -78,15 +67,13 @@ class FrameContainer(Container):
 
     def recombined(self, rows: IntArray, donor: FrameContainer, donor_rows: IntArray, columns: Sequence[int]) -> Any:
         """Rows of this table with some columns from rows of the donor."""
-        if self.library == "pandas":
+        if self.library == "pandas":  # by itself: through narwhals that takes eight to twenty times as long
             return self._recombined_arrays(rows, donor, donor_rows, columns)
-        given = donor.frame[donor_rows, list(columns)]
-        parts = [
-            one if _equal(_native_dtype(one), _native_dtype(self.series(j))) else _matched(donor, self, j, donor_rows)
-            for j, one in zip(columns, given.iter_columns(), strict=True)
-        ]
-        named = [part.alias(self.names[j]) for j, part in zip(columns, parts, strict=True)]
-        return self.frame[rows].with_columns(*named).to_native()
+        parts = []
+        for j, one in zip(columns, donor.frame[donor_rows, list(columns)].iter_columns(), strict=True):
+            alike = _equal(_native_dtype(one), _native_dtype(self.series(j)))
+            parts.append((one if alike else _matched(donor, self, j, donor_rows)).alias(self.names[j]))
+        return self.frame[rows].with_columns(*parts).to_native()
 
     def nudged(self, rows: IntArray, direction: int, columns: Sequence[int]) -> Any:
         """Rows with every floating-point cell of some columns moved to the next number of its dtype."""
@@ -97,11 +84,7 @@ class FrameContainer(Container):
         arrays = (_array(_next(one, direction) if j in moved else one) for j, one in every)
         return self._assembled((array.copy() for array in arrays), rows)  # the model may write into what it gets
 
-    def _recombined_arrays(
-        self, rows: IntArray, donor: FrameContainer, donor_rows: IntArray, columns: Sequence[int]
-    ) -> Any:
-        import pandas as pd
-
+    def _recombined_arrays(self, rows: IntArray, donor: FrameContainer, donor_rows: IntArray, columns: Any) -> Any:
         one, other, parts = self.matrix, donor.matrix, []
         if one is not None and other is not None and one.dtype == other.dtype:
             return self._on_fresh_axes(pd.DataFrame(gathered(one, rows, other, donor_rows, columns), copy=False), rows)
@@ -117,15 +100,11 @@ class FrameContainer(Container):
 
     def _assembled(self, parts: Iterable[Any], rows: IntArray) -> Any:
         """A frame of pandas from its columns; by position, since not every name can be written as text."""
-        import pandas as pd
-
         # spelled out: pandas 3 would turn an array of texts into its own text dtype
         made = {j: pd.Series(p, dtype=object, copy=False) if p.dtype == object else p for j, p in enumerate(parts)}
         return self._on_fresh_axes(pd.DataFrame(made, copy=False), rows)
 
     def _on_fresh_axes(self, made: Any, rows: IntArray) -> Any:
-        import pandas as pd
-
         index = self.native.index
         made.index = pd.RangeIndex(len(rows), name=index.name) if self.ranged else index.take(rows)
         # a view: renaming the axis of the model's frame must not rename the user's
@@ -136,10 +115,8 @@ class FrameContainer(Container):
     def matrix(self) -> NDArray[Any] | None:
         """All cells as one matrix where every column has the same NumPy dtype of numbers."""
         dtypes = set(self.native.dtypes) if self.library == "pandas" else set()
-        dtype = next(iter(dtypes)) if len(dtypes) == 1 else None
-        if not isinstance(dtype, np.dtype) or dtype.kind not in "fiub":
-            return None
-        return np.ascontiguousarray(self.native.to_numpy())
+        plain = len(dtypes) == 1 and all(isinstance(dtype, np.dtype) and dtype.kind in "fiub" for dtype in dtypes)
+        return np.ascontiguousarray(self.native.to_numpy()) if plain else None
 
     @cached_property
     def _arrays(self) -> list[Any]:
@@ -149,9 +126,8 @@ class FrameContainer(Container):
         """Values as narwhals takes them for the library: as lists, but for pandas and for nanoseconds."""
         if self.library == "pandas" or column.values.dtype.str.endswith("[ns]"):
             return column.values
-        if column.kind == "numeric":
-            return [None if np.isnan(value) else value for value in column.values.tolist()]
-        return column.values.tolist()
+        gaps = column.kind == "numeric"  # where NaN is missing
+        return [None if gaps and value != value else value for value in column.values.tolist()]
 
 
 def _read(series: Any) -> Cells:
@@ -162,24 +138,23 @@ def _read(series: Any) -> Cells:
             return from_array(native.to_numpy())
         if type(native.dtype).__name__ == "ArrowDtype":
             return _read(nw.from_native(native.array.__arrow_array__(), series_only=True))
-    dtype, missing = series.dtype, series.is_null().to_numpy()
-    if dtype.is_integer():
-        if dtype in (nw.Int128, nw.UInt128):
-            return from_objects(object_array(series.to_list()))
+    dtype, missing, wide = series.dtype, series.is_null().to_numpy(), (nw.Int128, nw.UInt128, nw.Object)
+    if dtype.is_integer() and dtype not in wide:
         return from_integers(series.fill_null(0).to_numpy(), missing)
-    if dtype.is_float():
+    if dtype.is_float() or dtype in (nw.Date, nw.Datetime, nw.Duration):
         return from_array(series.to_numpy())
-    if dtype in (nw.Date, nw.Datetime, nw.Duration):
-        return Cells("date", np.array(series.to_numpy()))
-    if dtype == nw.Boolean:
-        return from_labels(series.to_list(), missing, kind="boolean")
-    if dtype == nw.String:
-        return from_labels(series.to_list(), missing, text=True)
+    if dtype in (nw.Boolean, nw.String):
+        text = dtype == nw.String
+        return from_labels(series.to_list(), missing, kind="nominal" if text else "boolean", text=text)
     if dtype in (nw.Categorical, nw.Enum):
         return _categories(series, missing)
-    if dtype == nw.Object or (missing.all() and not series.implementation.is_pandas()):
-        return from_objects(object_array(series.to_list()))
-    raise _unreadable(series)
+    if dtype in wide or (missing.all() and not series.implementation.is_pandas()):
+        return from_array(object_array(series.to_list()))
+    own = _native_dtype(series)
+    if (name := type(own).__name__) == "SparseDtype":
+        raise refused("sparse", f"{own}; {len(series) * np.dtype(own.subtype).itemsize} bytes when dense")
+    content = "period" if name == "PeriodDtype" else type(dtype).__name__.lower()
+    raise refused(content, own if content == "period" or dtype == nw.Unknown else dtype)
 
 
 def _categories(series: Any, missing: BoolArray) -> Cells:
@@ -187,34 +162,20 @@ def _categories(series: Any, missing: BoolArray) -> Cells:
     # before 1.32 polars calls its Categorical ordered, by the order in which the process first met the labels
     polars = series.implementation.is_polars()
     kind = "ordinal" if (series.dtype == nw.Enum if polars else nw.is_ordered_categorical(series)) else "nominal"
-    labels = _declared(series.to_native())
+    native = series.to_native()
+    if hasattr(native, "unify_dictionaries"):
+        chunks = native.unify_dictionaries().chunks
+        labels = chunks[0].dictionary.to_pylist() if chunks else []
+    else:  # the categories of a polars Categorical are those of every frame of the process: no declaration of this one
+        labels = native.dtype.categories.to_list() if hasattr(native.dtype.categories, "to_list") else []
     if any(isinstance(label, dict | list) for label in labels):
-        raise UnreadableError("D12", "has categories that are no single values", "Convert the column.")
+        raise refused("nested", series.dtype)
     declared = {label: plain(label) for label in labels}
     if len(set(declared.values())) < len(declared):
-        raise UnreadableError("D12", "has categories that read the same as text", "Rename the categories.")
+        raise refused("ambiguous", series.dtype)
     # to_list, not to_numpy: for a pyarrow dictionary the latter puts a label in the place of a null
     labels = [declared.get(label, label) for label in series.to_list()]
     return from_labels(labels, missing, kind=kind, declared=tuple(declared.values()) or None)
-
-
-def _declared(native: Any) -> list[Any]:
-    if hasattr(native, "unify_dictionaries"):
-        chunks = native.unify_dictionaries().chunks
-        return list(chunks[0].dictionary.to_pylist()) if chunks else []
-    categories: Any = native.dtype.categories
-    # the categories of a polars Categorical are those of every frame of the process: no declaration of this column
-    return list(categories.to_list()) if hasattr(categories, "to_list") else []
-
-
-def _unreadable(series: Any) -> UnreadableError:
-    dtype = _native_dtype(series)
-    name = type(dtype).__name__
-    if name == "SparseDtype":
-        reason = f"is sparse ({dtype}; {len(series) * np.dtype(dtype.subtype).itemsize} bytes when dense)"
-        return UnreadableError("D23", reason, "Convert it: .sparse.to_dense().")
-    content = "period" if name == "PeriodDtype" else type(series.dtype).__name__.lower()
-    return refused(content, dtype if content == "period" or series.dtype == nw.Unknown else series.dtype)
 
 
 def _matched(donor: FrameContainer, base: FrameContainer, position: int, rows: IntArray) -> Any:
@@ -274,3 +235,62 @@ def _next(series: Any, direction: int) -> Any:
 def _array(series: Any) -> Any:
     native = series.to_native()
     return native.to_numpy() if isinstance(native.dtype, np.dtype) else native.array
+
+
+def with_regions(frame: Any, rules: Iterable[Any], name: str) -> Any:
+    """Add the number of each row's region as a column; -1 where a value is missing and no rule has a place for it."""
+    table = nw.from_native(frame)
+    schema = table.collect_schema()
+    found: Any = nw.lit(-1)
+    for number, rule in reversed(list(enumerate(rules))):
+        inside = [_expression(column, condition, schema) for column, condition in rule.conditions]
+        found = nw.when(reduce(and_, inside)).then(nw.lit(number)).otherwise(found) if inside else nw.lit(number)
+    return table.with_columns(found.cast(nw.Int64).alias(name)).to_native()
+
+
+def _expression(name: str, condition: Any, schema: Any) -> Any:
+    """A condition on a column, as `Condition.contains` has it."""
+    if name not in schema:
+        text = f"the frame has no column {name!r}; it has {listing(schema)}."
+        raise InputError(text, code="D37", argument="frame", columns=[name])
+    column, dtype = nw.col(name), schema[name]
+    missing = column.is_null() | column.is_nan() if dtype.is_float() else column.is_null()
+    interval = hasattr(condition, "low")  # a set of levels has no ends
+    if condition.has_values or (interval and condition.others and condition.order):
+        present = _present(column, dtype, condition, interval)
+        inside = ~missing if present is None else present & ~missing
+        return inside | missing if condition.missing else inside
+    return missing if condition.missing else missing & ~missing
+
+
+def _present(column: Any, dtype: Any, condition: Any, interval: bool) -> Any:
+    """Which present values belong; None: all of them."""
+    if interval and condition.order is None:
+        if dtype == nw.Date:
+            column = column.cast(nw.Datetime("us"))
+        elif dtype == nw.Datetime and dtype.time_zone is not None:
+            column = column.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+        ends = ((condition.low, column.__gt__), (condition.high, column.__le__))
+        moments = (np.datetime64, np.timedelta64)  # as Python has them, to the microsecond
+        bounds = [(x.astype(f"{x.dtype.kind}8[us]").item() if isinstance(x, moments) else x, of) for x, of in ends]
+        parts = [compare(end) for end, compare in bounds if end is not None]
+        return reduce(and_, parts) if parts else None
+    if dtype in (nw.Categorical, nw.Enum):
+        column = column.cast(nw.String)
+    if not interval:
+        listed = _is_in(column, dtype, condition.levels)
+        return ~listed if condition.others else listed
+    order: list[Any] = list(condition.order or ())
+    low = -1 if condition.low is None else order.index(condition.low)
+    high = len(order) - 1 if condition.high is None else order.index(condition.high)
+    inside = _is_in(column, dtype, order[low + 1 : high + 1])
+    return inside | ~_is_in(column, dtype, order) if condition.others else inside
+
+
+def _is_in(column: Any, dtype: Any, labels: Iterable[Any]) -> Any:
+    listed = list(labels)
+    if dtype.is_numeric():  # truth values that a column holds as 0 and 1; texts are none of its values
+        listed = [int(label) if isinstance(label, bool) else label for label in listed if not isinstance(label, str)]
+    elif dtype == nw.String:
+        listed = [str(label) for label in listed]
+    return column.is_in(listed) if listed else column.is_null() & ~column.is_null()

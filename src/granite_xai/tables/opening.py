@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from functools import reduce
-from operator import and_
+from collections.abc import Sequence
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from granite_xai.base.errors import InputError, listing
+from granite_xai.base.errors import InputError
 from granite_xai.base.files import object_array
 from granite_xai.base.typing import IntArray
 from granite_xai.tables.containers import ArrayContainer, Container
+from granite_xai.tables.frames import FrameContainer
 
 _CONVERT = "Pass a 2-D NumPy array, a list of lists, or a pandas, polars or pyarrow table."
 _TO_FRAME = "Pass pandas.DataFrame({})."
-_RESHAPE = (
-    "Reshape your data either using array.reshape(-1, 1) if your data has a single feature "
-    "or array.reshape(1, -1) if it contains a single sample."
-)
+_RESHAPE = "Reshape your data either using array.reshape(-1, 1) if your data has a single feature or "
+_RESHAPE += "array.reshape(1, -1) if it contains a single sample."
 
 
 def open_table(X: Any, argument: str) -> Container:
@@ -30,8 +28,6 @@ def open_table(X: Any, argument: str) -> Container:
         return ArrayContainer(_matrix(X, argument))
     for library, name in (("pandas", "DataFrame"), ("polars", "DataFrame"), ("pyarrow", "Table")):
         if _is(X, library, name):
-            from granite_xai.tables.frames import FrameContainer
-
             return FrameContainer(X, library, ranged=_is(getattr(X, "index", None), "pandas", "RangeIndex"))
     if isinstance(X, (list, tuple)):
         return ArrayContainer(_matrix(_from_lists(X, argument), argument))
@@ -116,37 +112,32 @@ def _is(X: Any, library: str, name: str) -> bool:
 MOST = 50_000  # rows that are collected where nobody says how many
 _ROW = "__granite_row"
 _MORE = 1.1  # rows that are drawn where an engine draws about so many, in shares of those wanted, and a few
+_LAZY = {"polars": "LazyFrame", "duckdb": "DuckDBPyRelation", "_duckdb": "DuckDBPyRelation"}
+_LAZY |= dict.fromkeys(("dask", "dask_expr", "pyspark"), "DataFrame")
 
 
 def is_lazy(X: Any) -> bool:
     """Whether a table is of an engine that computes when it is asked."""
-    library = type(X).__module__.partition(".")[0]
-    lazy = {"polars": "LazyFrame", "duckdb": "DuckDBPyRelation", "_duckdb": "DuckDBPyRelation"}
-    return type(X).__name__ == lazy.get(library, "DataFrame" if library in ("dask", "dask_expr", "pyspark") else None)
+    return type(X).__name__ == _LAZY.get(type(X).__module__.partition(".")[0])
 
 
 def collected(X: Any, y: Any, sample_weight: Any, count: int | None, seed: int) -> tuple[Any, Any, Any]:
-    """At most so many rows of a lazy table, drawn by the seed, in memory; y and weights are columns of it by name.
-
-    What is in memory already stays as it is.
-    """
+    """At most so many rows of a lazy table, drawn by the seed, in memory; y and weights are columns of it by name."""
     if not is_lazy(X):
         return X, y, sample_weight
-    found = _ENGINES[type(X).__module__.partition(".")[0]](X, MOST if count is None else count, seed)
-    apart = [name for name in (y, sample_weight) if name is not None]
-    for argument, name in (("y", y), ("sample_weight", sample_weight)):
+    draw = {"LazyFrame": _polars, "DuckDBPyRelation": _duckdb}.get(type(X).__name__, _dask_or_spark)
+    found, given = draw(X, MOST if count is None else count, seed), {"y": y, "sample_weight": sample_weight}
+    for argument, name in given.items():
         if name is not None and (not isinstance(name, str) or name not in found.columns):
             text = f"{argument} of a lazy table is the name of one of its columns, not {name!r:.60}."
             raise InputError(text, code="P04", argument=argument)
-    values = [None if name is None else found[name] for name in (y, sample_weight)]
+    apart = [name for name in given.values() if name is not None]
     kept = found.drop(apart) if type(found).__module__.startswith("polars") else found.drop(columns=apart)
-    return kept, *values
+    return kept, *(None if name is None else found[name] for name in given.values())
 
 
 def region_numbers(assigned: Any, name: str) -> IntArray:
     """The numbers that an engine has found, in memory."""
-    import narwhals as nw
-
     numbers = nw.from_native(assigned).lazy().select(name).collect()[name].to_numpy()
     if np.any(numbers < 0):
         text = f"{int(np.sum(numbers < 0)):,} rows have missing values for which the regions have no place."
@@ -183,91 +174,10 @@ def _duckdb(X: Any, count: int, seed: int) -> Any:
     return _exactly(numbered.project(f"* exclude ({_ROW})").df(), count, seed)
 
 
-def _dask(X: Any, count: int, seed: int) -> Any:
-    total = len(X)
-    share = min(1.0, (_MORE * count + 100) / max(total, 1))
-    found = (X if total <= count else X.sample(frac=share, random_state=seed)).compute()
-    return _exactly(found, count, seed).reset_index(drop=True)
-
-
-def _pyspark(X: Any, count: int, seed: int) -> Any:
-    total = X.count()
-    share = min(1.0, (_MORE * count + 100) / max(total, 1))
-    found = (X if total <= count else X.sample(fraction=share, seed=seed)).toPandas()
-    return _exactly(found, count, seed).reset_index(drop=True)
-
-
-_ENGINES: dict[str, Callable[[Any, int, int], Any]] = {"polars": _polars, "pyspark": _pyspark}
-_ENGINES |= {"duckdb": _duckdb, "_duckdb": _duckdb, "dask": _dask, "dask_expr": _dask}
-
-
-def with_regions(frame: Any, rules: Iterable[Any], name: str) -> Any:
-    """Add the number of each row's region as a column; -1 where a value is missing and no rule has a place for it."""
-    import narwhals as nw
-
-    table = nw.from_native(frame)
-    schema = table.collect_schema()
-    found: Any = nw.lit(-1)
-    for number, rule in reversed(list(enumerate(rules))):
-        inside = [_expression(column, condition, schema) for column, condition in rule.conditions]
-        found = nw.when(reduce(and_, inside)).then(nw.lit(number)).otherwise(found) if inside else nw.lit(number)
-    return table.with_columns(found.cast(nw.Int64).alias(name)).to_native()
-
-
-def _expression(name: str, condition: Any, schema: Any) -> Any:
-    """A condition on a column, as `Condition.contains` has it."""
-    import narwhals as nw
-
-    if name not in schema:
-        text = f"the frame has no column {name!r}; it has {listing(schema)}."
-        raise InputError(text, code="D37", argument="frame", columns=[name])
-    column, dtype = nw.col(name), schema[name]
-    missing = column.is_null() | column.is_nan() if dtype.is_float() else column.is_null()
-    interval = hasattr(condition, "low")  # a set of levels has no ends
-    present = _present(column, dtype, condition, interval)
-    inside = ~missing if present is None else present & ~missing
-    if not condition.has_values and not (interval and condition.others and condition.order):
-        return missing if condition.missing else missing & ~missing
-    return inside | missing if condition.missing else inside
-
-
-def _present(column: Any, dtype: Any, condition: Any, interval: bool) -> Any:
-    """Which present values belong; None: all of them."""
-    import narwhals as nw
-
-    if interval and condition.order is None:
-        if dtype == nw.Date:
-            column = column.cast(nw.Datetime("us"))
-        elif dtype == nw.Datetime and dtype.time_zone is not None:
-            column = column.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
-        ends = ((condition.low, column.__gt__), (condition.high, column.__le__))
-        parts = [compare(_value(end)) for end, compare in ends if end is not None]
-        return reduce(and_, parts) if parts else None
-    if dtype in (nw.Categorical, nw.Enum):
-        column = column.cast(nw.String)
-    if not interval:
-        listed = _is_in(column, dtype, condition.levels)
-        return ~listed if condition.others else listed
-    order: list[Any] = list(condition.order or ())
-    low = -1 if condition.low is None else order.index(condition.low)
-    high = len(order) - 1 if condition.high is None else order.index(condition.high)
-    inside = _is_in(column, dtype, order[low + 1 : high + 1])
-    return inside | ~_is_in(column, dtype, order) if condition.others else inside
-
-
-def _is_in(column: Any, dtype: Any, labels: Iterable[Any]) -> Any:
-    import narwhals as nw
-
-    listed = list(labels)
-    if dtype.is_numeric():  # truth values that a column holds as 0 and 1; texts are none of its values
-        listed = [int(label) if isinstance(label, bool) else label for label in listed if not isinstance(label, str)]
-    elif dtype == nw.String:
-        listed = [str(label) for label in listed]
-    return column.is_in(listed) if listed else column.is_null() & ~column.is_null()
-
-
-def _value(bound: Any) -> Any:
-    """A bound as Python has it; dates to the microsecond."""
-    if isinstance(bound, np.datetime64 | np.timedelta64):
-        return bound.astype(f"{bound.dtype.kind}8[us]").item()
-    return bound
+def _dask_or_spark(X: Any, count: int, seed: int) -> Any:
+    spark = type(X).__module__.startswith("pyspark")
+    total = X.count() if spark else len(X)
+    if total > count:
+        share = min(1.0, (_MORE * count + 100) / max(total, 1))
+        X = X.sample(fraction=share, seed=seed) if spark else X.sample(frac=share, random_state=seed)
+    return _exactly(X.toPandas() if spark else X.compute(), count, seed).reset_index(drop=True)

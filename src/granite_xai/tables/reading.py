@@ -1,9 +1,9 @@
-"""Read a table: every case of bad data ends here, before any model is called."""
+"""Read a table, or a row given by hand: every case of bad data ends here, before any model is called."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral
 from typing import Any, Literal
@@ -12,9 +12,9 @@ import numpy as np
 
 from granite_xai.base.diagnostics import warn
 from granite_xai.base.errors import CellError, DataWarning, InputError, column_text, count_text, listing, rows_text
+from granite_xai.base.files import object_array
 from granite_xai.base.options import choose
-from granite_xai.base.typing import BoolArray
-from granite_xai.tables.columns import KINDS, Cells, Column, Kind, UnreadableError, as_kind, sorted_labels
+from granite_xai.tables.columns import KINDS, Cells, Column, Kind, UnreadableError, as_kind, from_array, sorted_labels
 from granite_xai.tables.containers import Container
 from granite_xai.tables.opening import open_table
 from granite_xai.tables.table import Table
@@ -34,12 +34,12 @@ def read_table(
     used: Collection[str] | None = None,
     argument: str = "X",
 ) -> Table:
-    """Read a table of any supported library, or say what is wrong with it.
+    """Read a table of any supported library, or say what is wrong with it; ``argument`` is what the caller calls it.
 
     ``kinds`` are those of columns whose dtype does not tell; ``missing``: whether missing values are an error (D01);
-    with ``like``, the table of the fit, names and kinds must agree; ``argument`` is what the caller calls X.
-    With ``named``, columns that are neither among these nor given a kind pass through to the model (D11): those it does
-    not use (None: it uses all), and texts with more than 20 different values that are more than half of the rows.
+    with ``like``, the table of the fit, names and kinds must agree. With ``named``, columns neither among these nor
+    given a kind pass through to the model (D11): those not ``used`` (None: all are), and texts with more than 20 values
+    that are more than half of the rows.
     """
     container = open_table(X, argument)
     names = _names(container, argument)
@@ -53,7 +53,11 @@ def read_table(
         asked = {*wanted, *(j for j, label in enumerate(container.labels) if {label, names[j]} & {*named})}
         table, told = _passing(table, cells, asked, used, argument)
         notices += told
-    _check_values(table, missing, argument)
+    numeric = [column for column in table.columns if column.kind == "numeric" and not column.passes]
+    infinite = ((column, np.isinf(column.values), "infinity value") for column in numeric)
+    _refuse(table, infinite, "D03", "Replace infinity by a finite value, or drop these rows.", argument)
+    if missing == "error":
+        require_present(table, argument=argument)
     notices += _inexact(table, cells, argument)
     notices += [] if like is None else _new_levels(table, like, argument)
     for text in notices:
@@ -176,26 +180,15 @@ def _passing(
     return replace(table, columns=columns), told
 
 
-def _check_values(table: Table, missing: str, argument: str) -> None:
-    """Infinity (D03) and, where they are an error, missing values (D01)."""
-    numeric = [column for column in table.columns if column.kind == "numeric" and not column.passes]
-    infinite = ((column, np.isinf(column.values), "infinity value") for column in numeric)
-    _refuse(table, infinite, "D03", "Replace infinity by a finite value, or drop these rows.", argument)
-    if missing == "error":
-        require_present(table, _IMPUTE, argument)
-
-
-def require_present(table: Table, hint: str, argument: str = "X") -> None:
+def require_present(table: Table, more: str = "", argument: str = "X") -> None:
     """Refuse missing values, but for columns that only pass through (D01)."""
     columns = (table.columns[j] for j in table.explained)
     gone = ((c, c.missing, "NaN" if c.kind == "numeric" else "missing value") for c in columns)
-    _refuse(table, gone, "D01", hint, argument)
+    _refuse(table, gone, "D01", _IMPUTE + more, argument)
 
 
-def _refuse(
-    table: Table, flagged: Iterable[tuple[Column, BoolArray, str]], code: str, hint: str, argument: str
-) -> None:
-    """One error about all columns with flagged rows."""
+def _refuse(table: Table, flagged: Iterable[Any], code: str, hint: str, argument: str) -> None:
+    """One error about all flagged columns, each given with the flags of its rows and what they mean."""
     bad = [(column, np.flatnonzero(flags), what) for column, flags, what in flagged if flags.any()]
     if not bad:
         return
@@ -212,24 +205,50 @@ def _refuse(
 
 
 def _inexact(table: Table, cells: list[Cells], argument: str) -> list[str]:
-    return [
-        f"D20: {argument} {column_text(column.name, column.position)} holds integers beyond 2^53; neighbours that "
-        "float64 cannot tell apart count as equal. Subtract an offset, or make it a category."
-        for column, read in zip(table.columns, cells, strict=True)
-        if read.inexact and column.kind == "numeric"
-    ]
+    columns = [c for c, read in zip(table.columns, cells, strict=True) if read.inexact and c.kind == "numeric"]
+    why = "holds integers beyond 2^53; neighbours that float64 cannot tell apart count as equal."
+    remedy = "Subtract an offset, or make it a category."
+    return [f"D20: {argument} {column_text(column.name, column.position)} {why} {remedy}" for column in columns]
 
 
 def _new_levels(table: Table, like: Table, argument: str) -> list[str]:
     """Tell which labels the fit has not seen; labels are compared, never codes (D15)."""
     notices = []
-    for column, fitted in zip(table.columns, like.columns, strict=True):
-        if column.kind not in ("nominal", "ordinal") or fitted.passes:
-            continue
+    pairs = zip(table.columns, like.columns, strict=True)
+    for new, old in [(a, b) for a, b in pairs if a.kind in ("nominal", "ordinal") and not b.passes]:
         # an ordered label that was declared has its place in the order even if no row carried it
-        unseen = sorted_labels({*column.levels} - {*fitted.levels, *(fitted.order or ())})
-        if unseen:
+        if unseen := sorted_labels({*new.levels} - {*old.levels, *(old.order or ())}):
             count = "1 level that was" if len(unseen) == 1 else f"{len(unseen)} levels that were"
-            place = column_text(column.name, column.position)
+            place = column_text(new.name, new.position)
             notices.append(f"D15: {argument} {place} has {count} not seen at fit: {listing(unseen, _SHOWN)}")
     return notices
+
+
+def row_like(table: Table, row: Mapping[Any, Any] | Sequence[Any], argument: str) -> Table:
+    """Read one row given by hand, such as a baseline, as a table like another, whose only row has what is left out."""
+    if not isinstance(row, Mapping) and len(row) != table.n_columns:
+        message = f"{argument} has {len(row)} cells, the table has {table.n_columns} columns."
+        raise InputError(message, code="D37", argument=argument, hint=f"Columns: {listing(table.names)}.")
+    items = row.items() if isinstance(row, Mapping) else enumerate(row)
+    cells = {table.resolve(x, argument) if isinstance(row, Mapping) else x: cell for x, cell in items}
+    absent = [name for j, name in enumerate(table.names) if j not in cells]
+    if absent and table.n_rows != 1:
+        message = f"{argument} has no cell for the columns {listing(absent)}."
+        raise InputError(message, code="D37", argument=argument, columns=absent, hint="Give every column a cell.")
+    first = np.zeros(1, dtype=np.intp)
+    columns = [
+        _by_hand(column, cells[j], argument) if j in cells else column.take(first)
+        for j, column in enumerate(table.columns)
+    ]
+    native = table.container.recombined(first, table.container.adopt(columns), first, sorted(cells))
+    return read_table(native, missing="allow", like=table, argument=argument)
+
+
+def _by_hand(column: Column, cell: Any, argument: str) -> Column:
+    try:
+        values = as_kind(from_array(object_array([cell])), column.kind).values
+    except UnreadableError as refused:
+        message = f"{argument} {column_text(column.name, column.position)} {refused.reason}."
+        columns = [column.name]
+        raise InputError(message, code=refused.code, argument=argument, columns=columns, hint=refused.hint) from None
+    return Column(column.name, column.position, column.kind, values, column.order)

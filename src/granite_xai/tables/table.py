@@ -1,13 +1,14 @@
-"""A table that has been read: its columns, its rows, and the distinct rows of some columns."""
+"""A table that has been read: its columns, rows and distinct rows; and tables made of it for models and results."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral
-from typing import Any
+from typing import Any, Literal
 
+import narwhals as nw
 import numpy as np
 
 from granite_xai.base.options import unknown
@@ -18,14 +19,11 @@ from granite_xai.tables.containers import Container, Outline
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A table, read once and never written.
-
-    The container holds the user's own table; ``notices`` are the texts of the warnings that reading gave.
-    """
+    """A table, read once and never written."""
 
     columns: tuple[Column, ...]
-    container: Container
-    notices: tuple[str, ...] = ()
+    container: Container  # holds the user's own table
+    notices: tuple[str, ...] = ()  # texts of the warnings that reading gave
 
     @property
     def n_rows(self) -> int:
@@ -139,3 +137,27 @@ def _numbered(keys: IntArray, size: int) -> tuple[IntArray, int]:
     seen = np.zeros(size, dtype=bool)
     seen[keys] = True
     return (np.cumsum(seen) - 1)[keys], int(seen.sum())
+
+
+def recombine(base: Table, base_rows: Any, donor: Table, donor_rows: Any, columns: Iterable[int]) -> Any:
+    """Rows of one table with some columns from rows of another; fresh, in the library and the dtypes of the first."""
+    rows, others = np.asarray(base_rows, dtype=np.intp), np.asarray(donor_rows, dtype=np.intp)
+    if rows.shape != others.shape:
+        raise ValueError(f"base_rows has shape {rows.shape}, donor_rows has shape {others.shape}.")
+    alike = donor.container.library == base.container.library
+    container = donor.container if alike else base.container.adopt(donor.columns)
+    return base.container.recombined(rows, container, others, sorted(columns))
+
+
+def nudged(table: Table, rows: Any, direction: Literal[1, -1], columns: Sequence[int] | None = None) -> Any:
+    """Rows with every floating-point cell (of some columns) moved to the next number of its own dtype, up or down."""
+    chosen = range(table.n_columns) if columns is None else columns
+    return table.container.nudged(np.asarray(rows, dtype=np.intp), direction, list(chosen))
+
+
+def frame(data: Mapping[str, Sequence[Any] | Any], like: Table | None = None) -> Any:
+    """A frame in the library of a table; pandas for arrays."""
+    if like is None or like.container.library in ("numpy", "pandas"):
+        return nw.from_dict(dict(data), backend="pandas").to_native()
+    backend = nw.from_native(like.native, eager_only=True).implementation
+    return nw.from_dict({name: list(values) for name, values in data.items()}, backend=backend).to_native()
