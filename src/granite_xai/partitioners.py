@@ -34,19 +34,8 @@ from granite_xai.search.problem import GivenRules, Partitioner, PartitionResult,
 from granite_xai.search.subgroups import Subgroups
 from granite_xai.search.tree import AllExcept, Tree
 
-__all__ = [
-    "AllExcept",
-    "Clusters",
-    "Cohorts",
-    "GivenRules",
-    "Ice",
-    "PartitionResult",
-    "Partitioner",
-    "Problem",
-    "RepidTree",
-    "Subgroups",
-    "Tree",
-]
+__all__ = ["AllExcept", "Clusters", "Cohorts", "GivenRules", "Ice", "PartitionResult", "Partitioner"]
+__all__ += ["Problem", "RepidTree", "Subgroups", "Tree"]
 
 OLD_NAMES = {"Found": PartitionResult, "Given": GivenRules, "Original": RepidTree, "Without": AllExcept}
 """Names of 0.1 that still work."""
