@@ -41,10 +41,7 @@ class Cost(NamedTuple):
 
 
 def cost(inputs: FitInputs, speed: Speed, others: int = 0) -> Cost:
-    """Rows sent to the model, bytes kept and seconds of a fit, by stage; ``others``: rows that are judged afterwards.
-
-    Raises D33 where neither memory nor the disk has room for it.
-    """
+    """Rows sent to the model, bytes kept and seconds of a fit, by stage; ``others``: rows judged afterwards."""
     table, (asked, stages) = inputs.table, _room(inputs)
     route = asked.route(inputs.route)
     name = route.name(len(asked.kept.stores) + len(asked.streamed.stores))
@@ -92,12 +89,8 @@ def _room(inputs: FitInputs) -> tuple[EvaluationPlan, dict[str, Any]]:
 def affordable(
     inputs: FitInputs, others: int = 0, per_row: float = 0.0, everyone: int | None = None, room: float = ROOM
 ) -> Cost:
-    """The finest plan for these rows that fits the limits: exact, on grids, or with fewer pairs of orders.
-
-    Grids and counts come from a coarse ladder, so that the same plan has the same bits, whatever the time was.
-    ``per_row``: seconds that the model has proved to take for a row, if it was timed at less; ``everyone``: the rows
-    there are; ``room``: share of the time that may be filled. Raises M13 where no plan for these rows fits.
-    """
+    """The finest plan for these rows that fits the limits (M13): exact, on grids, or with fewer pairs of orders."""
+    # ``per_row``: seconds that the model has proved to take for a row; ``room``: share of the time that may be filled.
     limits, predictor = inputs.resources, inputs.predictor
     seconds = float("inf") if limits.max_seconds is None else limits.max_seconds
     best, refused, speed = None, None, None
@@ -133,7 +126,7 @@ def affordable(
 
 
 def _ladder(inputs: FitInputs) -> Iterator[Resources]:
-    """Limits from the finest to the coarsest plan, as far as the user leaves them open."""
+    """Limits from the finest to the coarsest plan, on a coarse ladder: the same plan has the same bits."""
     limits = inputs.resources
     sides = [side for each in inputs.comparisons for side in (each.question.first, each.question.second)]
     partial = any(side.interaction.key == "partial" for side in sides)

@@ -34,10 +34,7 @@ class Grid:
 
 
 def make_grid(table: Table, position: int, points: int = 20, kind: str = "quantile") -> Grid:
-    """Places along a column: observed quantiles (equal ones once), or (numeric columns) numbers at equal distances.
-
-    Columns with fewer values than `points`, and nominal ones, are read at each of their values.
-    """
+    """Places along a column: observed quantiles (all values, where they are few), or numbers at equal distances."""
     whole_number("points", points, at_least=2)
     column = table.columns[position]
     if len(column.levels) == 0:
@@ -67,10 +64,7 @@ def require_numeric(columns: Iterable[Column], what: str) -> None:
 
 
 def grid_codes(column: Column, points: int) -> IntArray:
-    """Levels at which a column is read: all of a nominal one, otherwise observed quantiles.
-
-    Those are at the probabilities k / (points - 1), k = 0 … points - 1 (inverse of the distribution).
-    """
+    """Levels at which a column is read: all of a nominal one, otherwise observed quantiles at k / (points - 1)."""
     below = np.cumsum(np.bincount(column.codes[column.codes >= 0], minlength=len(column.levels)))
     if len(below) <= points or column.kind in ("nominal", "boolean"):
         return np.arange(len(below), dtype=np.intp)

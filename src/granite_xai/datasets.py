@@ -149,10 +149,7 @@ def _from_disk_or_openml(
 
 
 def _in_published_form(openml: pd.DataFrame) -> pd.DataFrame:
-    """OpenML's copy of bike sharing with the names, codes and units of the published ``hour.csv``.
-
-    Rounding after the division restores the published decimals, so that both sources give the same numbers.
-    """
+    """OpenML's copy of bike sharing with names, codes, units and decimals of the published ``hour.csv``."""
     truth = ("False", "True")
     names = {"year": "yr", "month": "mnth", "hour": "hr", "humidity": "hum", "count": "cnt"}
     return openml.rename(columns=names).assign(
@@ -195,10 +192,8 @@ def make_toy(n: int = 1000, random_state: Seed = 0) -> Toy:
 
     Parameters
     ----------
-    n : int
-        Number of rows.
-    random_state : int, Generator or None
-        Where the random numbers come from.
+    n, random_state
+        Number of rows, and where the random numbers come from: int, Generator or None.
 
     Examples
     --------
@@ -218,10 +213,8 @@ def make_order_two(n: int = 2000, random_state: Seed = 0) -> Toy:
 
     Parameters
     ----------
-    n : int
-        Number of rows.
-    random_state : int, Generator or None
-        Where the random numbers come from.
+    n, random_state
+        As in `make_toy`.
 
     Examples
     --------
@@ -241,8 +234,8 @@ def make_piecewise_linear(n: int = 1000, d: int = 10, depth: int = 3, random_sta
         Numbers of rows and columns.
     depth : int
         Depth of the tree; 0 is one linear function.
-    random_state : int, Generator or None
-        Where the random numbers come from.
+    random_state
+        As in `make_toy`.
 
     Examples
     --------

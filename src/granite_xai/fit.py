@@ -1,4 +1,4 @@
-"""One fit, step by step: plan, inputs the model, measure, search, describe."""
+"""One fit, step by step: plan, ask the model, measure, search, describe."""
 
 from __future__ import annotations
 
@@ -35,6 +35,9 @@ from granite_xai.search.tree import Tree
 from granite_xai.surrogate import RegionSurrogate, Surrogate, fidelity, fit_surrogate
 from granite_xai.tables import Table
 from granite_xai.trees.routes import Route
+
+_HANDED_ON = ("table", "predictor", "comparisons", "question_weights", "weights", "missing", "confidence")
+"""What a result has from the inputs."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -167,9 +170,7 @@ def run(inputs: FitInputs) -> FitRun:
     """Ask the model, search for regions, and describe them."""
     record = inputs.diagnostics
     asked = requested(inputs)
-    changes = set().union(*(effect.changes() for effect in asked.effects))
-    readings = set().union(*(effect.readings() for effect in asked.effects))
-    reference = fit_reference(readings, changes, inputs.table, inputs.weights, inputs.seed)
+    reference = fit_reference(asked.readings, asked.changes, inputs.table, inputs.weights, inputs.seed)
     record.note("bytes", asked.bytes)
     candidate = candidate_bytes(inputs)
     budget = asked.budget(inputs.table, inputs.resources, candidate)
@@ -221,14 +222,10 @@ def _described(
     note_bins(inputs.diagnostics, evaluations, rows, beyond_chance=inputs.confidence is not None)
     with one_blas_thread():
         return FitResult(
-            table=table,
-            predictor=inputs.predictor,
-            comparisons=inputs.comparisons,
-            question_weights=inputs.question_weights,
+            **{name: getattr(inputs, name) for name in _HANDED_ON},
             reference=reference,
             partition=partition,
             regions=regions,
-            weights=inputs.weights,
             roots=measured[0],
             floors=measured[1],
             remaining=float(sum(region.disagreement for region in partition)),
@@ -237,9 +234,7 @@ def _described(
             everywhere=fit_surrogate(table, evaluations, players, order, [np.arange(table.n_rows)]).regions[0],
             fidelity=fidelity(table, evaluations, players, order, rows),
             global_fidelity=fidelity(table, evaluations, players, order, [np.arange(table.n_rows)]),
-            missing=inputs.missing,
             exponent=evaluations.exponent,
-            confidence=inputs.confidence,
             chance=measured[2],
             learned=found.extra_attributes,
         )
@@ -277,22 +272,14 @@ def _chance(inputs: FitInputs, evaluations: Evaluations, roots: FloatArray) -> C
 
 
 def search(
-    inputs: FitInputs,
-    evaluations: Evaluations,
-    measured: tuple[FloatArray, FloatArray, float],
-    chance: Chance | None,
+    inputs: FitInputs, evaluations: Evaluations, measured: tuple[FloatArray, FloatArray, float], chance: Chance | None
 ) -> PartitionResult:
-    """The regions; one when there is nothing to explain beyond rounding and chance (C4).
-
-    Partitioners that have an end of their own are asked all the same. ``measured``: disagreement and noise floor of
-    every question on all rows, and the noise of one prediction.
-    """
-    roots, floors, error = measured
+    """The regions; one when there is nothing to explain beyond rounding and chance (C4)."""
+    roots, floors, error = measured  # of every question on all rows, and the noise of one prediction
     exceeded = True if chance is None else chance.exceeded(floors)
     weights = inputs.question_weights
     scaled = shares(inputs.comparisons, weights, roots, floors, inputs.objective, evaluations, exceeded)
-    rule = None
-    replicates = inputs.replicates
+    rule, replicates = None, inputs.replicates
     if chance is not None and replicates is not None:
         factors = scaled.factors
         if inputs.objective.normalize == "root":
@@ -313,8 +300,8 @@ def search(
     )
     if problem.below_noise_floor and not inputs.partitioner.ignores_noise_floor:
         by_chance = bool(np.any(roots > floors))
+        least = 2 * inputs.tree.min_samples_leaf - 1 if by_chance else 1
         reason = "no more than chance" if by_chance else "nothing to explain"
-        least = 1 if not by_chance else 2 * inputs.tree.min_samples_leaf - 1
         reason = "too few samples" if inputs.table.n_rows <= least else reason
         leaf = Leaf(inputs.table.n_rows, 1.0, float(by_chance), reason)
         return PartitionResult(Partition(leaf, inputs.table.names))

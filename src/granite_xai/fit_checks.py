@@ -134,11 +134,7 @@ def grid_check(
     count: int,
     seed: int,
 ) -> dict[str, Any]:
-    """What ``diagnostics_`` says of a grid: its columns, and the gaps of a few rows with and without it.
-
-    The rows, drawn by the seed, are a region of their own. ``rms_difference`` is the root mean square of the difference
-    between their gaps on the grid and their exact gaps, ``rms_gap`` that of the exact gaps, in the question's units.
-    """
+    """A grid's columns, and the root mean square of exact gaps of a few rows and of their difference on the grid."""
     table = route.table
     rows = np.sort(np.random.default_rng(seed).choice(table.n_rows, size=count, replace=False))
     effects = [side for comparison in comparisons for side in (comparison.first, comparison.second)]
@@ -198,11 +194,7 @@ def note_bins(record: Diagnostics, evaluations: Evaluations, regions: Sequence[I
 
 
 def cause(question: Disagreement) -> str:
-    """What makes the two explanations of a question differ.
-
-    Local effects under marginal masking differ by interactions alone; conditional against marginal by dependence alone
-    where effects are otherwise the same; variances and risks mix both, since covariances count in them.
-    """
+    """What makes the two explanations of a question differ; covariances count in variances and risks."""
     first, second = question.first, question.second
     if first.masking.key != second.masking.key:
         return DEPEND if first.interaction == second.interaction else EITHER
@@ -212,11 +204,7 @@ def cause(question: Disagreement) -> str:
 def causes(
     questions: Sequence[ResolvedQuestion], evaluations: Evaluations, floors: FloatArray
 ) -> dict[str, dict[str, Any]]:
-    """For each question its cause, and the share of the disagreement that an additive model would keep.
-
-    The additive model has one average curve for each column (or group) of all rows; its recombined rows are sums of
-    curves, so the model is not asked. None where its values are not known.
-    """
+    """For each question its cause, and the share of the disagreement that a sum of its curves would keep, if known."""
     count = min(evaluations.n_rows, MOST)
     rows = np.linspace(0, evaluations.n_rows - 1, count).astype(np.intp)
     some = evaluations.restrict(rows) if count < evaluations.n_rows else evaluations

@@ -38,6 +38,7 @@ from granite_xai.trees.routes import Route
 
 LEAST = 125  # rows that search, at least, where time or memory is short
 _OF_THE_TREE = ("max_depth", "min_samples_leaf", "alpha", "max_candidates", "beam", "split_features")
+_HANDED_ON = ("objective", "partitioner", "tree", "missing", "resources", "n_jobs", "seed", "confidence")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,21 +108,14 @@ class OpenInputs:
         record.note("constant_columns", constant)
         record.note("candidates", dict.fromkeys(some.table.names, 0))  # stays so where no split is tried
         return FitInputs(
+            **{name: getattr(self, name) for name in _HANDED_ON},
             route=route,
             y=some.y,
             weights=some.weights,
-            objective=self.objective,
             comparisons=tuple(each if self.confidence is None else each.beyond_chance() for each in asked),
             question_weights=tuple(weight for _, weight in self.questions),
-            partitioner=self.partitioner,
-            tree=self.tree,
             extra_effects=extra_effects,
-            missing=self.missing,
-            resources=resources,
-            n_jobs=self.n_jobs,
-            seed=seed,
             diagnostics=record,
-            confidence=self.confidence,
             clusters=some.clusters,
         )
 
@@ -172,12 +166,9 @@ def collected_for(g: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any,
 
 
 def searched(opened: OpenInputs, record: Diagnostics, kept: dict[str, Any] | None = None) -> FitRun:
-    """Search on the chosen rows and judge the regions on others; on more rows until that is precise enough.
-
-    ``kept`` holds what an interrupted fit has evaluated, and gets what this one has if it is interrupted as well.
-    """
-    steps, found = list[dict[str, Any]](), None
-    reason, begin, kept = "as asked", time.perf_counter(), {} if kept is None else kept
+    """Search on some rows and judge on others until that is precise; ``kept``: what interrupted fits evaluated."""
+    steps, found, reason = list[dict[str, Any]](), None, "as asked"
+    begin, kept = time.perf_counter(), {} if kept is None else kept
     for choice in opened.choices():
         try:
             if found is None:
@@ -188,13 +179,11 @@ def searched(opened: OpenInputs, record: Diagnostics, kept: dict[str, Any] | Non
             if found is None:
                 raise
             reason = "more rows do not fit the limits"
-            text = (
-                f"M13: {steps[-1]['search']:,} of {opened.everyone.table.n_rows:,} rows search: twice as many do not "
-            )
-            record.warn(text + "fit the limits (Resources(max_seconds=), Resources(memory_limit=)).", ModelWarning)
+            few = f"{steps[-1]['search']:,} of {opened.everyone.table.n_rows:,} rows"
+            text = f"M13: {few} search: twice as many do not fit the limits "
+            record.warn(text + "(Resources(max_seconds=), Resources(memory_limit=)).", ModelWarning)
             break
-        inputs = again.inputs
-        judged = _judged(opened, inputs, again, choice)
+        judged = _judged(opened, again, choice)
         found = again._replace(result=replace(again.result, estimate=judged))
         error = None if judged is None or np.isnan(judged.standard_error) else judged.standard_error
         steps.append({"search": len(choice.search), "held_out": len(choice.held_out), "standard_error": error})
@@ -257,16 +246,16 @@ def _resumed(opened: OpenInputs, choice: RowChoice, record: Diagnostics, kept: d
     return replace(within(now, past.resources), plan=past.plan, unfinished=past.unfinished)
 
 
-def _judged(opened: OpenInputs, inputs: FitInputs, found: FitRun, choice: RowChoice) -> Estimate | None:
+def _judged(opened: OpenInputs, found: FitRun, choice: RowChoice) -> Estimate | None:
     """What the held-out rows say, or without any the fitting rows; None without a confidence level."""
     if opened.confidence is None:
         return None
     others = opened.given if len(choice.held_out) == 0 else opened.everyone.take(choice.held_out)
-    with inputs.diagnostics.stage("estimate"):
+    with found.inputs.diagnostics.stage("estimate"):
         if others is None:
-            return fitting_estimate(found, inputs.clusters)
+            return fitting_estimate(found, found.inputs.clusters)
         route = Route(opened.predictor, others.table)
-        new = NewRows(found.result, route, others.y, inputs.resources, others.weights)
+        new = NewRows(found.result, route, others.y, found.inputs.resources, others.weights)
         return evaluate_rows(new, found.result.partition.apply(others.table), others.clusters, "held-out").estimate
 
 

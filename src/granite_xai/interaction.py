@@ -141,10 +141,7 @@ class Partial:
         )
 
     def sampled(self, order: Players, members: Players) -> Terms:
-        """The same effect estimated from one order of arrival of the players.
-
-        For Shapley-Taylor, S arrives with its first member: ``Delta(S, players before it)``.
-        """
+        """The same effect from one order of arrival: ``Delta(S, players before its first member)``."""
         first = min(order.index(member) for member in members)
         return derivative(members, union(order[:first]))
 

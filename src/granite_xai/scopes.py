@@ -142,13 +142,7 @@ class RowsToShow:
 
     @classmethod
     def of(
-        cls,
-        g: Any,
-        X: Any,
-        y: Any,
-        sides: Sequence[Explainer],
-        max_samples: int | None,
-        sample_weight: Any = None,
+        cls, g: Any, X: Any, y: Any, sides: Sequence[Explainer], max_samples: int | None, sample_weight: Any = None
     ) -> RowsToShow:
         """Read the rows of a display, as many as the fit used if not told; the explanations shown may need y."""
         view = fitted_view(g)
@@ -180,8 +174,7 @@ class RowsToShow:
         effects = [self._resolved(side) for side in sides]
         maskings = self._maskings(effects)
         everywhere = self.rows.observe(effects, maskings=maskings)
-        names = side_names(sides)
-        found = []
+        names, found = side_names(sides), []
         for scope in self.scopes[:most]:
             observed = everywhere
             if scope.region is not None:
@@ -195,14 +188,13 @@ class RowsToShow:
     def _resolved(self, side: Explainer) -> ResolvedExplainer:
         """The effect as the fit resolved it (with its draws), as far as it compared these sets; otherwise anew."""
         wanted = None if side.influence.key == "joint" else side.influence.layout(self.table)
-        for resolved in self.fitted.comparisons:
-            question = resolved.question
-            for own, effect in ((question.first, resolved.first), (question.second, resolved.second)):
-                if own == side:
-                    return effect
-                alike = replace(own, influence=side.influence) == side and own.influence.key == side.influence.key
-                if alike and wanted is not None and set(wanted.sets) <= set(effect.layout.sets):
-                    return _part_of(effect, wanted)
+        asked = [own for each in self.fitted.comparisons for own in (each.question.first, each.question.second)]
+        for own, effect in zip(asked, both_sides(self.fitted.comparisons), strict=True):
+            if own == side:
+                return effect
+            alike = replace(own, influence=side.influence) == side and own.influence.key == side.influence.key
+            if alike and wanted is not None and set(wanted.sets) <= set(effect.layout.sets):
+                return _part_of(effect, wanted)
         return side.effect(self.rows.route, self.rows.resources, self.seed)
 
     def _maskings(self, effects: Sequence[ResolvedExplainer]) -> FittedMaskings:
@@ -217,11 +209,10 @@ class RowsToShow:
 
     def disagreement(self) -> Callable[[IntArray], float]:
         """Disagreement of some of the rows times their share; several questions weigh as in the fit."""
-        fitted = self.fitted
+        fitted, roots = self.fitted, self.fitted.roots
         # Without the fit's centres: every node's baseline, if there is one, is a row of its own.
         alone = replace(self.rows, fitted=replace(fitted, centres={}))
         everywhere = alone.observe(both_sides(fitted.comparisons)).evaluations
-        roots = fitted.roots
         weights = np.where(roots > fitted.floors, fitted.question_weights, 0.0)
         factors = np.divide(weights, roots, out=np.zeros_like(roots), where=weights > 0)
         objective = ScaledObjective(fitted.comparisons, factors, fitted.floors, float(everywhere.weights.sum()))

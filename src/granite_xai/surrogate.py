@@ -32,11 +32,7 @@ class Curve:
     """Entry 0 for missing values (0 where there were none), then one for each level."""
 
     def at(self, column: Column) -> FloatArray:
-        """Effect of each row of the same column of another table.
-
-        Ordered columns are interpolated between neighbouring fitting values and constant beyond the ends; a level or
-        missing value that the fit never saw has no effect.
-        """
+        """Effect of each row of another table: interpolated, constant beyond the ends, 0 for levels never seen."""
         if self.column.kind in ("nominal", "boolean"):
             known = dict(zip(self.column.levels.tolist(), self.effects[1:].tolist(), strict=True))
             by_level = np.array([known.get(level, 0.0) for level in column.levels.tolist()])
@@ -162,10 +158,7 @@ def _curve(column: Column, evaluations: Evaluations, rows: IntArray, shares: Flo
 
 
 def grid_curve(column: Column, evaluations: Evaluations, shares: FloatArray) -> FloatArray:
-    """``F_S`` of a column on a grid for missing values (entry 0) and for every level, with the rows by their shares.
-
-    Interpolated between the values of the grid and the smallest and largest one, as between fitting values.
-    """
+    """``F_S`` of a column for missing values (entry 0) and every level, interpolated between those of its grid."""
     own = frozenset({column.position})
     matrix, ends = evaluations.matrices[own], evaluations.snapped[own].ends
     if matrix.levels is None:

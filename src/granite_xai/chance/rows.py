@@ -27,11 +27,7 @@ class RowChoice(NamedTuple):
 def choices(
     weights: FloatArray, clusters: IntArray, max_samples: int | str | None, holdout: Any, seed: int
 ) -> Iterator[RowChoice]:
-    """The rows to use, then more of them while the caller asks: samples hold the ones before.
-
-    Rows of weight 0 are left out; rows of one cluster stay together. ``holdout``: "auto", a share of the rows, or
-    False where none are held out or the user gave others.
-    """
+    """The rows to use, then more of them while the caller asks: samples hold the ones before."""
     rows = np.flatnonzero(weights > 0)
     if max_samples == "auto" and holdout == "auto" and len(rows) >= 2 * FIRST:
         yield from _doubled(rows, clusters, seed)
@@ -80,11 +76,8 @@ def _doubled(rows: IntArray, clusters: IntArray, seed: int) -> Iterator[RowChoic
 
 
 def rows_needed(history: Sequence[tuple[int, float]], half_width: float, normal: float) -> int:
-    """Rows (held out, and as many that search) for an interval of this half width.
-
-    From the two last sizes and their standard errors: the error falls like a power of the rows between 1/2, as means
-    do, and 1, where chance dominates.
-    """
+    """Rows (held out, and as many that search) for an interval of this half width, from the two last sizes."""
     (few, large), (many, small) = history[-2:] if len(history) > 1 else (history[0], history[0])
+    # The error falls like a power of the rows between 1/2, as means do, and 1, where chance dominates.
     power = float(np.clip(np.log(large / small) / np.log(many / few), 0.5, 1.0)) if many > few else 0.5
     return int(np.ceil(many * (normal * small / half_width) ** (1.0 / power)))

@@ -143,10 +143,7 @@ def busiest_column(model: Any, X: Any, options: Mapping[str, Any]) -> str:
 
 
 def stability(granite: Granite, X: Any, y: Any, test: Any, resamples: int = 3, random_state: int = 0) -> float:
-    """Mean adjusted Rand index between a fit and its refits on parts of the rows, on other rows.
-
-    1: the same regions; 0: no more alike than chance. NaN without resamples.
-    """
+    """Mean adjusted Rand index between a fit and its refits on parts of the rows, on other rows; NaN without any."""
     if resamples == 0:
         return float("nan")
     rng = np.random.default_rng(random_state)

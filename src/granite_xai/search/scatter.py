@@ -85,12 +85,7 @@ def scattered(problem: Problem, vectors: Sequence[Vectors], floor: float = 0.0) 
 
 
 def describe(problem: Problem, grouped: Callable[[], IntArray]) -> PartitionResult:
-    """Regions that reproduce clusters, found as the label of each row, as well as the estimator's tree can.
-
-    Splits lower Gini's impurity of the clusters; the price of a region is a share of the impurity of all rows. The
-    disagreement of the regions is that of the question. ``description_accuracy_`` is the share of the rows whose region
-    belongs mostly to their own cluster. Where the question has nothing to explain all rows are one cluster.
-    """
+    """Regions that reproduce clusters (the label of each row) as well as the tree can, by Gini's impurity."""
     labels = np.zeros(problem.table.n_rows, dtype=np.intp) if problem.below_noise_floor else grouped()
     indicators = (labels[:, None] == np.arange(labels.max() + 1)).astype(np.float64)
     pure, _ = scattered(problem, [Vectors(indicators)], FLOOR)
