@@ -42,8 +42,12 @@ def make_grid(table: Table, position: int, points: int = 20, kind: str = "quanti
         raise InputError(f"X {where} has no value to draw a curve along.", code="D18", columns=[column.name])
     if choose("grid", kind, GRIDS) == "equidistant":
         require_numeric([column], "an equidistant grid")
-        values = np.linspace(column.levels[0], column.levels[-1], points) if len(column.levels) > 1 else column.levels
-        return Grid(position, np.asarray(values), _rows_with(table, column, np.asarray(values)))
+        many = len(column.levels) > 1
+        values = np.array(np.linspace(column.levels[0], column.levels[-1], points) if many else column.levels)
+        # Rows that carry numbers which no fitting row has.
+        columns = [other.take(np.zeros(len(values), dtype=np.intp)) for other in table.columns]
+        columns[position] = replace(column, values=values.copy(), integer=False)
+        return Grid(position, values, Table(tuple(columns), table.container.adopt(columns)))
     codes = grid_codes(column, points)
     return Grid(position, column.levels[codes], table.take(carriers(column, codes)))
 
@@ -70,14 +74,6 @@ def grid_codes(column: Column, points: int) -> IntArray:
         return np.arange(len(below), dtype=np.intp)
     places = np.maximum(np.arange(points) * below[-1], 1)
     return np.unique(np.searchsorted(below * (points - 1), places, side="left")).astype(np.intp)
-
-
-def _rows_with(table: Table, column: Column, values: FloatArray) -> Table:
-    """Rows that carry numbers which no fitting row has."""
-    first = np.zeros(len(values), dtype=np.intp)
-    columns = [other.take(first) for other in table.columns]
-    columns[column.position] = replace(column, values=values.copy(), integer=False)
-    return Table(tuple(columns), table.container.adopt(columns))
 
 
 def ice_curves(predictor: Predictor, table: Table, grid: Grid, resources: Resources | None = None) -> FloatArray:

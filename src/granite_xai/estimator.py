@@ -179,10 +179,9 @@ class Granite(BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         """Tables with text, categories and missing values are welcome; no target is required."""
         tags = super().__sklearn_tags__()
-        loaded_without = self.model is None
-        tags.input_tags.allow_nan = self.missing != "error" and not loaded_without and accepts_missing(self.model)
-        tags.input_tags.string = True
-        tags.input_tags.categorical = True
+        known = self.model is not None  # some are loaded without
+        tags.input_tags.allow_nan = self.missing != "error" and known and accepts_missing(self.model)
+        tags.input_tags.string = tags.input_tags.categorical = True
         tags.target_tags.required = False
         return tags
 

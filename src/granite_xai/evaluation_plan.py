@@ -98,11 +98,11 @@ class EvaluationPlan:
         passing = 8 * table.n_rows * max(map(len, self.streamed.stores.values()), default=0)
         return require_budget(resources, footprint(table, members, vectors), self.bytes + passing, candidate)
 
-    def stages(self, table: Table, budget: Budget, candidate: int) -> dict[str, Any]:
-        """Rows and bytes by stage, for ``diagnostics_``."""
-        attributions = 8 * len(self.attributions) * self.kept.n_rows**2
-        matrices = self.bytes - attributions
-        return budget.plan(rows=self.rows(table), matrices=matrices, attributions=attributions, candidate=candidate)
+    def stages(self, table: Table, resources: Resources, candidate: int) -> dict[str, Any]:
+        """Rows and bytes by stage, for ``diagnostics_``; refused where there is no room (D33)."""
+        budget, pairs = self.budget(table, resources, candidate), 8 * len(self.attributions) * self.kept.n_rows**2
+        parts = {"matrices": self.bytes - pairs, "attributions": pairs, "candidate": candidate}
+        return budget.plan(rows=self.rows(table), **parts)
 
     @property
     def attributions(self) -> dict[PairwiseShapley, Terms]:

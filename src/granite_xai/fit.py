@@ -172,9 +172,8 @@ def run(inputs: FitInputs) -> FitRun:
     asked = requested(inputs)
     reference = fit_reference(asked.readings, asked.changes, inputs.table, inputs.weights, inputs.seed)
     record.note("bytes", asked.bytes)
-    candidate = candidate_bytes(inputs)
-    budget = asked.budget(inputs.table, inputs.resources, candidate)
-    record.note("plan", {**asked.stages(inputs.table, budget, candidate), **inputs.plan})
+    stages = asked.stages(inputs.table, inputs.resources, candidate_bytes(inputs))
+    record.note("plan", {**stages, **inputs.plan})
     probed = inputs.probed or probe(inputs.predictor, inputs.table, record)
     with record.stage("evaluations"):
         evaluations, extent = evaluate(
@@ -262,12 +261,10 @@ def _chance(inputs: FitInputs, evaluations: Evaluations, roots: FloatArray) -> C
         return None
     everyone = np.arange(evaluations.n_rows)
     found = replicates.chance(inputs.comparisons, evaluations, everyone, inputs.n_jobs)
-    labels = [comparison.question.label for comparison in inputs.comparisons]
     units = units_of(inputs.comparisons, evaluations.exponent)
     figures = by_power_of_two(np.stack([roots, found.level, found.bar, found.corrected]), units).T.tolist()
-    keys = ("disagreement", "chance", "bar", "corrected")
-    noted = {label: dict(zip(keys, each, strict=True)) for label, each in zip(labels, figures, strict=True)}
-    inputs.diagnostics.note("chance", noted)
+    keys, told = ("disagreement", "chance", "bar", "corrected"), zip(inputs.comparisons, figures, strict=True)
+    inputs.diagnostics.note("chance", {one.question.label: dict(zip(keys, own, strict=True)) for one, own in told})
     return found
 
 

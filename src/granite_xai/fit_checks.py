@@ -138,8 +138,7 @@ def grid_check(
     table = route.table
     rows = np.sort(np.random.default_rng(seed).choice(table.n_rows, size=count, replace=False))
     effects = [side for comparison in comparisons for side in (comparison.first, comparison.second)]
-    part = table.take(rows)
-    near = evaluations.restrict(rows)
+    part, near = table.take(rows), evaluations.restrict(rows)
     exact, _ = evaluate(
         Route(route.predictor, part),
         request(part, effects),
@@ -150,15 +149,13 @@ def grid_check(
         coordinates=near.coordinates,
         exponent=near.exponent,
     )
-    splits = Splits.whole(near.weights)
-    figures = {}
+    splits, figures = Splits.whole(near.weights), {}
     for comparison in comparisons:
         snapped, true = (np.stack(list(comparison.gap_values(each, splits))) for each in (near, exact))
         if not comparison.first.behavior.per_row:
             snapped, true = snapped[..., 0], true[..., 0]
         power = near.exponent * (comparison.first.behavior.degree or 0)
-        sizes = [np.sqrt(np.mean(np.square(gaps))) for gaps in (snapped - true, true)]
-        both = by_power_of_two(sizes, power).tolist()
+        both = by_power_of_two([np.sqrt(np.mean(np.square(gaps))) for gaps in (snapped - true, true)], power).tolist()
         figures[comparison.question.label] = dict(zip(("rms_difference", "rms_gap"), both, strict=True))
     columns = {table.names[min(s)]: len(evaluations.matrices[s].values) for s in evaluations.snapped}
     return {"columns": columns, "rows": len(rows), "gaps": figures}
@@ -168,10 +165,8 @@ def in_words(note: dict[str, Any]) -> str:
     """The note as a sentence, for the report."""
     columns = ", ".join(f"{name} ({count})" for name, count in note["columns"].items())
     errors = (gaps["rms_difference"] / gaps["rms_gap"] for gaps in note["gaps"].values() if gaps["rms_gap"] > 0)
-    return (
-        f"C22: on a grid of so many values: {columns}. On {note['rows']} rows the gaps differ from the exact ones by "
-        f"{max(errors, default=0.0):.1%} of their size (root mean square)."
-    )
+    text = f"C22: on a grid of so many values: {columns}. On {note['rows']} rows the gaps differ from the exact ones "
+    return text + f"by {max(errors, default=0.0):.1%} of their size (root mean square)."
 
 
 def note_bins(record: Diagnostics, evaluations: Evaluations, regions: Sequence[IntArray], beyond_chance: bool) -> None:
@@ -186,11 +181,9 @@ def note_bins(record: Diagnostics, evaluations: Evaluations, regions: Sequence[I
             single += len(counts) == 1
     record.note("thin_bins", {"cells": thin, "single_bin": single})
     if thin or single:
-        record.warn(
-            f"C10: conditional masking has {thin} bins with fewer than {THIN} rows of a region, and {single} times all "
-            "rows of a region share one bin, where conditional equals marginal by construction.",
-            BinWarning,
-        )
+        text = f"C10: conditional masking has {thin} bins with fewer than {THIN} rows of a region, and {single} times "
+        text += "all rows of a region share one bin, where conditional equals marginal by construction."
+        record.warn(text, BinWarning)
 
 
 def cause(question: Disagreement) -> str:
@@ -209,19 +202,15 @@ def causes(
     rows = np.linspace(0, evaluations.n_rows - 1, count).astype(np.intp)
     some = evaluations.restrict(rows) if count < evaluations.n_rows else evaluations
     return {
-        question.question.label: {
-            "cause": cause(question.question),
-            "without_interactions": _kept(question, some, floor),
-        }
-        for question, floor in zip(questions, floors.tolist(), strict=True)
+        each.question.label: {"cause": cause(each.question), "without_interactions": _kept(each, some, floor)}
+        for each, floor in zip(questions, floors.tolist(), strict=True)
     }
 
 
 def _kept(question: ResolvedQuestion, evaluations: Evaluations, floor: float) -> float | None:
     if cause(question.question) == INTERACT:
         return 0.0
-    without = additive_evaluations(question, evaluations)
-    whole = Splits.whole(evaluations.weights)
+    without, whole = additive_evaluations(question, evaluations), Splits.whole(evaluations.weights)
     total = float(question.regional(evaluations, whole)[0, 0])
     if without is None or total <= floor:
         return None

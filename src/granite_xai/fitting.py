@@ -89,7 +89,7 @@ class OpenInputs:
         if limits.max_seconds is not None:
             limits = replace(limits, max_seconds=max(limits.max_seconds - spent, 1e-3))
         inputs = replace(self.chosen(choice.search, record), resources=limits)
-        found = affordable(inputs, len(choice.held_out), per_row, room=FIRST_ROOM if first else ROOM).inputs
+        found = affordable(inputs, len(choice.held_out), per_row, room=FIRST_ROOM if first else ROOM)
         return replace(found, unfinished=Unfinished())
 
     def chosen(self, rows: IntArray, record: Diagnostics) -> FitInputs:

@@ -88,9 +88,9 @@ class Surrogate:
         return result
 
     def _region(self, region: RegionSurrogate, table: Table, predictor: Predictor | None, exact: bool) -> FloatArray:
-        total = np.full(table.n_rows, region.mean)
         curves = {} if exact else {frozenset({curve.column.position}): curve for curve in region.curves}
-        masked: dict[Coalition, FloatArray] = {frozenset(): np.full(table.n_rows, region.mean)}
+        total = np.full(table.n_rows, region.mean)
+        masked: dict[Coalition, FloatArray] = {frozenset(): total.copy()}
         for members in self.effects:
             columns = union(members)
             if columns in curves:
@@ -111,13 +111,10 @@ class Surrogate:
             raise ValueError("effects of several columns need the model")
         require_rows(self.table, "exact=True, or a surrogate with effects of several columns,")
         codes, donors = table.distinct(sorted(visible))
-        shares = self.weights[region.rows] / self.weights[region.rows].sum()
-        values = np.empty(len(donors))
+        shares, values = self.weights[region.rows] / self.weights[region.rows].sum(), np.empty(len(donors))
         for u, donor in enumerate(donors):
-            hybrid = predictor.recombined(
-                self.table, region.rows, table, np.full(len(region.rows), donor, dtype=np.intp), sorted(visible)
-            )
-            values[u] = hybrid @ shares
+            same = np.full(len(region.rows), donor, dtype=np.intp)
+            values[u] = predictor.recombined(self.table, region.rows, table, same, sorted(visible)) @ shares
         return values[codes]
 
 
@@ -134,8 +131,8 @@ def fit_surrogate(
 def _region(table: Table, evaluations: Evaluations, singles: Sequence[int], rows: IntArray) -> RegionSurrogate:
     shares = evaluations.weights[rows] / evaluations.weights[rows].sum()
     mean = float(evaluations.predictions[rows] @ shares)
-    curves = tuple(_curve(table.columns[i], evaluations, rows, shares, mean) for i in singles)
-    curves = tuple(replace(curve, effects=by_power_of_two(curve.effects, evaluations.exponent)) for curve in curves)
+    found = (_curve(table.columns[i], evaluations, rows, shares, mean) for i in singles)
+    curves = tuple(replace(curve, effects=by_power_of_two(curve.effects, evaluations.exponent)) for curve in found)
     return RegionSurrogate(float(by_power_of_two(mean + evaluations.offset, evaluations.exponent)), curves, rows)
 
 

@@ -30,7 +30,14 @@ def choices(
     """The rows to use, then more of them while the caller asks: samples hold the ones before."""
     rows = np.flatnonzero(weights > 0)
     if max_samples == "auto" and holdout == "auto" and len(rows) >= 2 * FIRST:
-        yield from _doubled(rows, clusters, seed)
+        # Every other cluster searches; twice as many rows each time, until the table ends.
+        names, places = np.unique(clusters[rows], return_inverse=True)
+        order = np.random.default_rng(seed).permutation(len(names))[places.reshape(-1)]
+        halves = [(rows[order % 2 == k], order[order % 2 == k] // 2) for k in (0, 1)]
+        count, most = FIRST, len(rows) // 2
+        while count < 2 * most:
+            yield RowChoice(*(np.sort(_first(half, own, min(count, most))) for half, own in halves))
+            count *= 2
         return
     limit = len(rows) if max_samples is None or max_samples == "auto" else int(max_samples)
     if holdout == "auto" and max_samples != "auto":  # the rows that would search without any held out
@@ -60,19 +67,6 @@ def _first(rows: IntArray, order: IntArray, count: int) -> IntArray:
     """Rows of the first clusters that hold so many."""
     sizes = np.cumsum(np.bincount(order))
     return rows[order <= np.searchsorted(sizes, count)]
-
-
-def _doubled(rows: IntArray, clusters: IntArray, seed: int) -> Iterator[RowChoice]:
-    """Every other cluster searches; twice as many rows each time, until the table ends."""
-    names, places = np.unique(clusters[rows], return_inverse=True)
-    order = np.random.default_rng(seed).permutation(len(names))[places.reshape(-1)]
-    halves = [(rows[order % 2 == k], order[order % 2 == k] // 2) for k in (0, 1)]
-    most, count = len(rows) // 2, FIRST
-    while True:
-        yield RowChoice(*(np.sort(_first(half, places, min(count, most))) for half, places in halves))
-        if count >= most:
-            return
-        count *= 2
 
 
 def rows_needed(history: Sequence[tuple[int, float]], half_width: float, normal: float) -> int:

@@ -137,9 +137,8 @@ def _chosen(
 def busiest_column(model: Any, X: Any, options: Mapping[str, Any]) -> str:
     """The column whose full and pure local effects differ most."""
     chosen = {name: options[name] for name in ("output", "response", "resources") if name in options}
-    sides = [explanations()[name].explain(model, X, **chosen) for name in ("ice", "pdp")]
-    gaps = np.square(sides[0].values - sides[1].values).mean(axis=0)
-    return sides[0].sets[int(np.argmax(gaps))][0]
+    ice, pdp = (explanations()[name].explain(model, X, **chosen) for name in ("ice", "pdp"))
+    return ice.sets[int(np.argmax(np.square(ice.values - pdp.values).mean(axis=0)))][0]
 
 
 def stability(granite: Granite, X: Any, y: Any, test: Any, resamples: int = 3, random_state: int = 0) -> float:

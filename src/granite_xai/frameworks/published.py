@@ -27,8 +27,6 @@ EFFECTS = {"pd": "ice-pdp", "ale": "ale", "shap": "shap-pdp"}
 """The question behind each kind of effect of GADGET."""
 OBJECTIVES = {"coe": "coe", "pfi-pdp": "ice-pdp", "shap-pdp": "shap-pdp", "pfi-shap": "ice-shap"}
 """The question behind each objective of FD-Trees: cost of exclusion, and the three pairs of explanations."""
-
-
 _ORIGINAL: dict[str, Any] = {"confidence_level": None}
 """What the original algorithms know nothing of: chance."""
 
@@ -42,12 +40,9 @@ def asked(granite: Granite) -> list[Disagreement]:
 def _configured(
     model: Any, question: Any, options: dict[str, Any], feature: Hashable | None = None, **settings: Any
 ) -> Granite:
-    """A `Granite` with some settings, unless the options have others; for one column where a feature is given.
-
-    A question that is an object, and about all columns, is asked about this column; `Granite` does so for names.
-    """
+    """A `Granite` with some settings, unless the options have others; for one column where a feature is given."""
     question = options.pop("question", question)
-    if feature is not None:
+    if feature is not None:  # questions about all columns become those of this one; `Granite` does so for names
         settings |= {"features": [feature]}
         if isinstance(question, Disagreement) and question.first.influence == Individual():
             question = question.with_influence(Individual([feature]))
@@ -73,9 +68,7 @@ def vine(
 
     Parameters
     ----------
-    model : object
-    feature : label
-        The column.
+    model, feature : object, label
     exact : bool
         Also the original's second stage: ``cluster_rules_`` holds a rule, its accuracy and rows for each cluster once
         those with like rules are merged, and whether it is kept. Numeric columns only.
@@ -268,9 +261,7 @@ def transformation_trees(
 
     Parameters
     ----------
-    model : object
-    feature : label
-        The column.
+    model, feature : object, label
     question : as in `Granite`
         What is reported in the regions, which depend on the rows alone: "mplot-pdp", or "cfi-pfi" (needs y).
     by : "distribution" or "mean"
@@ -343,8 +334,8 @@ def _weighted(granite: Granite, X: Any, y: Any, drawn: IntArray) -> float:
         words = "the question holds no permutation importance of one column."
         hint = 'Fit transformation_trees(model, feature, "cfi-pfi").'
         raise InputError(words, code="P03", argument="granite", hint=hint)
-    regions = granite.apply(X)
-    counts, total = np.bincount(regions), 0.0
+    regions, total = granite.apply(X), 0.0
+    counts = np.bincount(regions)
     by_pairs = any(getattr(question.behavior, "average", None) == "loss" for question in asked(granite))
     for part in importances:
         same = np.square(np.bincount(drawn[regions == part.region])).sum() if by_pairs else 0

@@ -114,10 +114,9 @@ class Clusters(Partitioner):
         from sklearn.cluster import AgglomerativeClustering, Birch, KMeans
 
         ward = AgglomerativeClustering(n_clusters=wanted, linkage="ward")
-        if self.method == "ward":
-            return np.asarray(ward.fit_predict(vectors))
-        if self.method == "k-means":
-            return np.asarray(KMeans(n_clusters=wanted, n_init=10, random_state=seed).fit_predict(vectors))
+        if self.method != "birch":
+            means = KMeans(n_clusters=wanted, n_init=10, random_state=seed)
+            return np.asarray((ward if self.method == "ward" else means).fit_predict(vectors))
         # Birch's subclusters, joined by Ward's method when there are more of them than wanted.
         fitted = Birch(threshold=self.threshold, n_clusters=None).fit(vectors)
         labels, centres = fitted.labels_, fitted.subcluster_centers_

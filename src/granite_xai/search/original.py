@@ -113,15 +113,13 @@ class RepidTree(Partitioner):
         table, columns = problem.table, self.columns(problem.table)
         noise = floor(len(columns), np.square, 1, problem.error)
         if self.effect == "pd":
-            curves = [self._curves(problem, i) for i in columns]
-            return scattered(problem, curves, noise * self.points)
+            return scattered(problem, [self._curves(problem, i) for i in columns], noise * self.points)
         if self.effect == "ale":
             ale = question("ale", intervals=self.intervals).with_influence(self.compared(table))
             comparison = ale.compare(problem.route, problem.resources, problem.seed)
             return rescaled(problem, comparison, problem.evaluations, noise)
         (effect,) = self.extra_effects(problem.route, problem.resources, problem.seed)
-        everyone = Splits.whole(problem.evaluations.weights)
-        values = local_values(effect, problem.evaluations, everyone)[:, 0]
+        values = local_values(effect, problem.evaluations, Splits.whole(problem.evaluations.weights))[:, 0]
         bases = [spline_basis(table.columns[i]) for i in columns]
         vectors = tuple(Vectors(np.column_stack(both)) for both in zip(values, bases, strict=True))
         measure = AroundDependence(effect, self.recalculate, problem.shares.total)
@@ -173,8 +171,7 @@ class AroundDependence:
             values = np.broadcast_to(vectors.values[:, 0] if again is None else again[place], splits.inside.shape)
             for k, side in enumerate((splits.left, splits.right)):
                 total[:, k] += _unexplained(values, vectors.values[:, 1:], side, self.mass)
-        means: FloatArray = total / np.where(splits.mass > 0, splits.mass, 1.0)
-        return means
+        return np.asarray(total / np.where(splits.mass > 0, splits.mass, 1.0))
 
 
 def spline_basis(column: Column) -> FloatArray:
@@ -198,5 +195,4 @@ def _unexplained(values: FloatArray, basis: FloatArray, weights: FloatArray, mas
     sums = weighted @ basis
     found = np.linalg.solve(gram + penalty, sums[:, :, None])[:, :, 0]
     fitted = np.einsum("kp,kpq,kq->k", found, gram, found) - 2 * np.einsum("kp,kp->k", found, sums)
-    left: FloatArray = np.maximum(np.einsum("kn,kn->k", weighted, values) + fitted, 0.0)
-    return left
+    return np.asarray(np.maximum(np.einsum("kn,kn->k", weighted, values) + fitted, 0.0))

@@ -66,8 +66,7 @@ def _side(values: FloatArray, members: FloatArray) -> FloatArray:
     apart = values - shared
     means = (members @ apart) / divisor[:, None]
     squares = (members @ np.square(apart).sum(axis=1)) / divisor
-    found: FloatArray = np.maximum(squares - np.square(means).sum(axis=1), 0.0)
-    return found
+    return np.asarray(np.maximum(squares - np.square(means).sum(axis=1), 0.0))
 
 
 def rescaled(problem: Problem, measure: Measure, evaluations: Evaluations, floor: float) -> tuple[Problem, float]:
@@ -88,8 +87,7 @@ def describe(problem: Problem, grouped: Callable[[], IntArray]) -> PartitionResu
     """Regions that reproduce clusters (the label of each row) as well as the tree can, by Gini's impurity."""
     labels = np.zeros(problem.table.n_rows, dtype=np.intp) if problem.below_noise_floor else grouped()
     indicators = (labels[:, None] == np.arange(labels.max() + 1)).astype(np.float64)
-    pure, _ = scattered(problem, [Vectors(indicators)], FLOOR)
-    node = problem.tree.grown(pure)
+    node = problem.tree.grown(scattered(problem, [Vectors(indicators)], FLOOR)[0])
     leaves = find_leaves(node, problem.table, problem.table.names)
     right = accuracy(leaves, labels, problem.evaluations.weights)
     return PartitionResult(measured(node, problem), {"clusters_": labels, "description_accuracy_": right})
