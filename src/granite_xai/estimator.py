@@ -144,29 +144,9 @@ class Granite(BaseEstimator):
         random_state: Any = 0,
         resources: Resources | None = None,
     ) -> None:
-        self.model = model
-        self.question = question
-        self.influence = influence
-        self.groups = groups
-        self.features = features
-        self.split_features = split_features
-        self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
-        self.alpha = alpha
-        self.max_candidates = max_candidates
-        self.beam = beam
-        self.partitioner = partitioner
-        self.output = output
-        self.response = response
-        self.missing = missing
-        self.kinds = kinds
-        self.max_samples = max_samples
-        self.confidence_level = confidence_level
-        self.n_resamples = n_resamples
-        self.holdout = holdout
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.resources = resources
+        given = dict(locals())
+        del given["self"]
+        self.__dict__.update(given)  # every option is kept as it is given, as scikit-learn asks
 
     def __sklearn_clone__(self) -> Granite:
         """Clone with the same fitted model: it is what we explain, not a part to be fitted again."""

@@ -30,8 +30,7 @@ from granite_xai.resolved import ResolvedExplainer
 from granite_xai.tables import Table
 from granite_xai.trees.routes import Route
 
-CHECKED = 200
-"""Rows on which exact gaps are computed beside those on a grid, at most."""
+CHECKED = 200  # rows on which exact gaps are computed beside those on a grid, at most
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -36,8 +36,9 @@ from granite_xai.surrogate import RegionSurrogate, Surrogate, fidelity, fit_surr
 from granite_xai.tables import Table
 from granite_xai.trees.routes import Route
 
-_HANDED_ON = ("table", "predictor", "comparisons", "question_weights", "weights", "missing", "confidence")
-"""What a result has from the inputs."""
+_OF_RESULTS = ("table", "predictor", "comparisons", "question_weights", "weights", "missing", "confidence")
+_OF_PROBLEMS = ("route", "missing", "resources", "n_jobs", "diagnostics", "tree", "seed")
+"""What results and problems have from the inputs of a fit."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -135,6 +136,11 @@ class FitResult:
         return self.comparisons[0].first.layout
 
 
+def handed_on(source: object, *names: str) -> dict[str, Any]:
+    """Some attributes of an object, as they are."""
+    return {name: getattr(source, name) for name in names}
+
+
 class FitRun(NamedTuple):
     """What a fit found and what it was found from: kept by its estimator, in memory only."""
 
@@ -151,14 +157,9 @@ class FitRun(NamedTuple):
     def again(self, rows: IntArray) -> Partition:
         """The search on some of the fitting rows; the model is not asked."""
         inputs, evaluations = self.inputs, self.evaluations.restrict(rows)
-        some = replace(
-            inputs,
-            route=Route(inputs.predictor, inputs.table.take(rows)),
-            y=evaluations.y,
-            weights=evaluations.weights,
-            clusters=np.unique(inputs.clusters[rows], return_inverse=True)[1].reshape(-1),
-            diagnostics=Diagnostics(),
-        )
+        route = Route(inputs.predictor, inputs.table.take(rows))
+        some = replace(inputs, route=route, y=evaluations.y, weights=evaluations.weights, diagnostics=Diagnostics())
+        some = replace(some, clusters=np.unique(inputs.clusters[rows], return_inverse=True)[1].reshape(-1))
         with one_blas_thread():
             whole = Splits.whole(evaluations.weights)
             roots = np.array([question.regional(evaluations, whole)[0, 0] for question in inputs.comparisons])
@@ -176,19 +177,10 @@ def run(inputs: FitInputs) -> FitRun:
     record.note("plan", {**stages, **inputs.plan})
     probed = inputs.probed or probe(inputs.predictor, inputs.table, record)
     with record.stage("evaluations"):
-        evaluations, extent = evaluate(
-            inputs.route,
-            asked,
-            reference,
-            weights=inputs.weights,
-            y=inputs.y,
-            resources=inputs.resources,
-            planned=inputs.plan.get("seconds", {}).get("evaluations"),
-            n_jobs=inputs.n_jobs,
-            diagnostics=record,
-            exponent=exponent_for(inputs.comparisons, inputs.objective),
-            unfinished=inputs.unfinished,
-        )
+        how = handed_on(inputs, "weights", "y", "resources", "n_jobs", "diagnostics", "unfinished")
+        how |= {"planned": inputs.plan.get("seconds", {}).get("evaluations")}
+        how |= {"exponent": exponent_for(inputs.comparisons, inputs.objective)}
+        evaluations, extent = evaluate(inputs.route, asked, reference, **how)
     if evaluations.snapped:
         limits = inputs.resources, asked.checked, inputs.seed
         note = grid_check(inputs.comparisons, inputs.route, evaluations, reference, *limits)
@@ -221,7 +213,7 @@ def _described(
     note_bins(inputs.diagnostics, evaluations, rows, beyond_chance=inputs.confidence is not None)
     with one_blas_thread():
         return FitResult(
-            **{name: getattr(inputs, name) for name in _HANDED_ON},
+            **handed_on(inputs, *_OF_RESULTS),
             reference=reference,
             partition=partition,
             regions=regions,
@@ -282,19 +274,8 @@ def search(
         if inputs.objective.normalize == "root":
             factors = factors * np.divide(roots, chance.corrected, out=np.zeros_like(roots), where=exceeded)
         rule = ChanceRule(replicates, inputs.comparisons, chance, factors)
-    problem = Problem(
-        route=inputs.route,
-        evaluations=evaluations,
-        shares=scaled,
-        missing=inputs.missing,
-        resources=inputs.resources,
-        n_jobs=inputs.n_jobs,
-        diagnostics=inputs.diagnostics,
-        tree=inputs.tree,
-        error=error,
-        seed=inputs.seed,
-        chance=rule,
-    )
+    own = handed_on(inputs, *_OF_PROBLEMS)
+    problem = Problem(**own, evaluations=evaluations, shares=scaled, error=error, chance=rule)
     if problem.below_noise_floor and not inputs.partitioner.ignores_noise_floor:
         by_chance = bool(np.any(roots > floors))
         least = 2 * inputs.tree.min_samples_leaf - 1 if by_chance else 1

@@ -30,14 +30,11 @@ from granite_xai.trees.routes import Route
 
 SWALLOWED = 0.05
 """Share of the noise floor from which a measured disagreement is hardly rounding alone, which makes a thousandth."""
-SMALLEST = -280
-"""Power of ten below which numbers lose their digits."""
-MOST = 500
-"""Rows that the additive model is looked at on."""
+SMALLEST = -280  # power of ten below which numbers lose their digits
+MOST = 500  # rows that the additive model is looked at on
 INTERACT, DEPEND = "columns interact", "columns depend on each other"
 EITHER = f"{INTERACT} or depend on each other"
-THIN = 5
-"""Rows below which a bin of a region is called thin."""
+THIN = 5  # rows below which a bin of a region is called thin
 
 
 def order_of(questions: Sequence[ResolvedQuestion]) -> int:
@@ -71,10 +68,9 @@ def measure(
     splits = Splits.whole(evaluations.weights)
     spread = float(np.sqrt(splits.variances(evaluations.predictions[None])[0, 0]))
     changes = inconstancy(error, extent.changed * unit, spread * unit, single)
-    error = error / unit
     if changes is not None:
         record.warn(changes, ModelWarning)
-        error = max(error, extent.changed)
+    error = error / unit if changes is None else max(error / unit, extent.changed)
     with np.errstate(over="ignore", invalid="ignore"):  # an overflow is named below (N06)
         roots = np.array([question.regional(evaluations, splits)[0, 0] for question in questions])
         floors = np.array([_floor(question, evaluations, error) for question in questions])
@@ -139,16 +135,10 @@ def grid_check(
     rows = np.sort(np.random.default_rng(seed).choice(table.n_rows, size=count, replace=False))
     effects = [side for comparison in comparisons for side in (comparison.first, comparison.second)]
     part, near = table.take(rows), evaluations.restrict(rows)
-    exact, _ = evaluate(
-        Route(route.predictor, part),
-        request(part, effects),
-        reference,
-        weights=near.weights,
-        y=None if near.y is None else by_power_of_two(near.y, near.exponent),
-        resources=replace(resources, max_grid=None),
-        coordinates=near.coordinates,
-        exponent=near.exponent,
-    )
+    own: dict[str, Any] = {"resources": replace(resources, max_grid=None), "exponent": near.exponent}
+    own |= {"y": None if near.y is None else by_power_of_two(near.y, near.exponent), "weights": near.weights}
+    asked = Route(route.predictor, part), request(part, effects)
+    exact, _ = evaluate(*asked, reference, coordinates=near.coordinates, **own)
     splits, figures = Splits.whole(near.weights), {}
     for comparison in comparisons:
         snapped, true = (np.stack(list(comparison.gap_values(each, splits))) for each in (near, exact))

@@ -26,7 +26,7 @@ from granite_xai.disagreement import Disagreement, Objective
 from granite_xai.evaluation_plan import Unfinished
 from granite_xai.evaluations.plan import require_room
 from granite_xai.explainer import target_for
-from granite_xai.fit import FitInputs, FitRun, run
+from granite_xai.fit import FitInputs, FitRun, handed_on, run
 from granite_xai.models import Predictor, as_predictor
 from granite_xai.models.target import allows_missing, read_input, read_weights
 from granite_xai.new_rows import NewRows, evaluate_rows, fitting_estimate
@@ -38,7 +38,7 @@ from granite_xai.trees.routes import Route
 
 LEAST = 125  # rows that search, at least, where time or memory is short
 _OF_THE_TREE = ("max_depth", "min_samples_leaf", "alpha", "max_candidates", "beam", "split_features")
-_HANDED_ON = ("objective", "partitioner", "tree", "missing", "resources", "n_jobs", "seed", "confidence")
+_OF_INPUTS = ("objective", "partitioner", "tree", "missing", "resources", "n_jobs", "seed", "confidence")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,8 +78,7 @@ class OpenInputs:
 
     def choices(self) -> Iterator[RowChoice]:
         """The rows to use, then more of them."""
-        rows = self.everyone
-        return choices(rows.weights, rows.clusters, self.max_samples, self.holdout, self.seed)
+        return choices(self.everyone.weights, self.everyone.clusters, self.max_samples, self.holdout, self.seed)
 
     def afforded(
         self, choice: RowChoice, record: Diagnostics, spent: float = 0.0, per_row: float = 0.0, first: bool = True
@@ -108,7 +107,7 @@ class OpenInputs:
         record.note("constant_columns", constant)
         record.note("candidates", dict.fromkeys(some.table.names, 0))  # stays so where no split is tried
         return FitInputs(
-            **{name: getattr(self, name) for name in _HANDED_ON},
+            **handed_on(self, *_OF_INPUTS),
             route=route,
             y=some.y,
             weights=some.weights,
@@ -122,7 +121,7 @@ class OpenInputs:
 
 def open_inputs(g: Any, X: Any, y: Any, sample_weight: Any, clusters: Any, record: Diagnostics) -> OpenInputs:
     """Check everything that the data alone decide."""
-    tree = Tree(**{name: getattr(g, name) for name in _OF_THE_TREE})
+    tree = Tree(**handed_on(g, *_OF_THE_TREE))
     partitioner = options.chosen_partitioner(g.partitioner, tree)
     resources = options.chosen_limits(g.resources)
     resolve_jobs(g.n_jobs)

@@ -105,8 +105,7 @@ class Joint:
         return PlayersAndSets(both, sets, labels, table.passing)
 
     def _groups(self, table: Table) -> dict[str, Coalition]:
-        players: dict[str, Coalition] = {}
-        owner: dict[int, str] = {}
+        players, owner = dict[str, Coalition](), dict[int, str]()
         for name, columns in self.groups:
             positions = [_member(table, name, column) for column in columns]
             if not positions:
@@ -115,8 +114,8 @@ class Joint:
                 if i in owner:
                     text = f"column {table.names[i]!r} (index {i}) is in group {owner[i]!r} and in group {name!r}."
                     raise _group_error(text, "Groups may not overlap: name each column once.", (table.names[i],))
-                owner[i] = str(name)
-            players[str(name)] = frozenset(positions)
+                owner[i] = name
+            players[name] = frozenset(positions)
         return players
 
     @staticmethod

@@ -134,11 +134,9 @@ class Partial:
 
     def terms(self, players: Players, members: Players) -> Terms:
         """The values this effect of S is made of: every coalition of players."""
-        weight, rest = INDICES[self.index], others(players, members)
-        return add_terms(
-            (weight(len(players), len(members), len(given)), derivative(members, union(given)))
-            for given in subsets(rest)
-        )
+        weight, sizes = INDICES[self.index], (len(players), len(members))
+        rest = subsets(others(players, members))
+        return add_terms((weight(*sizes, len(given)), derivative(members, union(given))) for given in rest)
 
     def sampled(self, order: Players, members: Players) -> Terms:
         """The same effect from one order of arrival: ``Delta(S, players before its first member)``."""
@@ -166,8 +164,7 @@ class Additive:
 
     def terms(self, players: Players, members: Players) -> Terms:
         """The values this effect is made of."""
-        sizes = range(self.order + 1)
-        effects = (part for size in sizes for part in combinations(players, size))
+        effects = (part for size in range(self.order + 1) for part in combinations(players, size))
         return add_terms((1.0, derivative(part, frozenset())) for part in effects)
 
 

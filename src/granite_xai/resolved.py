@@ -54,20 +54,16 @@ class ResolvedExplainer:
     @property
     def combined(self) -> tuple[Terms, ...]:
         """The terms as the engine reads them."""
-        if not self.pairwise:
-            return self.terms
-        return tuple({term: 1.0} for term in self.attributions)
+        return tuple({term: 1.0} for term in self.attributions) if self.pairwise else self.terms
 
     @property
     def attributions(self) -> dict[PairwiseShapley, Terms]:
         """The coalitions behind each attribution; none where it is read from paths."""
         if not self.pairwise:
             return {}
-        kind = "paths" if self.by_paths else self.index
-        return {
-            PairwiseShapley(kind, members, tuple(self.layout.players)): {} if self.by_paths else terms
-            for members, terms in zip(self.layout.sets, self.terms, strict=True)
-        }
+        named = (("paths" if self.by_paths else self.index, own, self.layout.players) for own in self.layout.sets)
+        told = zip(named, self.terms, strict=True)
+        return {PairwiseShapley(*name): {} if self.by_paths else terms for name, terms in told}
 
     def changes(self) -> set[AleColumn]:
         """Columns whose changes across intervals are read, and the number of intervals."""

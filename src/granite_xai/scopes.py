@@ -23,7 +23,6 @@ from granite_xai.estimator import fitted_view
 from granite_xai.explainer import Explainer
 from granite_xai.explanation import Part
 from granite_xai.fit import FitResult
-from granite_xai.influence import PlayersAndSets
 from granite_xai.masking.accumulated import AleIntervals
 from granite_xai.masking.fitted import FittedMaskings, fit_reference
 from granite_xai.models.target import read_weights
@@ -62,7 +61,7 @@ def scopes_of(partition: Partition, regions: IntArray) -> tuple[Scope, ...]:
 
 def region_scopes(partition: Partition, regions: IntArray) -> list[Scope]:
     """Each region that has rows."""
-    found = [Scope(k, np.flatnonzero(regions == k), str(rule)) for k, rule in enumerate(partition.rules)]
+    found = (Scope(k, np.flatnonzero(regions == k), str(rule)) for k, rule in enumerate(partition.rules))
     return [scope for scope in found if len(scope.rows)]
 
 
@@ -194,7 +193,10 @@ class RowsToShow:
                 return effect
             alike = replace(own, influence=side.influence) == side and own.influence.key == side.influence.key
             if alike and wanted is not None and set(wanted.sets) <= set(effect.layout.sets):
-                return _part_of(effect, wanted)
+                places = [effect.layout.sets.index(members) for members in wanted.sets]
+                draws = tuple(tuple(draw[i] for i in places) for draw in effect.draws)
+                layout, terms = replace(wanted, players=effect.layout.players), tuple(effect.terms[i] for i in places)
+                return replace(effect, layout=layout, terms=terms, draws=draws)
         return side.effect(self.rows.route, self.rows.resources, self.seed)
 
     def _maskings(self, effects: Sequence[ResolvedExplainer]) -> FittedMaskings:
@@ -223,10 +225,3 @@ class RowsToShow:
             return float(objective.of(objective.disagreements(inside, splits), splits.mass)[0, 0])
 
         return measure
-
-
-def _part_of(effect: ResolvedExplainer, wanted: PlayersAndSets) -> ResolvedExplainer:
-    places = [effect.layout.sets.index(members) for members in wanted.sets]
-    terms = tuple(effect.terms[i] for i in places)
-    draws = tuple(tuple(draw[i] for i in places) for draw in effect.draws)
-    return replace(effect, layout=replace(wanted, players=effect.layout.players), terms=terms, draws=draws)

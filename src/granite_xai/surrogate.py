@@ -28,8 +28,7 @@ class Curve:
     """The pure effect of one column in one region, at every value of the fitting rows."""
 
     column: Column
-    effects: FloatArray
-    """Entry 0 for missing values (0 where there were none), then one for each level."""
+    effects: FloatArray  # entry 0 for missing values (0 where there were none), then one for each level
 
     def at(self, column: Column) -> FloatArray:
         """Effect of each row of another table: interpolated, constant beyond the ends, 0 for levels never seen."""
@@ -57,8 +56,7 @@ class RegionSurrogate:
 
     mean: float
     curves: tuple[Curve, ...]
-    rows: IntArray = field(metadata=BY_ROW)
-    """The region's fitting rows, the reference of effects of several columns."""
+    rows: IntArray = field(metadata=BY_ROW)  # the region's fitting rows, the reference of effects of several columns
 
 
 @dataclass(frozen=True, slots=True, eq=False)

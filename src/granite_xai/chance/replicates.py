@@ -28,8 +28,7 @@ from granite_xai.disagreement import ResolvedQuestion
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 
-LINES = 25
-"""Replicates that are computed together, whatever the number of jobs."""
+LINES = 25  # replicates that are computed together, whatever the number of jobs
 
 
 @dataclass(frozen=True, slots=True)

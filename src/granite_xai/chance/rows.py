@@ -9,12 +9,9 @@ import numpy as np
 
 from granite_xai.base.typing import FloatArray, IntArray
 
-FIRST = 500
-"""Rows that search, and as many that are held out, to begin with."""
-SMALL = 600
-"""Rows below which none are held out; below 1,000 a third is."""
-PRECISE = 0.05
-"""Twice the standard error of the share left that is precise enough."""
+FIRST = 500  # rows that search, and as many that are held out, to begin with
+SMALL = 600  # rows below which none are held out; below 1,000 a third is
+PRECISE = 0.05  # twice the standard error of the share left that is precise enough
 
 
 class RowChoice(NamedTuple):

@@ -19,8 +19,7 @@ from granite_xai.tables import Table, frame
 
 RELIABLE = 0.6
 """Mean overlap of a region with its best match, below which nobody should rely on it (Hennig's clusterwise rule)."""
-SPREAD = (0.05, 0.95)
-"""Quantiles of the thresholds that are told."""
+SPREAD = (0.05, 0.95)  # quantiles of the thresholds that are told
 
 
 @dataclass(frozen=True, slots=True)

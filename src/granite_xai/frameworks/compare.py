@@ -24,8 +24,7 @@ from granite_xai.new_rows import evaluate_rows
 from granite_xai.regions.partition import Partition
 from granite_xai.tables import frame, read_table
 
-SHARE = 0.8
-"""Part of the rows that a refit sees."""
+SHARE = 0.8  # part of the rows that a refit sees
 ARGUMENTS: dict[str, tuple[str, ...]] = {"granite": ("question",), "vine": ("feature",), "cohex": ()}
 ARGUMENTS |= {"repid": ("feature",), "gadget": (), "fd_trees": (), "transformation_trees": ("feature", "question")}
 """What each is given. Regions of the last depend on the rows alone: the question is only what is reported in them."""
@@ -169,11 +168,8 @@ def configurations() -> dict[str, list[Granite]]:
     """Each framework in all its forms, without a model, and GRANITE with every pair that the algebra allows."""
     every = list(product(("marginal", "conditional", "baseline"), _INTERACTIONS))
     pairs = [(a, b) for a, b in product(every, every) if a < b]
-    anything = [
-        Disagreement(Explainer(m1, behavior, i1), Explainer(m2, behavior, i2))
-        for behavior in ("local", "risk", "sensitivity")
-        for (m1, i1), (m2, i2) in pairs
-    ]
+    axes = product(("local", "risk", "sensitivity"), pairs)
+    anything = [Disagreement(Explainer(m, b, i), Explainer(n, b, j)) for b, ((m, i), (n, j)) in axes]
     return {
         "VINE": [published.vine(None, 0)],
         "CohEx": [published.cohex(None)],

@@ -23,12 +23,10 @@ from granite_xai.partitioners import AllExcept, Clusters, Cohorts, Ice, RepidTre
 from granite_xai.search.original import NumericTree
 from granite_xai.tables import read_table
 
-EFFECTS = {"pd": "ice-pdp", "ale": "ale", "shap": "shap-pdp"}
-"""The question behind each kind of effect of GADGET."""
+EFFECTS = {"pd": "ice-pdp", "ale": "ale", "shap": "shap-pdp"}  # the question behind each kind of effect of GADGET
 OBJECTIVES = {"coe": "coe", "pfi-pdp": "ice-pdp", "shap-pdp": "shap-pdp", "pfi-shap": "ice-shap"}
 """The question behind each objective of FD-Trees: cost of exclusion, and the three pairs of explanations."""
-_ORIGINAL: dict[str, Any] = {"confidence_level": None}
-"""What the original algorithms know nothing of: chance."""
+_ORIGINAL: dict[str, Any] = {"confidence_level": None}  # what the original algorithms know nothing of: chance
 
 
 def asked(granite: Granite) -> list[Disagreement]:
@@ -318,8 +316,7 @@ def subgroup_importance(granite: Granite, X: Any, y: Any, *, repeats: int = 20, 
     True
     """
     whole_number("repeats", repeats, at_least=1)
-    table, target = read_table(X, missing="allow"), np.asarray(y)
-    rng = np.random.default_rng(random_state)
+    table, target, rng = read_table(X, missing="allow"), np.asarray(y), np.random.default_rng(random_state)
     draws = [rng.integers(table.n_rows, size=table.n_rows) for _ in range(repeats)]
     values = [_weighted(granite, table.take(rows).native, target[rows], rows) for rows in draws]
     low, high = np.quantile(values, [0.05, 0.95])

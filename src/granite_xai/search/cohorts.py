@@ -22,15 +22,12 @@ from granite_xai.search.scatter import describe, local_explainer
 from granite_xai.tables import Table
 from granite_xai.trees.routes import Route
 
-Score = Callable[[IntArray], FloatArray]
-"""From (C, n) labels, one line for each way to divide the rows, to C losses."""
+Score = Callable[[IntArray], FloatArray]  # from (C, n) labels, one line for each way to divide the rows, to C losses
 Loss = Callable[[IntArray], Score]
 """From the cohorts that guide the search, which explanations are computed inside of, to a score."""
 
-PATIENCE = 30
-"""Random starts in a row without a better end, after which a round ends."""
-BLOCK = 128
-"""Cohorts scored together."""
+PATIENCE = 30  # random starts in a row without a better end, after which a round ends
+BLOCK = 128  # cohorts scored together
 
 
 @dataclass(frozen=True, slots=True)

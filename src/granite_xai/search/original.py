@@ -30,10 +30,8 @@ from granite_xai.trees.routes import Route
 
 EFFECTS = {"pd": None, "ale": ("accumulated", "full"), "shap": ("marginal", "partial")}
 """Masking and interaction of the local effect; ICE curves are asked for later."""
-KNOTS = 10
-"""Knots of the curve behind SHAP values; columns with no more values are read by value."""
-SMOOTH = 1e-3
-"""Price of the curve's bends."""
+KNOTS = 10  # knots of the curve behind SHAP values; columns with no more values are read by value
+SMOOTH = 1e-3  # price of the curve's bends
 
 
 @dataclass(frozen=True, slots=True)

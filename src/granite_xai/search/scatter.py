@@ -25,8 +25,7 @@ from granite_xai.explainer import Explainer
 from granite_xai.regions.nodes import find_leaves
 from granite_xai.search.problem import PartitionResult, Problem, measured
 
-FLOOR = 1e-12
-"""Scatter of indicators below which a region counts as pure."""
+FLOOR = 1e-12  # scatter of indicators below which a region counts as pure
 
 
 @dataclass(frozen=True, slots=True)
