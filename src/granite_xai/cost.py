@@ -17,15 +17,12 @@ from granite_xai.fit import FitInputs, candidate_bytes, requested
 from granite_xai.resolved import MAX_ROWS
 
 GRIDS = (None, 128, 64, 32)  # values of a grid, from the finest (every value) to the coarsest that is honest
-COUNTS = tuple(MAX_ROWS // 2**k for k in range(12))
-"""Rows that sampled partial effects may send to the model: few of them draw fewer pairs of orders (64, 32, 16, 8)."""
-ROOM, FIRST_ROOM = 0.7, 0.85
-"""Shares of the time that a plan, and the first one, before which there is nothing, may fill by our estimate."""
+COUNTS = tuple(MAX_ROWS // 2**k for k in range(12))  # rows to the model: few draw fewer pairs of orders (64 … 8)
+ROOM, FIRST_ROOM = 0.7, 0.85  # shares of the time that a plan, and the first one, may fill by our estimate
 SPARE = 0.25  # share of the time up to which a rough bound is enough: nothing else is timed, and time decides nothing
 _PER_CELL = {"trees (numba)": 1e-8, "trees (numpy)": 1e-7, "additive terms": 1e-8, "model": 3e-8}
 """Seconds for an evaluation besides the model's own; rough, found on common machines."""
-_SEARCH = {"candidate": 2.2e-8, "cell": 1.5e-8}
-"""Seconds of the search a level, for each row, set and candidate, and for each evaluation; rough as well."""
+_SEARCH = {"candidate": 2.2e-8, "cell": 1.5e-8}  # seconds a level, by row, set and candidate, and by evaluation
 
 
 def costed(inputs: FitInputs, speed: Speed, others: int = 0) -> FitInputs:

@@ -80,8 +80,7 @@ def ice_curves(predictor: Predictor, table: Table, grid: Grid, resources: Resour
     """``F(g on the column, row n elsewhere)`` for every row n and place g, shape (n, G)."""
     if resources is not None:
         require_evaluations(resources, table.n_rows * len(grid))
-    rows = np.repeat(np.arange(table.n_rows), len(grid))
-    donors = np.tile(np.arange(len(grid)), table.n_rows)
+    rows, donors = np.repeat(np.arange(table.n_rows), len(grid)), np.tile(np.arange(len(grid)), table.n_rows)
     return predictor.recombined(table, rows, grid.rows, donors, [grid.column]).reshape(table.n_rows, len(grid))
 
 

@@ -261,10 +261,9 @@ class Objective:
         for option, known in (("weighting", ("mass", "uniform")), ("normalize", ("root", "variance"))):
             if getattr(self, option) not in known:
                 raise unknown(option, getattr(self, option), known)
-        if isinstance(self.questions, Mapping):
-            object.__setattr__(self, "questions", tuple(self.questions.items()))
-        elif isinstance(self.questions, Sequence) and not isinstance(self.questions, str):
-            object.__setattr__(self, "questions", tuple(self.questions))
+        if isinstance(self.questions, Mapping | Sequence) and not isinstance(self.questions, str):
+            entries = self.questions.items() if isinstance(self.questions, Mapping) else self.questions
+            object.__setattr__(self, "questions", tuple(entries))
         elif not isinstance(self.questions, str | Disagreement):
             raise unknown("question", self.questions, questions())
 

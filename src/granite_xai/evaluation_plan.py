@@ -44,8 +44,7 @@ class EvaluationPlan:
     readings: set[Reading]  # all masked models that are read
     binned: int = 0  # how many of them put the rows into bins
     coordinates: bool = False  # whether the places of the rows in their columns are needed
-    # readings by a copula, with the distinct values of the visible columns
-    sampled: Mapping[Reading, Distinct] = field(default_factory=dict)
+    sampled: Mapping[Reading, Distinct] = field(default_factory=dict)  # by a copula, with the distinct visible values
 
     def rows(self, table: Table, recombined: bool = True) -> int:
         """Rows sent to the model: predictions, rows against a baseline, and recombined rows unless trees give them."""

@@ -251,8 +251,7 @@ def _chance(inputs: FitInputs, evaluations: Evaluations, roots: FloatArray) -> C
     replicates = inputs.replicates
     if replicates is None:
         return None
-    everyone = np.arange(evaluations.n_rows)
-    found = replicates.chance(inputs.comparisons, evaluations, everyone, inputs.n_jobs)
+    found = replicates.chance(inputs.comparisons, evaluations, np.arange(evaluations.n_rows), inputs.n_jobs)
     units = units_of(inputs.comparisons, evaluations.exponent)
     figures = by_power_of_two(np.stack([roots, found.level, found.bar, found.corrected]), units).T.tolist()
     keys, told = ("disagreement", "chance", "bar", "corrected"), zip(inputs.comparisons, figures, strict=True)

@@ -28,8 +28,7 @@ from granite_xai.masking import Marginal
 from granite_xai.masking.fitted import FittedMaskings
 from granite_xai.trees.routes import Route
 
-SWALLOWED = 0.05
-"""Share of the noise floor from which a measured disagreement is hardly rounding alone, which makes a thousandth."""
+SWALLOWED = 0.05  # share of the floor from which a disagreement is hardly rounding alone, which makes a thousandth
 SMALLEST = -280  # power of ten below which numbers lose their digits
 MOST = 500  # rows that the additive model is looked at on
 INTERACT, DEPEND = "columns interact", "columns depend on each other"
@@ -131,10 +130,9 @@ def grid_check(
     seed: int,
 ) -> dict[str, Any]:
     """A grid's columns, and the root mean square of exact gaps of a few rows and of their difference on the grid."""
-    table = route.table
-    rows = np.sort(np.random.default_rng(seed).choice(table.n_rows, size=count, replace=False))
+    rows = np.sort(np.random.default_rng(seed).choice(evaluations.n_rows, size=count, replace=False))
     effects = [side for comparison in comparisons for side in (comparison.first, comparison.second)]
-    part, near = table.take(rows), evaluations.restrict(rows)
+    part, near = route.table.take(rows), evaluations.restrict(rows)
     own: dict[str, Any] = {"resources": replace(resources, max_grid=None), "exponent": near.exponent}
     own |= {"y": None if near.y is None else by_power_of_two(near.y, near.exponent), "weights": near.weights}
     asked = Route(route.predictor, part), request(part, effects)
@@ -147,7 +145,7 @@ def grid_check(
         power = near.exponent * (comparison.first.behavior.degree or 0)
         both = by_power_of_two([np.sqrt(np.mean(np.square(gaps))) for gaps in (snapped - true, true)], power).tolist()
         figures[comparison.question.label] = dict(zip(("rms_difference", "rms_gap"), both, strict=True))
-    columns = {table.names[min(s)]: len(evaluations.matrices[s].values) for s in evaluations.snapped}
+    columns = {part.names[min(s)]: len(evaluations.matrices[s].values) for s in evaluations.snapped}
     return {"columns": columns, "rows": len(rows), "gaps": figures}
 
 

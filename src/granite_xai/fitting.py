@@ -276,8 +276,8 @@ def half_samples(found: FitRun | None, count: int) -> Stability:
         text = "stability() needs the evaluations of the fit, which only the object that was fitted keeps."
         raise InputError(text, code="P03", argument="models", hint="Fit again, or read stability_ of a saved fit.")
     inputs = found.inputs
-    parts = (pair for pair in halves(inputs.clusters, count, inputs.seed) if len(pair[0]))
-    pairs = [(found.again(one), found.again(two)) for one, two in parts]
+    parts = halves(inputs.clusters, count, inputs.seed)
+    pairs = [(found.again(one), found.again(two)) for one, two in parts if len(one)]
     return stability_of(found.result.partition, inputs.table, pairs)
 
 

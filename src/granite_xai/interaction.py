@@ -1,8 +1,7 @@
 """Interaction: how much of what S does together with other columns is credited to S.
 
-Every operator is a fixed linear combination of values of the game. ``players`` are disjoint coalitions
-(columns, or groups merged), ``members`` the players that make up the set S: one for an individual or a
-joint effect, k for an interaction of order k. With the discrete derivative
+Every operator is a fixed linear combination of values of the game. ``players`` are disjoint coalitions (columns, or
+groups merged), ``members`` those of the set S: k for an interaction of order k. With the discrete derivative
 
     Delta(S, T) = sum over L within S of (-1)^(|S|-|L|) nu(T + L)
 

@@ -14,8 +14,7 @@ RepidTree
     The trees of REPID and GADGET as their authors grow them.
 
 Each is a small frozen value with ``partition(problem)``; anything else with that method serves as well, and one that
-reads further effects or ignores the noise floor is a `Partitioner`. `AllExcept`
-names the columns that rules may not use.
+reads further effects or ignores the noise floor is a `Partitioner`. `AllExcept` names columns that rules may not use.
 
 >>> import granite_xai as gx
 >>> toy = gx.datasets.make_toy()

@@ -33,13 +33,11 @@ MAX_ROWS = 20_000_000
 class ResolvedExplainer:
     """One side of a question on one table."""
 
-    # the operators that make the game
-    masking: Masking
+    masking: Masking  # the operators that make the game
     behavior: Behavior
     layout: PlayersAndSets  # players and compared sets
     terms: tuple[Terms, ...]  # for each set, the linear combination of values that is its effect
-    # for sampled partial effects, the terms of each pair of orders and set; empty when exact
-    draws: tuple[tuple[Terms, ...], ...] = ()
+    draws: tuple[tuple[Terms, ...], ...] = ()  # of sampled effects: the terms of each pair of orders and set
     by_paths: bool = False  # whether attributions come from the paths of a tree ensemble instead of the terms
     index: str = "partial"  # tells attributions of different indices apart
 

@@ -34,8 +34,7 @@ from granite_xai.trees.routes import Route
 
 MEASURES = {"local": "mean size of the effect", "sensitivity": "variance of the prediction", "risk": "loss saved"}
 """What an influence is measured in, by behavior."""
-EFFECTS = ("full", "partial", "pure")
-"""Interactions that give every set a value of its own; others explain the whole prediction."""
+EFFECTS = ("full", "partial", "pure")  # give every set a value of its own; others explain the whole prediction
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,13 +47,7 @@ class Scope:
 
 
 def scopes_of(partition: Partition, regions: IntArray) -> tuple[Scope, ...]:
-    """All rows, then each region that has some; a single region is all rows.
-
-    >>> from granite_xai import Partition
-    >>> partition = Partition.from_rules(["x ≤ 1", "x > 1"])
-    >>> [(scope.region, scope.rule, len(scope.rows)) for scope in scopes_of(partition, np.array([0, 1, 1]))]
-    [(None, 'all rows', 3), (0, 'x ≤ 1', 1), (1, 'x > 1', 2)]
-    """
+    """All rows, then each region that has some; a single region is all rows."""
     everyone = Scope(None, np.arange(len(regions)), ALL_ROWS)
     return (everyone,) if len(partition) == 1 else (everyone, *region_scopes(partition, regions))
 

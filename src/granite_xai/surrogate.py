@@ -32,11 +32,9 @@ class Curve:
 
     def at(self, column: Column) -> FloatArray:
         """Effect of each row of another table: interpolated, constant beyond the ends, 0 for levels never seen."""
-        if self.column.kind in ("nominal", "boolean"):
+        if self.column.kind in ("nominal", "boolean") or len(self.column.levels) == 0:
             known = dict(zip(self.column.levels.tolist(), self.effects[1:].tolist(), strict=True))
             by_level = np.array([known.get(level, 0.0) for level in column.levels.tolist()])
-        elif len(self.column.levels) == 0:
-            by_level = np.zeros(len(column.levels))
         else:
             grid, places = (_scale(part, self.column) for part in sortable(column, self.column))
             by_level = np.interp(places, grid, self.effects[1:])
@@ -63,8 +61,7 @@ class RegionSurrogate:
 class Surrogate:
     """G in every region of a partition, with the fitting rows."""
 
-    effects: tuple[tuple[Coalition, ...], ...]
-    """The sets L of players whose pure effects ``Delta(L, nothing)`` are added up."""
+    effects: tuple[tuple[Coalition, ...], ...]  # sets L whose pure effects ``Delta(L, nothing)`` are added up
     regions: tuple[RegionSurrogate, ...]
     table: Table
     weights: FloatArray = field(metadata=BY_ROW)
@@ -138,8 +135,7 @@ def _curve(column: Column, evaluations: Evaluations, rows: IntArray, shares: Flo
     if len(evaluations.everything) == 1:  # the only column: its curve is the model
         by_row = evaluations.predictions - mean
     else:
-        matrix, shown = evaluations.stored(frozenset({column.position}))
-        weights = np.zeros(evaluations.n_rows)
+        (matrix, shown), weights = evaluations.stored(frozenset({column.position})), np.zeros(evaluations.n_rows)
         weights[rows] = shares  # the others count nothing: no part of the matrix has to be cut out
         if not shown:
             by_row = np.bincount(matrix.codes, weights=weights, minlength=len(matrix.values)) @ matrix.values - mean

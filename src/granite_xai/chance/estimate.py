@@ -116,10 +116,9 @@ class Estimate:
         return found if len(powers) > 1 else _scaled(found, names, *powers.values())
 
     def frame(self) -> Any:
-        """One line for all rows and one a region, for each question.
+        """One line for all rows (region -1) and one a region, for each question, in its units.
 
-        Columns: question, region (-1: all rows), rule, n_samples, plug_in, chance, corrected, low, high, in the units
-        of the question.
+        Columns: question, region, rule, n_samples, plug_in, chance, corrected, low, high.
         """
         return frame({key: [getattr(line, key) for line in self.lines] for key in EstimateLine.__dataclass_fields__})
 

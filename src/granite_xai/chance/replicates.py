@@ -60,8 +60,7 @@ class Chance:
 
     def exceeded(self, floors: FloatArray) -> BoolArray:
         """Which questions show more than chance and rounding can."""
-        found: BoolArray = (self.plug_in > np.maximum(floors, self.bar)) & (self.corrected > 0)
-        return found
+        return np.asarray((self.plug_in > np.maximum(floors, self.bar)) & (self.corrected > 0))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -141,8 +140,7 @@ def small_cells(count: IntArray) -> FloatArray:
 
 def mean_excess(loss: Elementwise, gaps: FloatArray, moved: FloatArray) -> FloatArray:
     """How much moving the gaps to both sides raises their loss, on average over the first axis of the moves."""
-    raised: FloatArray = ((loss(gaps + moved) + loss(gaps - moved)) / 2 - loss(gaps)).mean(axis=0)
-    return raised
+    return np.asarray(((loss(gaps + moved) + loss(gaps - moved)) / 2 - loss(gaps)).mean(axis=0))
 
 
 def _weighted(evaluations: Evaluations, factors: FloatArray) -> Splits:

@@ -17,8 +17,7 @@ from granite_xai.regions.partition import Partition
 from granite_xai.regions.rule import Rule
 from granite_xai.tables import Table, frame
 
-RELIABLE = 0.6
-"""Mean overlap of a region with its best match, below which nobody should rely on it (Hennig's clusterwise rule)."""
+RELIABLE = 0.6  # mean overlap with its best match below which nobody should rely on a region (Hennig's rule)
 SPREAD = (0.05, 0.95)  # quantiles of the thresholds that are told
 
 
@@ -118,7 +117,7 @@ def stability_of(partition: Partition, table: Table, pairs: Sequence[tuple[Parti
     overlaps = [float(np.mean([_overlap(own == k, labels) for labels in others])) for k in range(len(partition))]
     roots = [each.root for both in pairs for each in both]
     splits = () if partition.root is None else tuple(_splits(partition.root, roots, Rule(), len(roots)))
-    rules = tuple(str(rule) for rule in partition.rules)
+    rules = tuple(map(str, partition.rules))
     return Stability(float(scores.mean()), low, high, splits, rules, tuple(overlaps), len(roots))
 
 

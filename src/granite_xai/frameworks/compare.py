@@ -102,8 +102,7 @@ def _line(
     """One framework, fitted and measured on other rows."""
     other_X, other_y = test if isinstance(test, tuple) and len(test) == 2 else (test, None)
     begin = time.perf_counter()
-    partition = granite.fit(X, y).partition_
-    seconds = time.perf_counter() - begin
+    partition, seconds = granite.fit(X, y).partition_, time.perf_counter() - begin
     return {
         "framework": name,
         "feature": "all" if granite.features is None else ", ".join(map(str, granite.features)),
@@ -128,8 +127,7 @@ def _chosen(
         raise InputError("frameworks is empty.", code="P01", argument="frameworks", hint="Name at least one.")
     if feature is None and any("feature" in ARGUMENTS[name] for name in names):
         feature = busiest_column(model, X, options)
-    given = {"feature": feature, "question": question}
-    makers = {name: getattr(published, name, Granite) for name in names}
+    given, makers = {"feature": feature, "question": question}, {n: getattr(published, n, Granite) for n in names}
     return {name: make(model, *(given[a] for a in ARGUMENTS[name]), **options) for name, make in makers.items()}
 
 
@@ -144,9 +142,8 @@ def stability(granite: Granite, X: Any, y: Any, test: Any, resamples: int = 3, r
     """Mean adjusted Rand index between a fit and its refits on parts of the rows, on other rows; NaN without any."""
     if resamples == 0:
         return float("nan")
-    rng = np.random.default_rng(random_state)
     table, known = read_table(X, missing="allow"), granite.apply(test)
-    found = []
+    rng, found = np.random.default_rng(random_state), []
     for _ in range(resamples):
         rows = np.sort(rng.choice(table.n_rows, size=max(1, int(SHARE * table.n_rows)), replace=False))
         part = None if y is None else np.asarray(y)[rows]
@@ -160,8 +157,8 @@ def stability(granite: Granite, X: Any, y: Any, test: Any, resamples: int = 3, r
 def remaining(ruler: Granite, partition: Partition, X: Any, y: Any) -> float:
     """Share of the disagreement on other rows that some regions leave."""
     new, _ = fitted_view(ruler).other_rows(X, y)
-    plain = replace(new.fitted, partition=partition, confidence=None)
-    return evaluate_rows(replace(new, fitted=plain), partition.apply(new.route.table)).remaining
+    plain = replace(new, fitted=replace(new.fitted, partition=partition, confidence=None))
+    return evaluate_rows(plain, partition.apply(new.route.table)).remaining
 
 
 def configurations() -> dict[str, list[Granite]]:
@@ -192,12 +189,11 @@ def overview() -> Any:
     ['VINE', '✓', '✗', '–', '✓', '✗', '✗', 'm', '–']
     """
     rows = {name: _row([q for one in forms for q in published.asked(one)]) for name, forms in configurations().items()}
-    columns = {key: [row[key] for row in rows.values()] for key in rows["GRANITE"]}
-    return frame({"framework": list(rows), **columns})
+    return frame({"framework": list(rows), **{key: [row[key] for row in rows.values()] for key in rows["GRANITE"]}})
 
 
 def _row(questions: list[Disagreement]) -> dict[str, str]:
-    sides = [(question.first, question.second) for question in questions]
+    sides = ((question.first, question.second) for question in questions)
     keys = [(a.masking.key, a.interaction.key, b.masking.key, b.interaction.key) for a, b in sides]
     interactions = {(m, frozenset({i, j})) for m, i, n, j in keys if m == n and {i, j} <= set(_INTERACTIONS)}
     maskings = {(i, frozenset({m, n})) for m, i, n, j in keys if i == j and m != n}

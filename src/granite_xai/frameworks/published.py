@@ -85,8 +85,7 @@ def vine(
     >>> len(g.partition_), g.description_accuracy_
     (2, 1.0)
     """
-    curves = Ice(feature, points=points, grid=grid, differences=True)
-    clusters = Clusters(curves, method, n_clusters, merge=exact)
+    clusters = Clusters(Ice(feature, points, grid, differences=True), method, n_clusters, merge=exact)
     return _configured(model, "ice-pdp", options, feature, partitioner=clusters, **(_ORIGINAL if exact else {}))
 
 
@@ -102,9 +101,7 @@ def cohex(
 ) -> Granite:
     """Cohorts of rows around representatives, in which SHAP values with the cohort as reference agree.
 
-    Partial and pure local effects of all columns agree in each cohort. Unlike the original, columns are scaled, a seed
-    is used, the loss is a share of that of one cohort (beta has no unit), and the best candidate is kept rather than
-    the last one that improved.
+    Partial and pure local effects of all columns agree in each cohort. What is unlike the original: see `Cohorts`.
 
     Parameters
     ----------
@@ -124,8 +121,7 @@ def cohex(
     >>> cohex(lambda X: X[:, 0], free=2).partitioner.free
     2
     """
-    cohorts = Cohorts("shap", against, free, beta, restarts, rounds)
-    return _configured(model, "shap-pdp", options, partitioner=cohorts)
+    return _configured(model, "shap-pdp", options, partitioner=Cohorts("shap", against, free, beta, restarts, rounds))
 
 
 def repid(
@@ -319,14 +315,13 @@ def subgroup_importance(granite: Granite, X: Any, y: Any, *, repeats: int = 20, 
     table, target, rng = read_table(X, missing="allow"), np.asarray(y), np.random.default_rng(random_state)
     draws = [rng.integers(table.n_rows, size=table.n_rows) for _ in range(repeats)]
     values = [_weighted(granite, table.take(rows).native, target[rows], rows) for rows in draws]
-    low, high = np.quantile(values, [0.05, 0.95])
-    return Band(_weighted(granite, X, y, np.arange(table.n_rows)), float(low), float(high))
+    value = _weighted(granite, X, y, np.arange(table.n_rows))
+    return Band(value, *np.quantile(values, [0.05, 0.95]).tolist())
 
 
 def _weighted(granite: Granite, X: Any, y: Any, drawn: IntArray) -> float:
     """Mean over regions; a mean over all pairs of rows holds those of a row (drawn once or more) with itself, all 0."""
-    explanation = granite.explain(X, y)
-    importances = [part for part in explanation.parts if part.name == "pfi"]
+    importances = [part for part in granite.explain(X, y).parts if part.name == "pfi"]
     if not importances or any(part.rows is not None or len(part.values) != 1 for part in importances):
         words = "the question holds no permutation importance of one column."
         hint = 'Fit transformation_trees(model, feature, "cfi-pfi").'

@@ -23,8 +23,7 @@ from granite_xai.tables import Table
 from granite_xai.trees.routes import Route
 
 Score = Callable[[IntArray], FloatArray]  # from (C, n) labels, one line for each way to divide the rows, to C losses
-Loss = Callable[[IntArray], Score]
-"""From the cohorts that guide the search, which explanations are computed inside of, to a score."""
+Loss = Callable[[IntArray], Score]  # from the cohorts that guide the search, explained inside, to a score
 
 PATIENCE = 30  # random starts in a row without a better end, after which a round ends
 BLOCK = 128  # cohorts scored together

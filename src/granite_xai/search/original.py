@@ -28,8 +28,7 @@ from granite_xai.search.scatter import rescaled, scattered
 from granite_xai.tables import Column, Table
 from granite_xai.trees.routes import Route
 
-EFFECTS = {"pd": None, "ale": ("accumulated", "full"), "shap": ("marginal", "partial")}
-"""Masking and interaction of the local effect; ICE curves are asked for later."""
+EFFECTS = {"pd": None, "ale": ("accumulated", "full"), "shap": ("marginal", "partial")}  # masking, interaction
 KNOTS = 10  # knots of the curve behind SHAP values; columns with no more values are read by value
 SMOOTH = 1e-3  # price of the curve's bends
 
@@ -91,7 +90,7 @@ class RepidTree(Partitioner):
         """The local effects that are read of the model; other columns than numeric ones are refused first."""
         NumericTree().extra_effects(route, resources, seed)
         chosen, compared = EFFECTS[self.effect], self.compared(route.table)
-        if chosen is None:
+        if chosen is None:  # ICE curves are asked for later
             return ()
         masking = Accumulated(self.intervals) if self.effect == "ale" else chosen[0]
         return (Explainer(masking, "local", chosen[1], compared).effect(route, resources, seed),)
@@ -103,8 +102,7 @@ class RepidTree(Partitioner):
         node, total = tree.grown(posed), problem.shares.total
         shares = np.array([leaf.disagreement for _, leaf in leaves(node)])
         losses = by_power_of_two(np.append(1.0, shares) * root * total, 2 * problem.evaluations.exponent)
-        attributes = {"loss_": float(losses[0]), "region_losses_": losses[1:]}
-        return PartitionResult(measured(node, problem), attributes)
+        return PartitionResult(measured(node, problem), {"loss_": float(losses[0]), "region_losses_": losses[1:]})
 
     def _posed(self, problem: Problem) -> tuple[Problem, float]:
         """The problem with the original's loss instead of the question, and that loss a row."""

@@ -38,10 +38,7 @@ class Scatter:
 
     def regional(self, evaluations: Evaluations, splits: Splits) -> FloatArray:
         """Scatter of both sides of every split, shape (K, 2)."""
-        total = np.zeros_like(splits.mass)
-        for vectors in evaluations.vectors:
-            total += _scatter(vectors, splits)
-        return total
+        return sum((_scatter(vectors, splits) for vectors in evaluations.vectors), np.zeros_like(splits.mass))
 
 
 def _scatter(vectors: Vectors, splits: Splits) -> FloatArray:
@@ -61,8 +58,7 @@ def _side(values: FloatArray, members: FloatArray) -> FloatArray:
     mass = members.sum(axis=1)
     divisor = np.where(mass > 0, mass, 1.0)
     # Centred by the common mean first: what all rows share must not swamp what sets them apart.
-    shared = members.sum(axis=0) @ values / max(float(mass.sum()), 1e-300)
-    apart = values - shared
+    apart = values - members.sum(axis=0) @ values / max(float(mass.sum()), 1e-300)
     means = (members @ apart) / divisor[:, None]
     squares = (members @ np.square(apart).sum(axis=1)) / divisor
     return np.asarray(np.maximum(squares - np.square(means).sum(axis=1), 0.0))
