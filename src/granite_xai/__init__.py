@@ -58,11 +58,7 @@ if TYPE_CHECKING:
     from granite_xai.estimator import Granite as Granite
     from granite_xai.explainer import Explainer as Explainer
     from granite_xai.explanation import Explanation as Explanation
-    from granite_xai.influence import (
-        Individual as Individual,
-        Interactions as Interactions,
-        Joint as Joint,
-    )
+    from granite_xai.influence import Individual as Individual, Interactions as Interactions, Joint as Joint
     from granite_xai.interaction import Full as Full, Partial as Partial, Pure as Pure
     from granite_xai.masking import (
         Accumulated as Accumulated,
@@ -77,56 +73,36 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_ROOMS = {
-    "explain": "report",
-    "Report": "report",
-    "Granite": "estimator",
-    "Explainer": "explainer",
-    "Explanation": "explanation",
-    "Disagreement": "disagreement",
-    "Objective": "disagreement",
-    "question": "catalog",
-    "questions": "catalog",
-    "explanations": "catalog",
-    "Marginal": "masking",
-    "Conditional": "masking",
-    "Baseline": "masking",
-    "Accumulated": "masking",
-    "Local": "behavior",
-    "Sensitivity": "behavior",
-    "Risk": "behavior",
-    "Pure": "interaction",
-    "Partial": "interaction",
-    "Full": "interaction",
-    "Individual": "influence",
-    "Joint": "influence",
-    "Interactions": "influence",
-    "Partition": "regions.partition",
-    "Region": "regions.partition",
-    "Rule": "regions.rule",
-    "Resources": "compute",
-    "EffectDisplay": "display.effect",
-    "ImportanceDisplay": "display.importance",
-    "InteractionDisplay": "display.network",
-    "PartitionDisplay": "display.tree",
-    "StabilityDisplay": "display.stability",
-    "Estimate": "chance.estimate",
-    "Stability": "chance.stability",
-    "save": "persistence",
-    "load": "persistence",
-    "GraniteError": "base.errors",
-    "InputError": "base.errors",
-    "ModelError": "base.errors",
-    "ResourceError": "base.errors",
-    "FormatError": "base.errors",
-    "GraniteWarning": "base.errors",
-    "DataWarning": "base.errors",
-    "ModelWarning": "base.errors",
-    "BinWarning": "base.errors",
+_NAMES = {
+    "report": "explain Report",
+    "estimator": "Granite",
+    "explainer": "Explainer",
+    "explanation": "Explanation",
+    "disagreement": "Disagreement Objective",
+    "catalog": "question questions explanations",
+    "masking": "Marginal Conditional Baseline Accumulated",
+    "behavior": "Local Sensitivity Risk",
+    "interaction": "Pure Partial Full",
+    "influence": "Individual Joint Interactions",
+    "regions.partition": "Partition Region",
+    "regions.rule": "Rule",
+    "compute": "Resources",
+    "display.effect": "EffectDisplay",
+    "display.importance": "ImportanceDisplay",
+    "display.network": "InteractionDisplay",
+    "display.tree": "PartitionDisplay",
+    "display.stability": "StabilityDisplay",
+    "chance.estimate": "Estimate",
+    "chance.stability": "Stability",
+    "persistence": "save load",
+    "base.errors": "GraniteError InputError ModelError ResourceError FormatError "
+    "GraniteWarning DataWarning ModelWarning BinWarning",
     "datasets": "datasets",
     "frameworks": "frameworks",
     "partitioners": "partitioners",
 }
+"""The public names of each room."""
+_ROOMS = {name: room for room, names in _NAMES.items() for name in names.split()}
 _NAMESPACES = ("datasets", "frameworks", "partitioners")
 
 __all__ = list(_ROOMS)

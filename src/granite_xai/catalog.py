@@ -100,8 +100,8 @@ def question(
         ("intervals", intervals is not None, "accumulated" in keys, "questions about ALE"),
     ):
         if given and not fits:
-            words, hint = f"{option} is an option of {owners}; {name!r} is none.", "Leave it out."
-            raise InputError(words, code="P03", argument=option, hint=hint)
+            words = f"{option} is an option of {owners}; {name!r} is none."
+            raise InputError(words, code="P03", argument=option, hint="Leave it out.")
     if risk:
         behavior = Risk(risk_loss, average, pointwise)
     elif total is not None:

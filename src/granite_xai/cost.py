@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from math import ceil
-from typing import Any, NamedTuple
+from typing import Any
 
 from granite_xai.base.errors import InputError, ModelWarning, ResourceError
 from granite_xai.base.wording import count
@@ -17,10 +17,8 @@ from granite_xai.fit import FitInputs, candidate_bytes, requested
 from granite_xai.resolved import MAX_ROWS
 
 GRIDS = (None, 128, 64, 32)  # values of a grid, from the finest (every value) to the coarsest that is honest
-COUNTS = tuple(MAX_ROWS // 2**k for k in range(12))
-"""Rows that sampled partial effects may send to the model: few of them draw fewer pairs of orders (64, 32, 16, 8)."""
-ROOM, FIRST_ROOM = 0.7, 0.85
-"""Shares of the time that a plan, and the first one, before which there is nothing, may fill by our estimate."""
+COUNTS = tuple(MAX_ROWS // 2**k for k in range(12))  # rows to the model: few draw fewer pairs of orders (64 … 8)
+ROOM, FIRST_ROOM = 0.7, 0.85  # shares of the time that a plan, and the first one, may fill by our estimate
 SPARE = 0.25  # share of the time up to which a rough bound is enough: nothing else is timed, and time decides nothing
 _PER_CELL = {
     "trees (numba)": 1e-8,
@@ -30,29 +28,12 @@ _PER_CELL = {
     "model (device)": 1e-10,
 }
 """Seconds for an evaluation besides the model's own; rough, found on common machines."""
-_SEARCH = {"candidate": 2.2e-8, "cell": 1.5e-8}
-"""Seconds of the search a level, for each row, set and candidate, and for each evaluation; rough as well."""
-FASTER = 50
-"""How many times faster a search is on a device, at least."""
+_SEARCH = {"candidate": 2.2e-8, "cell": 1.5e-8}  # seconds a level, by row, set and candidate, and by evaluation
+FASTER = 50  # how many times faster a search is on a device, at least
 
 
-class Cost(NamedTuple):
-    """What a fit on some rows takes, before anything runs."""
-
-    inputs: FitInputs
-    facts: dict[str, Any]
-
-    @property
-    def seconds(self) -> float:
-        """All of it."""
-        return float(sum(self.facts["seconds"].values()))
-
-
-def cost(inputs: FitInputs, speed: Speed, others: int = 0) -> Cost:
-    """Rows sent to the model, bytes kept and seconds of a fit, by stage; ``others``: rows that are judged afterwards.
-
-    Raises D33 where neither memory nor the disk has room for it.
-    """
+def costed(inputs: FitInputs, speed: Speed, others: int = 0) -> FitInputs:
+    """With their plan: rows sent to the model, bytes and seconds by stage; ``others``: rows judged afterwards."""
     table, (asked, stages) = inputs.table, _room(inputs)
     route = asked.route(inputs.route)
     name = route.name(len(asked.kept.stores) + len(asked.streamed.stores))
@@ -62,8 +43,7 @@ def cost(inputs: FitInputs, speed: Speed, others: int = 0) -> Cost:
     splits = sum(min(len(column.levels), inputs.tree.max_candidates) for column in table.columns)
     search = _SEARCH["candidate"] * table.n_rows * sets * splits + _SEARCH["cell"] * cells
     search /= FASTER if inputs.resources.device != "cpu" else 1
-    share = others / table.n_rows
-    share = share if inputs.resources.grid else share**2
+    share = (others / table.n_rows) ** (1 if inputs.resources.grid else 2)
     model = speed.seconds(rows) + cells * _PER_CELL[name]
     seconds = {"evaluations": model, "search": inputs.tree.max_depth * search, "other_rows": share * model}
     facts = {
@@ -80,7 +60,12 @@ def cost(inputs: FitInputs, speed: Speed, others: int = 0) -> Cost:
         "seconds": seconds,
         **stages,
     }
-    return Cost(inputs, facts)
+    return replace(inputs, plan=facts)
+
+
+def _seconds(inputs: FitInputs) -> float:
+    """All of them, by plan."""
+    return float(sum(inputs.plan["seconds"].values()))
 
 
 def within(inputs: FitInputs, resources: Resources) -> FitInputs:
@@ -94,19 +79,13 @@ def within(inputs: FitInputs, resources: Resources) -> FitInputs:
 
 def _room(inputs: FitInputs) -> tuple[EvaluationPlan, dict[str, Any]]:
     """What is asked, and the bytes of each stage; refused before the model is asked, where there is no room (D33)."""
-    asked, candidate = requested(inputs), candidate_bytes(inputs)
-    return asked, asked.stages(inputs.table, asked.budget(inputs.route, inputs.resources, candidate), candidate)
+    asked = requested(inputs)
+    return asked, asked.stages(inputs.route, inputs.resources, candidate_bytes(inputs))
 
 
-def affordable(
-    inputs: FitInputs, others: int = 0, per_row: float = 0.0, everyone: int | None = None, room: float = ROOM
-) -> Cost:
-    """The finest plan for these rows that fits the limits: exact, on grids, or with fewer pairs of orders.
-
-    Grids and counts come from a coarse ladder, so that the same plan has the same bits, whatever the time was.
-    ``per_row``: seconds that the model has proved to take for a row, if it was timed at less; ``everyone``: the rows
-    there are; ``room``: share of the time that may be filled. Raises M13 where no plan for these rows fits.
-    """
+def affordable(inputs: FitInputs, others: int = 0, per_row: float = 0.0, room: float = ROOM) -> FitInputs:
+    """The finest plan for these rows that fits the limits (M13): exact, on grids, or with fewer pairs of orders."""
+    # ``per_row``: seconds that the model has proved to take for a row; ``room``: share of the time that may be filled.
     limits, predictor = inputs.resources, inputs.predictor
     seconds = float("inf") if limits.max_seconds is None else limits.max_seconds
     best, refused, speed = None, None, None
@@ -119,31 +98,28 @@ def affordable(
         if speed is None:
             inputs = replace(inputs, probed=probe(predictor, inputs.table, inputs.diagnostics))
             speed = bound(inputs.probed, predictor.batch_size).at_least(per_row)
-        found = cost(within(inputs, step), speed, others)
-        if found.seconds > SPARE * seconds and speed.per_call == 0.0 and found.facts["model_rows"]:
+        found = costed(within(inputs, step), speed, others)
+        if _seconds(found) > SPARE * seconds and speed.per_call == 0.0 and found.plan["model_rows"]:
             there = requested(inputs).resident(inputs.route, limits)
-            speed = measured(predictor, inputs.table, found.facts["model_rows"], there).at_least(per_row)
+            speed = measured(predictor, inputs.table, found.plan["model_rows"], there).at_least(per_row)
             if limits.batch_size is None:
                 predictor.batch_size = speed.patient_batch()
                 speed = replace(speed, batch_size=predictor.batch_size)
-            found = cost(within(inputs, step), speed, others)
+            found = costed(within(inputs, step), speed, others)
         best = best or found
-        if found.seconds <= room * seconds:
-            return _told(found, best, inputs, everyone or inputs.table.n_rows)
+        if _seconds(found) <= room * seconds:
+            return _told(found, best, inputs)
         smallest = found
     if best is None:
         raise refused or ValueError("no plan was tried")
-    facts, needed = smallest.facts, smallest.seconds
-    message = (
-        f"{facts['rows']:,} rows need about {duration(needed)}, of which the model takes "
-        f"{duration(facts['seconds']['evaluations'])} for {facts['model_rows']:,} rows; max_seconds allows "
-        f"{duration(seconds)}."
-    )
-    raise too_little(message, f"max_seconds={ceil(needed / ROOM)}", "M13")
+    facts, needed = smallest.plan, _seconds(smallest)
+    model = f"the model takes {duration(facts['seconds']['evaluations'])} for {facts['model_rows']:,} rows"
+    message = f"{facts['rows']:,} rows need about {duration(needed)}, of which {model}; max_seconds allows "
+    raise too_little(f"{message}{duration(seconds)}.", f"max_seconds={ceil(needed / ROOM)}", "M13")
 
 
 def _ladder(inputs: FitInputs) -> Iterator[Resources]:
-    """Limits from the finest to the coarsest plan, as far as the user leaves them open."""
+    """Limits from the finest to the coarsest plan, on a coarse ladder: the same plan has the same bits."""
     limits = inputs.resources
     sides = [side for each in inputs.comparisons for side in (each.question.first, each.question.second)]
     partial = any(side.interaction.key == "partial" for side in sides)
@@ -154,21 +130,19 @@ def _ladder(inputs: FitInputs) -> Iterator[Resources]:
             yield replace(limits, max_grid=limits.grid, max_evaluations=most)
 
 
-def _told(found: Cost, finest: Cost, inputs: FitInputs, everyone: int) -> Cost:
+def _told(found: FitInputs, finest: FitInputs, inputs: FitInputs) -> FitInputs:
     """The plan with the sentence about what was done, where it is not what was asked for."""
-    facts, rows = found.facts, found.facts["rows"]
-    parts = [f"{rows:,} of {everyone:,} rows"] if rows < everyone else []
+    facts, parts = found.plan, []
     if facts["grids"] and inputs.resources.max_grid == "auto":
         parts.append(f"{count(facts['grids'], 'column')} on grids of {facts['max_grid']} values")
     if facts["max_evaluations"] != inputs.resources.max_evaluations:
         parts.append(f"{facts['pairs']} pairs of orders")
     sentence = ", ".join(parts)
-    if sentence and finest.facts["grids"]:
+    if sentence and finest.plan["grids"]:
         sentence += "; exact needs more memory: Resources(memory_limit=)"
     elif sentence:
-        seconds = finest.seconds * (everyone / rows) ** 2
+        seconds = _seconds(finest)
         sentence += f"; exact would take about {duration(seconds)}: Resources(max_seconds={ceil(seconds / ROOM)})"
     if sentence:
         inputs.diagnostics.warn(f"M13: {sentence}.", ModelWarning)
-    plan = facts | {"sentence": sentence}
-    return Cost(replace(found.inputs, plan=plan), plan)
+    return replace(found, plan={**facts, "sentence": sentence})

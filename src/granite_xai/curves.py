@@ -34,10 +34,7 @@ class Grid:
 
 
 def make_grid(table: Table, position: int, points: int = 20, kind: str = "quantile") -> Grid:
-    """Places along a column: observed quantiles (equal ones once), or (numeric columns) numbers at equal distances.
-
-    Columns with fewer values than `points`, and nominal ones, are read at each of their values.
-    """
+    """Places along a column: observed quantiles (all values, where they are few), or numbers at equal distances."""
     whole_number("points", points, at_least=2)
     column = table.columns[position]
     if len(column.levels) == 0:
@@ -45,8 +42,12 @@ def make_grid(table: Table, position: int, points: int = 20, kind: str = "quanti
         raise InputError(f"X {where} has no value to draw a curve along.", code="D18", columns=[column.name])
     if choose("grid", kind, GRIDS) == "equidistant":
         require_numeric([column], "an equidistant grid")
-        values = np.linspace(column.levels[0], column.levels[-1], points) if len(column.levels) > 1 else column.levels
-        return Grid(position, np.asarray(values), _rows_with(table, column, np.asarray(values)))
+        many = len(column.levels) > 1
+        values = np.array(np.linspace(column.levels[0], column.levels[-1], points) if many else column.levels)
+        # Rows that carry numbers which no fitting row has.
+        columns = [other.take(np.zeros(len(values), dtype=np.intp)) for other in table.columns]
+        columns[position] = replace(column, values=values.copy(), integer=False)
+        return Grid(position, values, Table(tuple(columns), table.container.adopt(columns)))
     codes = grid_codes(column, points)
     return Grid(position, column.levels[codes], table.take(carriers(column, codes)))
 
@@ -67,10 +68,7 @@ def require_numeric(columns: Iterable[Column], what: str) -> None:
 
 
 def grid_codes(column: Column, points: int) -> IntArray:
-    """Levels at which a column is read: all of a nominal one, otherwise observed quantiles.
-
-    Those are at the probabilities k / (points - 1), k = 0 … points - 1 (inverse of the distribution).
-    """
+    """Levels at which a column is read: all of a nominal one, otherwise observed quantiles at k / (points - 1)."""
     below = np.cumsum(np.bincount(column.codes[column.codes >= 0], minlength=len(column.levels)))
     if len(below) <= points or column.kind in ("nominal", "boolean"):
         return np.arange(len(below), dtype=np.intp)
@@ -78,20 +76,11 @@ def grid_codes(column: Column, points: int) -> IntArray:
     return np.unique(np.searchsorted(below * (points - 1), places, side="left")).astype(np.intp)
 
 
-def _rows_with(table: Table, column: Column, values: FloatArray) -> Table:
-    """Rows that carry numbers which no fitting row has."""
-    first = np.zeros(len(values), dtype=np.intp)
-    columns = [other.take(first) for other in table.columns]
-    columns[column.position] = replace(column, values=values.copy(), integer=False)
-    return Table(tuple(columns), table.container.adopt(columns))
-
-
 def ice_curves(predictor: Predictor, table: Table, grid: Grid, resources: Resources | None = None) -> FloatArray:
     """``F(g on the column, row n elsewhere)`` for every row n and place g, shape (n, G)."""
     if resources is not None:
         require_evaluations(resources, table.n_rows * len(grid))
-    rows = np.repeat(np.arange(table.n_rows), len(grid))
-    donors = np.tile(np.arange(len(grid)), table.n_rows)
+    rows, donors = np.repeat(np.arange(table.n_rows), len(grid)), np.tile(np.arange(len(grid)), table.n_rows)
     return predictor.recombined(table, rows, grid.rows, donors, [grid.column]).reshape(table.n_rows, len(grid))
 
 

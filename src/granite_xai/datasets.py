@@ -77,15 +77,7 @@ def load_bike_sharing(*, as_frame: bool = True, labels: bool = False) -> tuple[A
 def load_kin8nm(*, as_frame: bool = True) -> tuple[Any, Any]:
     """Distance of a robot arm's tip from a target, given the angles of its eight joints: 8,192 rows.
 
-    Parameters
-    ----------
-    as_frame : bool
-        A DataFrame and a Series, or two arrays of floats.
-
-    Returns
-    -------
-    X, y
-        Angles ``theta1`` to ``theta8`` and distance ``y``.
+    X are the angles ``theta1`` to ``theta8``, y is the distance; ``as_frame`` as in `load_bike_sharing`.
 
     Examples
     --------
@@ -100,17 +92,8 @@ def load_kin8nm(*, as_frame: bool = True) -> tuple[Any, Any]:
 def load_diabetes(*, as_frame: bool = True) -> tuple[Any, Any]:
     """Diabetes progression after one year, given ten measurements in their own units: 442 patients.
 
-    It comes with scikit-learn and needs no network.
-
-    Parameters
-    ----------
-    as_frame : bool
-        A DataFrame and a Series, or two arrays of floats.
-
-    Returns
-    -------
-    X, y
-        Features age, sex, bmi, bp, s1 to s6 and ``target``.
+    It comes with scikit-learn and needs no network; ``as_frame`` as in `load_bike_sharing`. X are the features age,
+    sex, bmi, bp, s1 to s6, y is the ``target``.
 
     Examples
     --------
@@ -149,10 +132,7 @@ def _from_disk_or_openml(
 
 
 def _in_published_form(openml: pd.DataFrame) -> pd.DataFrame:
-    """OpenML's copy of bike sharing with the names, codes and units of the published ``hour.csv``.
-
-    Rounding after the division restores the published decimals, so that both sources give the same numbers.
-    """
+    """OpenML's copy of bike sharing with names, codes, units and decimals of the published ``hour.csv``."""
     truth = ("False", "True")
     names = {"year": "yr", "month": "mnth", "hour": "hr", "humidity": "hum", "count": "cnt"}
     return openml.rename(columns=names).assign(
@@ -195,10 +175,8 @@ def make_toy(n: int = 1000, random_state: Seed = 0) -> Toy:
 
     Parameters
     ----------
-    n : int
-        Number of rows.
-    random_state : int, Generator or None
-        Where the random numbers come from.
+    n, random_state
+        Number of rows, and where the random numbers come from: int, Generator or None.
 
     Examples
     --------
@@ -214,14 +192,8 @@ def make_toy(n: int = 1000, random_state: Seed = 0) -> Toy:
 def make_order_two(n: int = 2000, random_state: Seed = 0) -> Toy:
     """The illustration of effects of order two, which vanish beyond pairs once ``x3`` is split at 0.
 
-    ``F = x1 + 0.7 x1 x2`` where ``x3 >= 0`` and ``-x1 + 0.7 x1 x4`` elsewhere; four standard normal columns.
-
-    Parameters
-    ----------
-    n : int
-        Number of rows.
-    random_state : int, Generator or None
-        Where the random numbers come from.
+    ``F = x1 + 0.7 x1 x2`` where ``x3 >= 0`` and ``-x1 + 0.7 x1 x4`` elsewhere; four standard normal columns. Parameters
+    as in `make_toy`.
 
     Examples
     --------
@@ -239,10 +211,8 @@ def make_piecewise_linear(n: int = 1000, d: int = 10, depth: int = 3, random_sta
     ----------
     n, d : int
         Numbers of rows and columns.
-    depth : int
-        Depth of the tree; 0 is one linear function.
-    random_state : int, Generator or None
-        Where the random numbers come from.
+    depth, random_state
+        Depth of the tree (0 is one linear function); as in `make_toy`.
 
     Examples
     --------

@@ -60,31 +60,19 @@ class Disagreement:
         loss: str | Elementwise = "squared",
         name: str | None = None,
     ) -> None:
-        for key, side in (("first", first), ("second", second)):
-            object.__setattr__(self, key, choose(key, side, explanations()))
-        object.__setattr__(self, "loss", loss)
-        object.__setattr__(self, "name", name)
-        self._check()
-
-    def _check(self) -> None:
-        gap_loss(self.loss)
+        one, two = (choose(key, side, explanations()) for key, side in (("first", first), ("second", second)))
+        for key, value in {"first": one, "second": two, "loss": loss, "name": name}.items():
+            object.__setattr__(self, key, value)
+        gap_loss(loss)
         for axis in ("behavior", "influence"):
-            ours, theirs = getattr(self.first, axis), getattr(self.second, axis)
+            ours, theirs = getattr(one, axis), getattr(two, axis)
             if ours != theirs:
-                raise InputError(
-                    f"the two explanations differ in {axis}: {ours!r} and {theirs!r}. Explanations can be compared "
-                    "when they share behavior and influence and differ in masking, in interaction, or in both.",
-                    code="P03",
-                    argument=axis,
-                    hint=f"Give both the same {axis}.",
-                )
-        if (self.first.masking, self.first.interaction) == (self.second.masking, self.second.interaction):
-            raise InputError(
-                "the two explanations are the same: masking and interaction are equal.",
-                code="P03",
-                argument="second",
-                hint="Let them differ in masking, in interaction, or in both.",
-            )
+                text = f"the two explanations differ in {axis}: {ours!r} and {theirs!r}. Explanations can be compared "
+                text += "when they share behavior and influence and differ in masking, in interaction, or in both."
+                raise InputError(text, code="P03", argument=axis, hint=f"Give both the same {axis}.")
+        if (one.masking, one.interaction) == (two.masking, two.interaction):
+            text, hint = "masking and interaction are equal", "Let them differ in masking, in interaction, or in both."
+            raise InputError(f"the two explanations are the same: {text}.", code="P03", argument="second", hint=hint)
 
     @property
     def behavior(self) -> Behavior:
@@ -98,20 +86,16 @@ class Disagreement:
 
     def with_influence(self, influence: Influence) -> Disagreement:
         """The same question about other sets."""
-        sides = (self.first.with_influence(influence), self.second.with_influence(influence))
-        return replace(self, first=sides[0], second=sides[1])
+        one, two = (side.with_influence(influence) for side in (self.first, self.second))
+        return replace(self, first=one, second=two)
 
     def compare(
-        self,
-        route: Route,
-        resources: Resources,
-        random_state: int,
-        pairs: tuple[int | None, int | None] = (None, None),
+        self, route: Route, resources: Resources, seed: int, pairs: tuple[int | None, int | None] = (None, None)
     ) -> ResolvedQuestion:
         """This question resolved on the table of a route, sampled effects from so many ``pairs`` of orders."""
         sides = zip((self.first, self.second), pairs, strict=True)
-        effects = tuple(side.effect(route, resources, random_state, count) for side, count in sides)
-        return ResolvedQuestion(self, effects[0], effects[1])
+        first, second = (side.effect(route, resources, seed, count) for side, count in sides)
+        return ResolvedQuestion(self, first, second)
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,8 +109,8 @@ class ResolvedQuestion:
 
     def beyond_chance(self) -> ResolvedQuestion:
         """The same question with maskings that learn no more than what the fitting rows show beyond chance."""
-        sides = [replace(side, masking=side.masking.beyond_chance()) for side in (self.first, self.second)]
-        return replace(self, first=sides[0], second=sides[1])
+        one, two = (replace(side, masking=side.masking.beyond_chance()) for side in (self.first, self.second))
+        return replace(self, first=one, second=two)
 
     @cached_property
     def measure(self) -> Loss:
@@ -148,12 +132,10 @@ class ResolvedQuestion:
     def gaps(self) -> list[dict[Masking, Terms]]:
         """For each set, ``phi1 - phi2`` as terms of the game of each masking."""
         pairs = zip(self.first.combined, self.second.combined, strict=True)
-        if self.first.masking == self.second.masking:
-            return [{self.first.masking: add_terms([(1.0, one), (-1.0, two)])} for one, two in pairs]
-        return [
-            {self.first.masking: one, self.second.masking: {term: -value for term, value in two.items()}}
-            for one, two in pairs
-        ]
+        ours, theirs = self.first.masking, self.second.masking
+        if ours == theirs:
+            return [{ours: add_terms([(1.0, one), (-1.0, two)])} for one, two in pairs]
+        return [{ours: one, theirs: {term: -value for term, value in two.items()}} for one, two in pairs]
 
     @cached_property
     def _shared(self) -> dict[Masking, set[Term]]:
@@ -279,14 +261,12 @@ class Objective:
     normalize: str = "root"
 
     def __post_init__(self) -> None:
-        if self.weighting not in ("mass", "uniform"):
-            raise unknown("weighting", self.weighting, ("mass", "uniform"))
-        if self.normalize not in ("root", "variance"):
-            raise unknown("normalize", self.normalize, ("root", "variance"))
-        if isinstance(self.questions, Mapping):
-            object.__setattr__(self, "questions", tuple(self.questions.items()))
-        elif isinstance(self.questions, Sequence) and not isinstance(self.questions, str):
-            object.__setattr__(self, "questions", tuple(self.questions))
+        for option, known in (("weighting", ("mass", "uniform")), ("normalize", ("root", "variance"))):
+            if getattr(self, option) not in known:
+                raise unknown(option, getattr(self, option), known)
+        if isinstance(self.questions, Mapping | Sequence) and not isinstance(self.questions, str):
+            entries = self.questions.items() if isinstance(self.questions, Mapping) else self.questions
+            object.__setattr__(self, "questions", tuple(entries))
         elif not isinstance(self.questions, str | Disagreement):
             raise unknown("question", self.questions, questions())
 
@@ -294,9 +274,8 @@ class Objective:
         """The questions as objects with their weights; those given by name get this influence."""
         entries = (self.questions,) if isinstance(self.questions, str | Disagreement) else tuple(self.questions)
         if not entries:
-            raise InputError(
-                "there is no question.", code="P01", argument="question", hint="Name at least one question."
-            )
+            hint = "Name at least one question."
+            raise InputError("there is no question.", code="P01", argument="question", hint=hint)
         return tuple(_weighted(entry, influence) for entry in entries)
 
 
@@ -324,10 +303,7 @@ class Measure(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScaledObjective:
-    """An objective on one table: every region's share of the disagreement on all rows.
-
-    share(region) = sum over q of w_q * (mass of the region) * R_q(region) / R_q(all rows)
-    """
+    """Every region's share of the disagreement on all rows: sum over q of w_q * mass * R_q(region) / R_q(all rows)."""
 
     comparisons: tuple[Measure, ...]  # the questions, resolved (or other measures of a region)
     factors: FloatArray  # (Q,) float: ``w_q / R_q(all rows)``; 0 for a question at its noise floor
@@ -369,10 +345,7 @@ def shares(
     evaluations: Evaluations,
     exceeded: BoolArray | bool = True,
 ) -> ScaledObjective:
-    """Scale each question by its disagreement on all rows (or the variance).
-
-    Those at the floor are left out, and those that do not exceed what chance shows.
-    """
+    """Scale each question by its disagreement on all rows (or the variance), unless it is rounding or chance."""
     audible = (roots > floors) & (roots >= np.finfo(np.float64).tiny) & exceeded  # one over less than tiny is infinite
     chosen = np.where(audible, np.asarray(weights, dtype=np.float64), 0.0)
     chosen = chosen / (chosen.sum() or 1.0)

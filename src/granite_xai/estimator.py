@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from granite_xai.base.diagnostics import Diagnostics
@@ -25,6 +25,8 @@ from granite_xai.fitting import collected_for, half_samples, open_inputs, refits
 from granite_xai.models import accepts_missing
 from granite_xai.new_rows import Evaluation, FittedGranite, evaluate_rows, explain_rows
 from granite_xai.tables.opening import is_lazy, region_numbers
+
+_SHOWN = ("partition", "remaining", "estimate", "stability", "fidelity", "global_fidelity")  # as fitted attributes
 
 
 class Granite(BaseEstimator):
@@ -143,35 +145,12 @@ class Granite(BaseEstimator):
         random_state: Any = 0,
         resources: Resources | None = None,
     ) -> None:
-        self.model = model
-        self.question = question
-        self.influence = influence
-        self.groups = groups
-        self.features = features
-        self.split_features = split_features
-        self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
-        self.alpha = alpha
-        self.max_candidates = max_candidates
-        self.search = search
-        self.beam = beam
-        self.partitioner = partitioner
-        self.output = output
-        self.response = response
-        self.missing = missing
-        self.kinds = kinds
-        self.max_samples = max_samples
-        self.confidence_level = confidence_level
-        self.n_resamples = n_resamples
-        self.holdout = holdout
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.resources = resources
+        given = dict(locals())
+        del given["self"]
+        self.__dict__.update(given)  # every option is kept as it is given, as scikit-learn asks
 
     def __sklearn_clone__(self) -> Granite:
         """Clone with the same fitted model: it is what we explain, not a part to be fitted again."""
-        from sklearn.base import clone
-
         parameters = self.get_params(deep=False)
         others = {name: clone(value, safe=False) for name, value in parameters.items() if name != "model"}
         return type(self)(self.model, **others)
@@ -179,10 +158,9 @@ class Granite(BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         """Tables with text, categories and missing values are welcome; no target is required."""
         tags = super().__sklearn_tags__()
-        loaded_without = self.model is None
-        tags.input_tags.allow_nan = self.missing != "error" and not loaded_without and accepts_missing(self.model)
-        tags.input_tags.string = True
-        tags.input_tags.categorical = True
+        known = self.model is not None  # some are loaded without
+        tags.input_tags.allow_nan = self.missing != "error" and known and accepts_missing(self.model)
+        tags.input_tags.string = tags.input_tags.categorical = True
         tags.target_tags.required = False
         return tags
 
@@ -218,14 +196,9 @@ class Granite(BaseEstimator):
         return fitted.regions(fitted.read(X))
 
     def plan(self, X: Any, y: Any = None, sample_weight: Any = None) -> dict[str, Any]:
-        """What a fit would do first and what that costs, before it is done: rows, bytes, seconds by stage.
+        """What `fit` on the same would do first and what that costs, before it is done: rows, bytes, seconds by stage.
 
         With ``max_samples="auto"`` more rows follow until the estimate is precise, as long as they fit the time.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As in `fit`.
         """
         record = Diagnostics()
         opened = open_inputs(self, *collected_for(self, X, y, sample_weight), None, record)
@@ -273,13 +246,7 @@ class Granite(BaseEstimator):
         return evaluate_rows(new, regions, kind="fitting" if same else "given")
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Share of the disagreement on other rows that the regions take away, for searches over options.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As in `evaluate`.
-        """
+        """Share of the disagreement on other rows (as in `evaluate`) that regions take away, to search over options."""
         return 1.0 - self.evaluate(X, y, sample_weight).remaining
 
     def explain(
@@ -373,14 +340,9 @@ def restore(g: Granite, result: FitResult, diagnostics: dict[str, Any]) -> None:
         result = replace(result, partition=replace(result.partition, headline=result.estimate.headline))
     state: dict[str, Any] = {
         "_fitted": result,
-        "partition_": result.partition,
+        **{f"{name}_": getattr(result, name) for name in _SHOWN},
         "disagreement_": float(measured[0]) if len(labels) == 1 else float(not result.below_noise_floor),
         "disagreements_": dict(zip(labels, measured.tolist(), strict=True)),
-        "remaining_": result.remaining,
-        "estimate_": result.estimate,
-        "stability_": result.stability,
-        "fidelity_": result.fidelity,
-        "global_fidelity_": result.global_fidelity,
         "diagnostics_": diagnostics,
         "n_features_in_": result.table.n_columns,
     }

@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import isqrt
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,15 +26,14 @@ from granite_xai.evaluations.resident import Resident
 from granite_xai.evaluations.shapley import PairwiseShapleySums, SamplingErrors
 from granite_xai.evaluations.steps import Steps
 from granite_xai.interaction import union
-from granite_xai.masking.accumulated import AleIntervals, fit_steps
+from granite_xai.masking import Masking
+from granite_xai.masking.accumulated import fit_steps
 from granite_xai.masking.fitted import FittedMaskings, Reading
-from granite_xai.models import Predictor
 from granite_xai.resolved import ResolvedExplainer
 from granite_xai.tables import Table
 from granite_xai.trees.routes import Route
 
-CHECKED = 200
-"""Rows on which exact gaps are computed beside those on a grid, at most."""
+CHECKED = 200  # rows on which exact gaps are computed beside those on a grid, at most
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,15 +47,12 @@ class EvaluationPlan:
     readings: set[Reading]  # all masked models that are read
     binned: AbstractSet[Reading] = frozenset()  # those that put the rows into bins
     coordinates: bool = False  # whether the places of the rows in their columns are needed
-    # readings by a copula, with the distinct values of the visible columns
-    sampled: Mapping[Reading, Distinct] = field(default_factory=dict)
+    sampled: Mapping[Reading, Distinct] = field(default_factory=dict)  # by a copula, with the distinct visible values
 
     def rows(self, table: Table, recombined: bool = True) -> int:
         """Rows sent to the model: predictions, rows against a baseline, and recombined rows unless trees give them."""
-        baseline = sum(
-            masking.n_references * (len(table.distinct(sorted(visible))[1]) if visible else 1)
-            for masking, visible in self.against
-        )
+        counts = ((masking, len(table.distinct(sorted(T))[1]) if T else 1) for masking, T in self.against)
+        baseline = sum(masking.n_references * count for masking, count in counts)
         # The ends of the columns on a grid, and the exact gaps of a few rows.
         grid = 2 * table.n_rows * len(self.snapped) + self.checked**2 * len(self.kept.stores)
         planned = self.kept.rows + self.streamed.rows + grid if recombined else 0
@@ -113,11 +109,11 @@ class EvaluationPlan:
         kept = self.bytes + passing if there is None else 0
         return require_budget(resources, footprint(table, members, vectors), kept, candidate)
 
-    def stages(self, table: Table, budget: Budget, candidate: int) -> dict[str, Any]:
-        """Rows and bytes by stage, for ``diagnostics_``."""
-        attributions = 8 * len(self.attributions) * self.kept.n_rows**2
-        matrices = self.bytes - attributions
-        return budget.plan(rows=self.rows(table), matrices=matrices, attributions=attributions, candidate=candidate)
+    def stages(self, route: Route, resources: Resources, candidate: int) -> dict[str, Any]:
+        """Rows and bytes by stage, for ``diagnostics_``; refused where there is no room (D33)."""
+        budget, pairs = self.budget(route, resources, candidate), 8 * len(self.attributions) * self.kept.n_rows**2
+        parts = {"matrices": self.bytes - pairs, "attributions": pairs, "candidate": candidate}
+        return budget.plan(rows=self.rows(route.table), **parts)
 
     @property
     def attributions(self) -> dict[PairwiseShapley, Terms]:
@@ -127,12 +123,8 @@ class EvaluationPlan:
     @property
     def draws(self) -> dict[PairwiseShapley, list[Terms]]:
         """For sampled attributions, the coalitions of each draw."""
-        return {
-            term: [draw[i] for draw in effect.draws]
-            for effect in self.effects
-            if effect.draws
-            for i, term in enumerate(effect.attributions)
-        }
+        each = [(effect, i, term) for effect in self.effects for i, term in enumerate(effect.attributions)]
+        return {term: [draw[i] for draw in effect.draws] for effect, i, term in each if effect.draws}
 
 
 def request(
@@ -178,14 +170,11 @@ def _require_own_values(effect: ResolvedExplainer, table: Table, grid: Grid) -> 
         others = {term for term in terms if isinstance(term, frozenset)} - known
         singles = {min(side) for term in others for side in (term, everything - term) if len(side) == 1}
         if (grid.columns.keys() & own and (others or effect.pairwise)) or grid.columns.keys() & singles:
-            raise InputError(
-                "Resources(max_grid=) is defined for pure and full effects of single columns and of groups: "
-                f"the effect of {', '.join(table.names[i] for i in sorted(own))} reads other columns one by one.",
-                code="P03",
-                argument="max_grid",
-                columns=tuple(table.names[i] for i in sorted((own | singles) & grid.columns.keys())),
-                hint="For partial effects, interactions and 'coe' leave max_grid at None and lower max_samples.",
-            )
+            text = "Resources(max_grid=) is defined for pure and full effects of single columns and of groups: "
+            text += f"the effect of {', '.join(table.names[i] for i in sorted(own))} reads other columns one by one."
+            hint = "For partial effects, interactions and 'coe' leave max_grid at None and lower max_samples."
+            columns = tuple(table.names[i] for i in sorted((own | singles) & grid.columns.keys()))
+            raise InputError(text, code="P03", argument="max_grid", columns=columns, hint=hint)
 
 
 @dataclass(slots=True, eq=False)
@@ -206,11 +195,7 @@ def evaluate(
     diagnostics: Diagnostics | None = None,
     **given: Any,
 ) -> tuple[Evaluations, EvaluationRange]:
-    """Evaluate every planned row once, after checking that the plan fits the limits; ``planned``: its seconds.
-
-    ``given``: weights, y, n_jobs, coordinates (where those of other rows count), unfinished, exponent (of the power of
-    two that is the unit; None: chosen here).
-    """
+    """Evaluate every planned row once, after checking that the plan fits the limits; ``planned``: its seconds."""
     route = asked.route(route)
     count = len(asked.kept.stores) + len(asked.streamed.stores)
     if diagnostics is not None:
@@ -218,12 +203,12 @@ def evaluate(
     rows = asked.rows(route.table, recombined=route.trees is None)
     require_evaluations(resources, rows, planned)
     if route.trees is not None:
-        return _evaluate(route, asked, reference, resources, fast=route.fast(count), **given)
+        return _evaluate(route, asked, reference, resources, route.fast(count), **given)
     known = given["unfinished"].matrices if given.get("unfinished") else ()
     meter = Meter(resources, rows - route.table.n_rows * sum(len(asked.kept.stores[store]) for store in known), planned)
     quiet = replace(resources, progress=False)  # rows are shown, not columns
     with closing(meter), route.predictor.watched(meter):
-        return _evaluate(route, asked, reference, quiet, fast=False, **given)
+        return _evaluate(route, asked, reference, quiet, False, **given)
 
 
 def _evaluate(
@@ -231,17 +216,15 @@ def _evaluate(
     asked: EvaluationPlan,
     reference: FittedMaskings,
     resources: Resources,
-    *,
     fast: bool,
     weights: FloatArray,
     y: FloatArray | None,
     n_jobs: int | None = None,
-    coordinates: Coordinates | None = None,
-    exponent: int | None = 0,
+    coordinates: Coordinates | None = None,  # where those of other rows count
+    exponent: int | None = 0,  # of the power of two that is the unit; None: chosen here
     unfinished: Unfinished | None = None,
 ) -> tuple[Evaluations, EvaluationRange]:
-    predictor, table = route.predictor, route.table
-    space, there = asked.budget(route, resources).workspace(), asked.resident(route, resources)
+    table, space, there = route.table, asked.budget(route, resources).workspace(), asked.resident(route, resources)
     primitives = None if there is None else there.primitives
     everything = frozenset(range(table.n_columns))
     predictions = route.predictions(fast, space) if there is None else there.primitives.host(there.predictions())
@@ -256,15 +239,18 @@ def _evaluate(
     spread = SamplingErrors(predictions, weights, everything)
     sums: list[PairwiseShapleySums | SamplingErrors] = [pairwise, spread] if asked.draws else [pairwise]
     source = partial(route.matrix, fast=fast, space=space, n_jobs=n_jobs) if there is None else there.matrix
-    for planned, keep in ((asked.kept, matrices), (asked.streamed, None)):
-        many = source, planned, resources, extent, predictions, offset, space, matrices, primitives
-        _add_up(evaluate_plan(*many), sums, keep)
-    against = {key: extent.see(_against(predictor, table, reference, key)) - offset for key in asked.against}
+    for planned in (asked.kept, asked.streamed):
+        made = evaluate_plan(source, planned, resources, extent, predictions, offset, space, matrices, primitives)
+        for store, matrix in made:
+            for each in sums:
+                each.add(store, matrix)
+            if planned is asked.kept:
+                matrices[store] = matrix
+            del matrix  # one that is not kept ends before the next is made
+    further = _Further(route, reference, extent, offset, space, source, primitives)
+    against = {key: further.against(*key) for key in asked.against}
     numbers = {key: reference.bins[key](table) for key in asked.readings if key in reference.bins}
-    attributions = pairwise.values | _by_paths(route, asked.attributions, space, n_jobs, extent.exponent)
-    at_ends = partial(_at_ends, source, table, extent, offset, primitives or NUMPY)
-    steps = partial(_changes, predictor, table, reference.steps, extent)
-    drawn = partial(_drawn, route, asked.sampled, reference, extent, offset, space)
+    attributions = pairwise.values | further.by_paths(asked.attributions, n_jobs)
     found = Evaluations(
         predictions=predictions,
         weights=weights,
@@ -274,14 +260,11 @@ def _evaluate(
         matrices=matrices,
         bins={key: Bins.of(own) for key, own in numbers.items()},
         against=against,
-        snapped={
-            columns: _snapped(columns, matrices[columns], primitives, at_ends(columns), distinct, numbers, against)
-            for columns, distinct in asked.snapped.items()
-        },
+        snapped={S: further.snapped(S, grid, matrices[S], numbers, against) for S, grid in asked.snapped.items()},
         attributions={term: Matrix(phi, np.arange(table.n_rows)) for term, phi in attributions.items()},
-        changes={column: steps(column) for column in asked.changes},
+        changes={column: further.changes(column) for column in asked.changes},
         errors={term: spread.errors(terms) for term, terms in asked.draws.items()},
-        sampled={key: drawn(key) for key in asked.sampled},
+        sampled={key: further.drawn(*key, distinct) for key, distinct in asked.sampled.items()},
         everything=everything,
         space=space,
         coordinates=(coordinates or Coordinates.of(table)) if asked.coordinates else None,
@@ -291,119 +274,91 @@ def _evaluate(
     return found, extent
 
 
-def _at_ends(
-    source: Callable[..., Any],
-    table: Table,
-    extent: EvaluationRange,
-    offset: float,
-    primitives: ArrayNamespace,
-    columns: Coalition,
-) -> FloatArray:
-    """``E_S`` at the smallest and the largest value of a column, centred."""
-    found: FloatArray = extent.see(primitives.host(source(columns, ends(table, min(columns)))))
-    return found - offset
+class _Further(NamedTuple):
+    """What is asked of the model besides recombined rows, in units of a power of two."""
+
+    route: Route
+    reference: FittedMaskings
+    extent: EvaluationRange
+    offset: float
+    space: Workspace
+    source: Callable[..., Any]  # of recombined rows
+    primitives: ArrayNamespace | None  # of the device where they are; None: on the host
+
+    def snapped(
+        self,
+        columns: Coalition,
+        distinct: Distinct,
+        matrix: Matrix,
+        bins: Mapping[Reading, IntArray],
+        against: Mapping[Reading, FloatArray],
+    ) -> GridColumn:
+        """A column on its grid: every row is given what the row that carries its grid value has."""
+        carrier = distinct.representatives[distinct.codes]
+        found = (self.primitives or NUMPY).host(self.source(columns, ends(self.route.table, min(columns))))
+        at_ends = self.extent.see(found) - self.offset
+        own_bins = {key: Bins.of(own[carrier]) for key, own in bins.items() if key[1] == columns}
+        own_against = {key: own[:, carrier] for key, own in against.items() if key[1] == columns}
+        own = cells_of(matrix.values, matrix.codes, np.arange(len(carrier)), self.primitives)
+        return GridColumn(own, at_ends, own_bins, own_against)
+
+    def drawn(self, masking: Masking, visible: Coalition, distinct: Distinct) -> Matrix:
+        """``F`` at the visible values with hidden ones drawn by a copula, centred."""
+        asked, places = (self.route.predictor, self.route.table), distinct.representatives
+        values = self.reference.copulas[masking].predictions(*asked, visible, places, self.space)
+        return Matrix(self.extent.see(values) - self.offset, distinct.codes)
+
+    def by_paths(self, wanted: Iterable[PairwiseShapley], n_jobs: int | None) -> dict[PairwiseShapley, FloatArray]:
+        """Attributions from the paths of the trees, all sets of the same players in one walk."""
+        found: dict[PairwiseShapley, FloatArray] = {}
+        wanted = [term for term in wanted if term.kind == "paths"]
+        for players in dict.fromkeys(term.players for term in wanted):
+            terms = [term for term in wanted if term.players == players]
+            if self.route.trees is None:
+                text = f"exact attributions were planned from the model's trees, but {self.route.reason}."
+                hint = "Fit again: the model or the kind of table has changed."
+                raise ModelError(text, code="M23", argument="model", hint=hint)
+            places = [players.index(term.members[0]) for term in terms]
+            values = self.route.trees.attributions(players, places, fast=available(), n_jobs=n_jobs, space=self.space)
+            if self.extent.exponent:
+                np.ldexp(values, -self.extent.exponent, out=values)
+            found.update(zip(terms, values, strict=True))
+        return found
+
+    def against(self, masking: Masking, visible: Coalition) -> FloatArray:
+        """``F(x_T, b)`` of every row, a line for each reference row b, evaluated once for each distinct value of T."""
+        table, references = self.route.table, self.reference.baselines[masking]
+        codes, carriers = table.distinct(sorted(visible)) if visible else (None, np.zeros(1, dtype=np.intp))
+        base, donors = np.repeat(np.arange(references.n_rows), len(carriers)), np.tile(carriers, references.n_rows)
+        values = self.route.predictor.recombined(references, base, table, donors, sorted(visible))
+        values = values.reshape(references.n_rows, -1)
+        values = np.repeat(values, table.n_rows, axis=1) if codes is None else values[:, codes]
+        found: FloatArray = self.extent.see(values) - self.offset
+        return found
+
+    def changes(self, column: AleColumn) -> Steps:
+        """The predictions of each row along a column; none for nominal and constant columns."""
+        table, intervals, position = self.route.table, self.reference.steps.get(column), column.column
+        if intervals is None:
+            nowhere = np.zeros(table.n_rows, dtype=np.intp)
+            return Steps(nowhere[:1], nowhere - 1, nowhere, np.zeros(0))
+        places, first, counts = intervals.points(table.columns[position])
+        rows = np.repeat(np.arange(table.n_rows), counts)
+        starts = np.cumsum(counts) - counts - first
+        donors = np.arange(len(rows)) - starts[rows]
+        values = self.extent.see(self.route.predictor.recombined(table, rows, intervals.ends, donors, [position]))
+        return Steps(np.searchsorted(intervals.parts, intervals.edges), places, starts, values)
 
 
-def _drawn(
-    route: Route,
-    asked: Mapping[Reading, Distinct],
-    reference: FittedMaskings,
-    extent: EvaluationRange,
-    offset: float,
-    space: Workspace,
-    reading: Reading,
-) -> Matrix:
-    """``F`` at the visible values with hidden ones drawn by a copula, centred."""
-    (masking, visible), distinct = reading, asked[reading]
-    copula, carriers = reference.copulas[masking], distinct.representatives
-    values = extent.see(copula.predictions(route.predictor, route.table, visible, carriers, space))
-    return Matrix(values - offset, distinct.codes)
-
-
-def _add_up(
-    evaluated: Iterable[tuple[Coalition, Matrix]],
-    sums: Sequence[PairwiseShapleySums | SamplingErrors],
-    keep: dict[Coalition, Matrix] | None,
-) -> None:
-    """Add each matrix to the sums as it comes, and keep it where it is asked for."""
-    for store, matrix in evaluated:
-        for each in sums:
-            each.add(store, matrix)
-        if keep is not None:
-            keep[store] = matrix
-        del matrix  # one that is not kept ends before the next is made
-
-
-def _snapped(
-    columns: Coalition,
-    matrix: Matrix,
-    primitives: ArrayNamespace | None,
-    at_ends: FloatArray,
-    distinct: Distinct,
-    bins: Mapping[Reading, IntArray],
-    against: Mapping[Reading, FloatArray],
-) -> GridColumn:
-    """A column on its grid: every row is given what the row that carries its grid value has."""
-    carrier = distinct.representatives[distinct.codes]
-    return GridColumn(
-        cells_of(matrix.values, matrix.codes, np.arange(len(carrier)), primitives),
-        at_ends,
-        {key: Bins.of(own[carrier]) for key, own in bins.items() if key[1] == columns},
-        {key: own[:, carrier] for key, own in against.items() if key[1] == columns},
-    )
-
-
-def _by_paths(
-    route: Route, wanted: Iterable[PairwiseShapley], space: Workspace, n_jobs: int | None, exponent: int
-) -> dict[PairwiseShapley, FloatArray]:
-    """Attributions from the paths of the trees, all sets of the same players in one walk."""
-    found: dict[PairwiseShapley, FloatArray] = {}
-    wanted = [term for term in wanted if term.kind == "paths"]
-    for players in dict.fromkeys(term.players for term in wanted):
-        terms = [term for term in wanted if term.players == players]
-        if route.trees is None:
-            raise ModelError(
-                f"exact attributions were planned from the model's trees, but {route.reason}.",
-                code="M23",
-                argument="model",
-                hint="Fit again: the model or the kind of table has changed.",
-            )
-        places = [players.index(term.members[0]) for term in terms]
-        values = route.trees.attributions(players, places, fast=available(), n_jobs=n_jobs, space=space)
-        if exponent:
-            np.ldexp(values, -exponent, out=values)
-        found.update(zip(terms, values, strict=True))
-    return found
-
-
-def _against(predictor: Predictor, table: Table, reference: FittedMaskings, reading: Reading) -> FloatArray:
-    """``F(x_T, b)`` of every row, one line for each reference row b, evaluated once for each distinct value of T."""
-    masking, visible = reading
-    references = reference.baselines[masking]
-    codes, representatives = table.distinct(sorted(visible)) if visible else (None, np.zeros(1, dtype=np.intp))
-    base = np.repeat(np.arange(references.n_rows), len(representatives))
-    values = predictor.recombined(
-        references, base, table, np.tile(representatives, references.n_rows), sorted(visible)
-    ).reshape(references.n_rows, -1)
-    return np.repeat(values, table.n_rows, axis=1) if codes is None else values[:, codes]
-
-
-def _changes(
-    predictor: Predictor,
-    table: Table,
-    fitted: Mapping[AleColumn, AleIntervals],
-    extent: EvaluationRange,
-    column: AleColumn,
-) -> Steps:
-    """The predictions of each row along a column; none for nominal and constant columns."""
-    intervals, position = fitted.get(column), column.column
-    if intervals is None:
-        nowhere = np.zeros(table.n_rows, dtype=np.intp)
-        return Steps(nowhere[:1], nowhere - 1, nowhere, np.zeros(0))
-    places, first, counts = intervals.points(table.columns[position])
-    rows = np.repeat(np.arange(table.n_rows), counts)
-    starts = np.cumsum(counts) - counts - first
-    values = extent.see(
-        predictor.recombined(table, rows, intervals.ends, np.arange(len(rows)) - starts[rows], [position])
-    )
-    return Steps(np.searchsorted(intervals.parts, intervals.edges), places, starts, values)
+def coordinates_of(table: Table) -> Coordinates:
+    """Mid-ranks of ordered columns as shares of the rows, codes of the others."""
+    columns = [table.columns[i] for i in table.explained]
+    ordered = [column for column in columns if column.kind not in ("nominal", "boolean")]
+    ranks = np.full((len(ordered), table.n_rows), np.nan)
+    for line, column in zip(ranks, ordered, strict=True):
+        present = column.codes >= 0
+        counts = np.bincount(column.codes[present], minlength=len(column.levels))
+        middle = np.cumsum(counts) - (counts - 1) / 2
+        line[present] = middle[column.codes[present]] / table.n_rows
+    levels = [column.codes for column in columns if column.kind in ("nominal", "boolean")]
+    return Coordinates(ranks, np.array(levels, dtype=np.intp).reshape(-1, table.n_rows))

@@ -1,4 +1,4 @@
-"""One fit, step by step: plan, inputs the model, measure, search, describe."""
+"""One fit, step by step: plan, ask the model, measure, search, describe."""
 
 from __future__ import annotations
 
@@ -35,6 +35,10 @@ from granite_xai.search.tree import Tree
 from granite_xai.surrogate import RegionSurrogate, Surrogate, fidelity, fit_surrogate
 from granite_xai.tables import Table
 from granite_xai.trees.routes import Route
+
+_OF_RESULTS = ("table", "predictor", "comparisons", "question_weights", "weights", "missing", "confidence")
+_OF_PROBLEMS = ("route", "missing", "resources", "n_jobs", "diagnostics", "tree", "seed")
+"""What results and problems have from the inputs of a fit."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -132,6 +136,11 @@ class FitResult:
         return self.comparisons[0].first.layout
 
 
+def handed_on(source: object, *names: str) -> dict[str, Any]:
+    """Some attributes of an object, as they are."""
+    return {name: getattr(source, name) for name in names}
+
+
 class FitRun(NamedTuple):
     """What a fit found and what it was found from: kept by its estimator, in memory only."""
 
@@ -148,14 +157,9 @@ class FitRun(NamedTuple):
     def again(self, rows: IntArray) -> Partition:
         """The search on some of the fitting rows; the model is not asked."""
         inputs, evaluations = self.inputs, self.evaluations.restrict(rows)
-        some = replace(
-            inputs,
-            route=Route(inputs.predictor, inputs.table.take(rows)),
-            y=evaluations.y,
-            weights=evaluations.weights,
-            clusters=np.unique(inputs.clusters[rows], return_inverse=True)[1].reshape(-1),
-            diagnostics=Diagnostics(),
-        )
+        route = Route(inputs.predictor, inputs.table.take(rows))
+        some = replace(inputs, route=route, y=evaluations.y, weights=evaluations.weights, diagnostics=Diagnostics())
+        some = replace(some, clusters=np.unique(inputs.clusters[rows], return_inverse=True)[1].reshape(-1))
         with one_blas_thread():
             whole = Splits.whole(evaluations.weights, evaluations.primitives)
             roots = np.array([question.regional(evaluations, whole)[0, 0] for question in inputs.comparisons])
@@ -167,28 +171,16 @@ def run(inputs: FitInputs) -> FitRun:
     """Ask the model, search for regions, and describe them."""
     record = inputs.diagnostics
     asked = requested(inputs)
-    changes = set().union(*(effect.changes() for effect in asked.effects))
-    readings = set().union(*(effect.readings() for effect in asked.effects))
-    reference = fit_reference(readings, changes, inputs.table, inputs.weights, inputs.seed)
+    reference = fit_reference(asked.readings, asked.changes, inputs.table, inputs.weights, inputs.seed)
     record.note("bytes", asked.bytes)
-    candidate = candidate_bytes(inputs)
-    budget = asked.budget(inputs.route, inputs.resources, candidate)
-    record.note("plan", {**asked.stages(inputs.table, budget, candidate), **inputs.plan})
+    stages = asked.stages(inputs.route, inputs.resources, candidate_bytes(inputs))
+    record.note("plan", {**stages, **inputs.plan})
     probed = inputs.probed or probe(inputs.predictor, inputs.table, record)
     with record.stage("evaluations"):
-        evaluations, extent = evaluate(
-            inputs.route,
-            asked,
-            reference,
-            weights=inputs.weights,
-            y=inputs.y,
-            resources=inputs.resources,
-            planned=inputs.plan.get("seconds", {}).get("evaluations"),
-            n_jobs=inputs.n_jobs,
-            diagnostics=record,
-            exponent=exponent_for(inputs.comparisons, inputs.objective),
-            unfinished=inputs.unfinished,
-        )
+        how = handed_on(inputs, "weights", "y", "resources", "n_jobs", "diagnostics", "unfinished")
+        how |= {"planned": inputs.plan.get("seconds", {}).get("evaluations")}
+        how |= {"exponent": exponent_for(inputs.comparisons, inputs.objective)}
+        evaluations, extent = evaluate(inputs.route, asked, reference, **how)
     if evaluations.snapped:
         limits = inputs.resources, asked.checked, inputs.seed
         note = grid_check(inputs.comparisons, inputs.route, evaluations, reference, *limits)
@@ -221,14 +213,10 @@ def _described(
     note_bins(inputs.diagnostics, evaluations, rows, beyond_chance=inputs.confidence is not None)
     with one_blas_thread():
         return FitResult(
-            table=table,
-            predictor=inputs.predictor,
-            comparisons=inputs.comparisons,
-            question_weights=inputs.question_weights,
+            **handed_on(inputs, *_OF_RESULTS),
             reference=reference,
             partition=partition,
             regions=regions,
-            weights=inputs.weights,
             roots=measured[0],
             floors=measured[1],
             remaining=float(sum(region.disagreement for region in partition)),
@@ -237,9 +225,7 @@ def _described(
             everywhere=fit_surrogate(table, evaluations, players, order, [np.arange(table.n_rows)]).regions[0],
             fidelity=fidelity(table, evaluations, players, order, rows),
             global_fidelity=fidelity(table, evaluations, players, order, [np.arange(table.n_rows)]),
-            missing=inputs.missing,
             exponent=evaluations.exponent,
-            confidence=inputs.confidence,
             chance=measured[2],
             learned=found.extra_attributes,
         )
@@ -265,57 +251,34 @@ def _chance(inputs: FitInputs, evaluations: Evaluations, roots: FloatArray) -> C
     replicates = inputs.replicates
     if replicates is None:
         return None
-    everyone = np.arange(evaluations.n_rows)
-    found = replicates.chance(inputs.comparisons, evaluations, everyone, inputs.n_jobs)
-    labels = [comparison.question.label for comparison in inputs.comparisons]
+    found = replicates.chance(inputs.comparisons, evaluations, np.arange(evaluations.n_rows), inputs.n_jobs)
     units = units_of(inputs.comparisons, evaluations.exponent)
     figures = by_power_of_two(np.stack([roots, found.level, found.bar, found.corrected]), units).T.tolist()
-    keys = ("disagreement", "chance", "bar", "corrected")
-    noted = {label: dict(zip(keys, each, strict=True)) for label, each in zip(labels, figures, strict=True)}
-    inputs.diagnostics.note("chance", noted)
+    keys, told = ("disagreement", "chance", "bar", "corrected"), zip(inputs.comparisons, figures, strict=True)
+    inputs.diagnostics.note("chance", {one.question.label: dict(zip(keys, own, strict=True)) for one, own in told})
     return found
 
 
 def search(
-    inputs: FitInputs,
-    evaluations: Evaluations,
-    measured: tuple[FloatArray, FloatArray, float],
-    chance: Chance | None,
+    inputs: FitInputs, evaluations: Evaluations, measured: tuple[FloatArray, FloatArray, float], chance: Chance | None
 ) -> PartitionResult:
-    """The regions; one when there is nothing to explain beyond rounding and chance (C4).
-
-    Partitioners that have an end of their own are asked all the same. ``measured``: disagreement and noise floor of
-    every question on all rows, and the noise of one prediction.
-    """
-    roots, floors, error = measured
+    """The regions; one when there is nothing to explain beyond rounding and chance (C4)."""
+    roots, floors, error = measured  # of every question on all rows, and the noise of one prediction
     exceeded = True if chance is None else chance.exceeded(floors)
     weights = inputs.question_weights
     scaled = shares(inputs.comparisons, weights, roots, floors, inputs.objective, evaluations, exceeded)
-    rule = None
-    replicates = inputs.replicates
+    rule, replicates = None, inputs.replicates
     if chance is not None and replicates is not None:
         factors = scaled.factors
         if inputs.objective.normalize == "root":
             factors = factors * np.divide(roots, chance.corrected, out=np.zeros_like(roots), where=exceeded)
         rule = ChanceRule(replicates, inputs.comparisons, chance, factors)
-    problem = Problem(
-        route=inputs.route,
-        evaluations=evaluations,
-        shares=scaled,
-        roots=roots,
-        missing=inputs.missing,
-        resources=inputs.resources,
-        n_jobs=inputs.n_jobs,
-        diagnostics=inputs.diagnostics,
-        tree=inputs.tree,
-        error=error,
-        seed=inputs.seed,
-        chance=rule,
-    )
+    own = handed_on(inputs, *_OF_PROBLEMS)
+    problem = Problem(**own, evaluations=evaluations, shares=scaled, roots=roots, error=error, chance=rule)
     if problem.below_noise_floor and not inputs.partitioner.ignores_noise_floor:
         by_chance = bool(np.any(roots > floors))
+        least = 2 * inputs.tree.min_samples_leaf - 1 if by_chance else 1
         reason = "no more than chance" if by_chance else "nothing to explain"
-        least = 1 if not by_chance else 2 * inputs.tree.min_samples_leaf - 1
         reason = "too few samples" if inputs.table.n_rows <= least else reason
         leaf = Leaf(inputs.table.n_rows, 1.0, float(by_chance), reason)
         return PartitionResult(Partition(leaf, inputs.table.names))

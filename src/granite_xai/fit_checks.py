@@ -29,16 +29,12 @@ from granite_xai.masking import Marginal
 from granite_xai.masking.fitted import FittedMaskings
 from granite_xai.trees.routes import Route
 
-SWALLOWED = 0.05
-"""Share of the noise floor from which a measured disagreement is hardly rounding alone, which makes a thousandth."""
-SMALLEST = -280
-"""Power of ten below which numbers lose their digits."""
-MOST = 500
-"""Rows that the additive model is looked at on."""
+SWALLOWED = 0.05  # share of the floor from which a disagreement is hardly rounding alone, which makes a thousandth
+SMALLEST = -280  # power of ten below which numbers lose their digits
+MOST = 500  # rows that the additive model is looked at on
 INTERACT, DEPEND = "columns interact", "columns depend on each other"
 EITHER = f"{INTERACT} or depend on each other"
-THIN = 5
-"""Rows below which a bin of a region is called thin."""
+THIN = 5  # rows below which a bin of a region is called thin
 
 
 def order_of(questions: Sequence[ResolvedQuestion]) -> int:
@@ -72,10 +68,9 @@ def measure(
     splits = Splits.whole(evaluations.weights, evaluations.primitives)
     spread = float(np.sqrt(splits.variances(evaluations.predictions[None])[0, 0]))
     changes = inconstancy(error, extent.changed * unit, spread * unit, single)
-    error = error / unit
     if changes is not None:
         record.warn(changes, ModelWarning)
-        error = max(error, extent.changed)
+    error = error / unit if changes is None else max(error / unit, extent.changed)
     with np.errstate(over="ignore", invalid="ignore"):  # an overflow is named below (N06)
         roots = np.array([question.regional(evaluations, splits)[0, 0] for question in questions])
         floors = np.array([_floor(question, evaluations, error) for question in questions])
@@ -135,37 +130,23 @@ def grid_check(
     count: int,
     seed: int,
 ) -> dict[str, Any]:
-    """What ``diagnostics_`` says of a grid: its columns, and the gaps of a few rows with and without it.
-
-    The rows, drawn by the seed, are a region of their own. ``rms_difference`` is the root mean square of the difference
-    between their gaps on the grid and their exact gaps, ``rms_gap`` that of the exact gaps, in the question's units.
-    """
-    table = route.table
-    rows = np.sort(np.random.default_rng(seed).choice(table.n_rows, size=count, replace=False))
+    """A grid's columns, and the root mean square of exact gaps of a few rows and of their difference on the grid."""
+    rows = np.sort(np.random.default_rng(seed).choice(evaluations.n_rows, size=count, replace=False))
     effects = [side for comparison in comparisons for side in (comparison.first, comparison.second)]
-    part = table.take(rows)
-    near = evaluations.restrict(rows)
-    exact, _ = evaluate(
-        Route(route.predictor, part),
-        request(part, effects),
-        reference,
-        weights=near.weights,
-        y=None if near.y is None else by_power_of_two(near.y, near.exponent),
-        resources=replace(resources, max_grid=None),
-        coordinates=near.coordinates,
-        exponent=near.exponent,
-    )
-    splits = Splits.whole(near.weights, near.primitives)
-    figures = {}
+    part, near = route.table.take(rows), evaluations.restrict(rows)
+    own: dict[str, Any] = {"resources": replace(resources, max_grid=None), "exponent": near.exponent}
+    own |= {"y": None if near.y is None else by_power_of_two(near.y, near.exponent), "weights": near.weights}
+    asked = Route(route.predictor, part), request(part, effects)
+    exact, _ = evaluate(*asked, reference, coordinates=near.coordinates, **own)
+    splits, figures = Splits.whole(near.weights, near.primitives), {}
     for comparison in comparisons:
         snapped, true = (np.stack(list(comparison.gap_values(each, splits))) for each in (near, exact))
         if not comparison.first.behavior.per_row:
             snapped, true = snapped[..., 0], true[..., 0]
         power = near.exponent * (comparison.first.behavior.degree or 0)
-        sizes = [np.sqrt(np.mean(np.square(gaps))) for gaps in (snapped - true, true)]
-        both = by_power_of_two(sizes, power).tolist()
+        both = by_power_of_two([np.sqrt(np.mean(np.square(gaps))) for gaps in (snapped - true, true)], power).tolist()
         figures[comparison.question.label] = dict(zip(("rms_difference", "rms_gap"), both, strict=True))
-    columns = {table.names[min(s)]: evaluations.matrices[s].values.shape[0] for s in evaluations.snapped}
+    columns = {part.names[min(s)]: evaluations.matrices[s].values.shape[0] for s in evaluations.snapped}
     return {"columns": columns, "rows": len(rows), "gaps": figures}
 
 
@@ -173,10 +154,8 @@ def in_words(note: dict[str, Any]) -> str:
     """The note as a sentence, for the report."""
     columns = ", ".join(f"{name} ({count})" for name, count in note["columns"].items())
     errors = (gaps["rms_difference"] / gaps["rms_gap"] for gaps in note["gaps"].values() if gaps["rms_gap"] > 0)
-    return (
-        f"C22: on a grid of so many values: {columns}. On {note['rows']} rows the gaps differ from the exact ones by "
-        f"{max(errors, default=0.0):.1%} of their size (root mean square)."
-    )
+    text = f"C22: on a grid of so many values: {columns}. On {note['rows']} rows the gaps differ from the exact ones "
+    return text + f"by {max(errors, default=0.0):.1%} of their size (root mean square)."
 
 
 def note_bins(record: Diagnostics, evaluations: Evaluations, regions: Sequence[IntArray], beyond_chance: bool) -> None:
@@ -191,19 +170,13 @@ def note_bins(record: Diagnostics, evaluations: Evaluations, regions: Sequence[I
             single += len(counts) == 1
     record.note("thin_bins", {"cells": thin, "single_bin": single})
     if thin or single:
-        record.warn(
-            f"C10: conditional masking has {thin} bins with fewer than {THIN} rows of a region, and {single} times all "
-            "rows of a region share one bin, where conditional equals marginal by construction.",
-            BinWarning,
-        )
+        text = f"C10: conditional masking has {thin} bins with fewer than {THIN} rows of a region, and {single} times "
+        text += "all rows of a region share one bin, where conditional equals marginal by construction."
+        record.warn(text, BinWarning)
 
 
 def cause(question: Disagreement) -> str:
-    """What makes the two explanations of a question differ.
-
-    Local effects under marginal masking differ by interactions alone; conditional against marginal by dependence alone
-    where effects are otherwise the same; variances and risks mix both, since covariances count in them.
-    """
+    """What makes the two explanations of a question differ; covariances count in variances and risks."""
     first, second = question.first, question.second
     if first.masking.key != second.masking.key:
         return DEPEND if first.interaction == second.interaction else EITHER
@@ -213,20 +186,13 @@ def cause(question: Disagreement) -> str:
 def causes(
     questions: Sequence[ResolvedQuestion], evaluations: Evaluations, floors: FloatArray
 ) -> dict[str, dict[str, Any]]:
-    """For each question its cause, and the share of the disagreement that an additive model would keep.
-
-    The additive model has one average curve for each column (or group) of all rows; its recombined rows are sums of
-    curves, so the model is not asked. None where its values are not known.
-    """
+    """For each question its cause, and the share of the disagreement that a sum of its curves would keep, if known."""
     count = min(evaluations.n_rows, MOST)
     rows = np.linspace(0, evaluations.n_rows - 1, count).astype(np.intp)
     some = evaluations.restrict(rows) if count < evaluations.n_rows else evaluations
     return {
-        question.question.label: {
-            "cause": cause(question.question),
-            "without_interactions": _kept(question, some, floor),
-        }
-        for question, floor in zip(questions, floors.tolist(), strict=True)
+        each.question.label: {"cause": cause(each.question), "without_interactions": _kept(each, some, floor)}
+        for each, floor in zip(questions, floors.tolist(), strict=True)
     }
 
 

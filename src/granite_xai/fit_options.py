@@ -57,11 +57,10 @@ def chosen_influence(
     kind: Any, groups: Mapping[str, Sequence[Hashable]] | None, features: Sequence[Any] | None
 ) -> Influence:
     """Whose effects questions given by name compare."""
-    order = 2
     if isinstance(kind, Individual | Joint | Interactions):
         return kind
-    if isinstance(kind, tuple | list) and len(kind) == 2 and kind[0] == "interaction":
-        kind, order = kind
+    named = isinstance(kind, tuple | list) and len(kind) == 2 and kind[0] == "interaction"
+    kind, order = kind if named else (kind, 2)
     if kind not in ("individual", "joint", "interaction"):
         raise unknown("influence", kind, ("individual", "joint", "interaction"))
     if (kind == "joint") != (groups is not None):

@@ -26,7 +26,7 @@ from granite_xai.disagreement import Disagreement, Objective
 from granite_xai.evaluation_plan import Unfinished
 from granite_xai.evaluations.plan import require_room
 from granite_xai.explainer import target_for
-from granite_xai.fit import FitInputs, FitRun, run
+from granite_xai.fit import FitInputs, FitRun, handed_on, run
 from granite_xai.models import Predictor, as_predictor
 from granite_xai.models.target import allows_missing, read_input, read_weights
 from granite_xai.new_rows import NewRows, evaluate_rows, fitting_estimate
@@ -40,6 +40,7 @@ from granite_xai.trees.routes import Route
 
 LEAST = 125  # rows that search, at least, where time or memory is short
 _OF_THE_TREE = ("max_depth", "min_samples_leaf", "alpha", "max_candidates", "beam", "split_features", "search")
+_OF_INPUTS = ("objective", "partitioner", "tree", "missing", "resources", "n_jobs", "seed", "confidence")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,8 +80,7 @@ class OpenInputs:
 
     def choices(self) -> Iterator[RowChoice]:
         """The rows to use, then more of them."""
-        rows = self.everyone
-        return choices(rows.weights, rows.clusters, self.max_samples, self.holdout, self.seed)
+        return choices(self.everyone.weights, self.everyone.clusters, self.max_samples, self.holdout, self.seed)
 
     def afforded(
         self, choice: RowChoice, record: Diagnostics, spent: float = 0.0, per_row: float = 0.0, first: bool = True
@@ -90,7 +90,7 @@ class OpenInputs:
         if limits.max_seconds is not None:
             limits = replace(limits, max_seconds=max(limits.max_seconds - spent, 1e-3))
         inputs = replace(self.chosen(choice.search, record), resources=limits)
-        found = affordable(inputs, len(choice.held_out), per_row, room=FIRST_ROOM if first else ROOM).inputs
+        found = affordable(inputs, len(choice.held_out), per_row, room=FIRST_ROOM if first else ROOM)
         return replace(found, unfinished=Unfinished())
 
     def chosen(self, rows: IntArray, record: Diagnostics) -> FitInputs:
@@ -111,28 +111,21 @@ class OpenInputs:
         record.note("constant_columns", constant)
         record.note("candidates", dict.fromkeys(some.table.names, 0))  # stays so where no split is tried
         return FitInputs(
+            **handed_on(self, *_OF_INPUTS),
             route=route,
             y=some.y,
             weights=some.weights,
-            objective=self.objective,
             comparisons=tuple(each if self.confidence is None else each.beyond_chance() for each in asked),
             question_weights=tuple(weight for _, weight in self.questions),
-            partitioner=self.partitioner,
-            tree=self.tree,
             extra_effects=extra_effects,
-            missing=self.missing,
-            resources=resources,
-            n_jobs=self.n_jobs,
-            seed=seed,
             diagnostics=record,
-            confidence=self.confidence,
             clusters=some.clusters,
         )
 
 
 def open_inputs(g: Any, X: Any, y: Any, sample_weight: Any, clusters: Any, record: Diagnostics) -> OpenInputs:
     """Check everything that the data alone decide."""
-    tree = Tree(**{name: getattr(g, name) for name in _OF_THE_TREE})
+    tree = Tree(**handed_on(g, *_OF_THE_TREE))
     partitioner = options.chosen_partitioner(g.partitioner, tree)
     resources = options.chosen_limits(g.resources)
     resolve_jobs(g.n_jobs)
@@ -176,12 +169,9 @@ def collected_for(g: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any,
 
 
 def searched(opened: OpenInputs, record: Diagnostics, kept: dict[str, Any] | None = None) -> FitRun:
-    """Search on the chosen rows and judge the regions on others; on more rows until that is precise enough.
-
-    ``kept`` holds what an interrupted fit has evaluated, and gets what this one has if it is interrupted as well.
-    """
-    steps, found = list[dict[str, Any]](), None
-    reason, begin, kept = "as asked", time.perf_counter(), {} if kept is None else kept
+    """Search on some rows and judge on others until that is precise; ``kept``: what interrupted fits evaluated."""
+    steps, found, reason = list[dict[str, Any]](), None, "as asked"
+    begin, kept = time.perf_counter(), {} if kept is None else kept
     for choice in opened.choices():
         try:
             if found is None:
@@ -192,13 +182,11 @@ def searched(opened: OpenInputs, record: Diagnostics, kept: dict[str, Any] | Non
             if found is None:
                 raise
             reason = "more rows do not fit the limits"
-            text = (
-                f"M13: {steps[-1]['search']:,} of {opened.everyone.table.n_rows:,} rows search: twice as many do not "
-            )
-            record.warn(text + "fit the limits (Resources(max_seconds=), Resources(memory_limit=)).", ModelWarning)
+            few = f"{steps[-1]['search']:,} of {opened.everyone.table.n_rows:,} rows"
+            text = f"M13: {few} search: twice as many do not fit the limits "
+            record.warn(text + "(Resources(max_seconds=), Resources(memory_limit=)).", ModelWarning)
             break
-        inputs = again.inputs
-        judged = _judged(opened, inputs, again, choice)
+        judged = _judged(opened, again, choice)
         found = again._replace(result=replace(again.result, estimate=judged))
         error = None if judged is None or np.isnan(judged.standard_error) else judged.standard_error
         steps.append({"search": len(choice.search), "held_out": len(choice.held_out), "standard_error": error})
@@ -261,16 +249,16 @@ def _resumed(opened: OpenInputs, choice: RowChoice, record: Diagnostics, kept: d
     return replace(within(now, past.resources), plan=past.plan, unfinished=past.unfinished)
 
 
-def _judged(opened: OpenInputs, inputs: FitInputs, found: FitRun, choice: RowChoice) -> Estimate | None:
+def _judged(opened: OpenInputs, found: FitRun, choice: RowChoice) -> Estimate | None:
     """What the held-out rows say, or without any the fitting rows; None without a confidence level."""
     if opened.confidence is None:
         return None
     others = opened.given if len(choice.held_out) == 0 else opened.everyone.take(choice.held_out)
-    with inputs.diagnostics.stage("estimate"):
+    with found.inputs.diagnostics.stage("estimate"):
         if others is None:
-            return fitting_estimate(found, inputs.clusters)
+            return fitting_estimate(found, found.inputs.clusters)
         route = Route(opened.predictor, others.table)
-        new = NewRows(found.result, route, others.y, inputs.resources, others.weights)
+        new = NewRows(found.result, route, others.y, found.inputs.resources, others.weights)
         return evaluate_rows(new, found.result.partition.apply(others.table), others.clusters, "held-out").estimate
 
 
@@ -292,8 +280,8 @@ def half_samples(found: FitRun | None, count: int) -> Stability:
         text = "stability() needs the evaluations of the fit, which only the object that was fitted keeps."
         raise InputError(text, code="P03", argument="models", hint="Fit again, or read stability_ of a saved fit.")
     inputs = found.inputs
-    parts = (pair for pair in halves(inputs.clusters, count, inputs.seed) if len(pair[0]))
-    pairs = [(found.again(one), found.again(two)) for one, two in parts]
+    parts = halves(inputs.clusters, count, inputs.seed)
+    pairs = [(found.again(one), found.again(two)) for one, two in parts if len(one)]
     return stability_of(found.result.partition, inputs.table, pairs)
 
 

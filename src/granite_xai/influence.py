@@ -97,19 +97,15 @@ class Joint:
         players = self._groups(table)
         grouped: Coalition = frozenset().union(*players.values())
         singles = {name: frozenset({i}) for i, name in enumerate(table.names) if i not in grouped | table.passing}
-        everyone = {**players, **{name: single for name, single in singles.items() if name not in players}}
-        chosen = list(everyone) if self.features is None else [self._named(table, everyone, f) for f in self.features]
-        chosen = list(dict.fromkeys(chosen))
-        return PlayersAndSets(
-            (*players.values(), *singles.values(), *filter(None, [table.passing])),
-            tuple((everyone[name],) for name in chosen),
-            tuple((name,) for name in chosen),
-            table.passing,
-        )
+        everyone = players | {name: single for name, single in singles.items() if name not in players}
+        named = everyone if self.features is None else [self._named(table, everyone, f) for f in self.features]
+        chosen = {name: everyone[name] for name in named}
+        both = (*players.values(), *singles.values(), *filter(None, [table.passing]))
+        sets, labels = tuple((own,) for own in chosen.values()), tuple((name,) for name in chosen)
+        return PlayersAndSets(both, sets, labels, table.passing)
 
     def _groups(self, table: Table) -> dict[str, Coalition]:
-        players: dict[str, Coalition] = {}
-        owner: dict[int, str] = {}
+        players, owner = dict[str, Coalition](), dict[int, str]()
         for name, columns in self.groups:
             positions = [_member(table, name, column) for column in columns]
             if not positions:
@@ -118,8 +114,8 @@ class Joint:
                 if i in owner:
                     text = f"column {table.names[i]!r} (index {i}) is in group {owner[i]!r} and in group {name!r}."
                     raise _group_error(text, "Groups may not overlap: name each column once.", (table.names[i],))
-                owner[i] = str(name)
-            players[str(name)] = frozenset(positions)
+                owner[i] = name
+            players[name] = frozenset(positions)
         return players
 
     @staticmethod

@@ -1,8 +1,7 @@
 """Interaction: how much of what S does together with other columns is credited to S.
 
-Every operator is a fixed linear combination of values of the game. ``players`` are disjoint coalitions
-(columns, or groups merged), ``members`` the players that make up the set S: one for an individual or a
-joint effect, k for an interaction of order k. With the discrete derivative
+Every operator is a fixed linear combination of values of the game. ``players`` are disjoint coalitions (columns, or
+groups merged), ``members`` those of the set S: k for an interaction of order k. With the discrete derivative
 
     Delta(S, T) = sum over L within S of (-1)^(|S|-|L|) nu(T + L)
 
@@ -134,17 +133,12 @@ class Partial:
 
     def terms(self, players: Players, members: Players) -> Terms:
         """The values this effect of S is made of: every coalition of players."""
-        weight, rest = INDICES[self.index], others(players, members)
-        return add_terms(
-            (weight(len(players), len(members), len(given)), derivative(members, union(given)))
-            for given in subsets(rest)
-        )
+        weight, sizes = INDICES[self.index], (len(players), len(members))
+        rest = subsets(others(players, members))
+        return add_terms((weight(*sizes, len(given)), derivative(members, union(given))) for given in rest)
 
     def sampled(self, order: Players, members: Players) -> Terms:
-        """The same effect estimated from one order of arrival of the players.
-
-        For Shapley-Taylor, S arrives with its first member: ``Delta(S, players before it)``.
-        """
+        """The same effect from one order of arrival: ``Delta(S, players before its first member)``."""
         first = min(order.index(member) for member in members)
         return derivative(members, union(order[:first]))
 
@@ -169,8 +163,7 @@ class Additive:
 
     def terms(self, players: Players, members: Players) -> Terms:
         """The values this effect is made of."""
-        sizes = range(self.order + 1)
-        effects = (part for size in sizes for part in combinations(players, size))
+        effects = (part for size in range(self.order + 1) for part in combinations(players, size))
         return add_terms((1.0, derivative(part, frozenset())) for part in effects)
 
 

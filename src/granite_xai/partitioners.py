@@ -14,8 +14,7 @@ RepidTree
     The trees of REPID and GADGET as their authors grow them.
 
 Each is a small frozen value with ``partition(problem)``; anything else with that method serves as well, and one that
-reads further effects or ignores the noise floor is a `Partitioner`. `AllExcept`
-names the columns that rules may not use.
+reads further effects or ignores the noise floor is a `Partitioner`. `AllExcept` names columns that rules may not use.
 
 >>> import granite_xai as gx
 >>> toy = gx.datasets.make_toy()
@@ -34,19 +33,8 @@ from granite_xai.search.problem import GivenRules, Partitioner, PartitionResult,
 from granite_xai.search.subgroups import Subgroups
 from granite_xai.search.tree import AllExcept, Tree
 
-__all__ = [
-    "AllExcept",
-    "Clusters",
-    "Cohorts",
-    "GivenRules",
-    "Ice",
-    "PartitionResult",
-    "Partitioner",
-    "Problem",
-    "RepidTree",
-    "Subgroups",
-    "Tree",
-]
+__all__ = ["AllExcept", "Clusters", "Cohorts", "GivenRules", "Ice", "PartitionResult", "Partitioner"]
+__all__ += ["Problem", "RepidTree", "Subgroups", "Tree"]
 
 OLD_NAMES = {"Found": PartitionResult, "Given": GivenRules, "Original": RepidTree, "Without": AllExcept}
 """Names of 0.1 that still work."""

@@ -33,23 +33,17 @@ MAX_ROWS = 20_000_000
 class ResolvedExplainer:
     """One side of a question on one table."""
 
-    # the operators that make the game
-    masking: Masking
+    masking: Masking  # the operators that make the game
     behavior: Behavior
     layout: PlayersAndSets  # players and compared sets
     terms: tuple[Terms, ...]  # for each set, the linear combination of values that is its effect
-    # for sampled partial effects, the terms of each pair of orders and set; empty when exact
-    draws: tuple[tuple[Terms, ...], ...] = ()
+    draws: tuple[tuple[Terms, ...], ...] = ()  # of sampled effects: the terms of each pair of orders and set
     by_paths: bool = False  # whether attributions come from the paths of a tree ensemble instead of the terms
     index: str = "partial"  # tells attributions of different indices apart
 
     @property
     def pairwise(self) -> bool:
-        """Whether the coalitions are summed up row by row into attributions before any region is known.
-
-        A local effect is linear in the masked model, so that its mean over references commutes with the sum over
-        coalitions: one matrix for each set instead of one for each coalition.
-        """
+        """Whether coalitions are summed up into one matrix for each set: local effects are linear in the game."""
         pairs_of_values = 2 ** (self.layout.order + 1)  # what pure and full effects read together
         if not (self.masking.averages_rows and self.behavior.is_linear):
             return False
@@ -58,20 +52,16 @@ class ResolvedExplainer:
     @property
     def combined(self) -> tuple[Terms, ...]:
         """The terms as the engine reads them."""
-        if not self.pairwise:
-            return self.terms
-        return tuple({term: 1.0} for term in self.attributions)
+        return tuple({term: 1.0} for term in self.attributions) if self.pairwise else self.terms
 
     @property
     def attributions(self) -> dict[PairwiseShapley, Terms]:
         """The coalitions behind each attribution; none where it is read from paths."""
         if not self.pairwise:
             return {}
-        kind = "paths" if self.by_paths else self.index
-        return {
-            PairwiseShapley(kind, members, tuple(self.layout.players)): {} if self.by_paths else terms
-            for members, terms in zip(self.layout.sets, self.terms, strict=True)
-        }
+        named = (("paths" if self.by_paths else self.index, own, self.layout.players) for own in self.layout.sets)
+        told = zip(named, self.terms, strict=True)
+        return {PairwiseShapley(*name): {} if self.by_paths else terms for name, terms in told}
 
     def changes(self) -> set[AleColumn]:
         """Columns whose changes across intervals are read, and the number of intervals."""
@@ -106,18 +96,12 @@ def resolve(
     influence: Influence,
     table: Table,
     *,
-    max_evaluations: int | None = None,
+    max_evaluations: int | None = None,  # recombined rows that may be sent to the model; None: 20 million
     random_state: int = 0,
-    by_paths: bool = False,
-    pairs: int | None = None,
+    by_paths: bool = False,  # whether the model is a tree ensemble, whose attributions are exact
+    pairs: int | None = None,  # of orders of arrival to draw; 0: effects are exact; None: what can be paid for
 ) -> ResolvedExplainer:
-    """Name the terms of each set's effect on a table, sampling partial effects that cost too much.
-
-    The table decides players, and how many recombined rows each coalition costs, of which ``max_evaluations`` may be
-    sent to the model (None: 20 million). ``by_paths``: the model is a tree ensemble whose attributions are exact
-    whatever the number of players. ``pairs``: of orders of arrival to draw, 0: none, effects are
-    exact; None: what can be paid for.
-    """
+    """Name the terms of each set's effect on a table, sampling partial effects that cost too much."""
     max_evaluations = max_evaluations or MAX_ROWS
     layout = influence.layout(table)
     own = masking.terms((behavior.key, interaction.key, influence.key), layout)
@@ -133,8 +117,12 @@ def resolve(
     resolved = partial(ResolvedExplainer, masking, behavior, layout, index=index)
     if own is not None:
         return resolved(own)
-    by_paths = by_paths and _has_paths(masking, behavior, interaction, layout)
-    if by_paths and not _is_anchored(masking):
+    anchored = masking.anchored(None) != masking  # other rows of a region see another masking than its fitting rows
+    # Shapley values of single players against single rows; for a few players their coalitions cost less.
+    single = isinstance(interaction, Partial) and not special and masking.averages_rows and behavior.is_linear
+    most = MAX_EXACT_PLAYERS if anchored else len(layout.players)
+    by_paths = by_paths and single and MIN_PATH_PLAYERS <= len(layout.players) <= most
+    if by_paths and not anchored:
         return resolved(({},) * len(layout.sets), by_paths=True)
     many = len(layout.players) > MAX_EXACT_PLAYERS if pairs is None else pairs > 0
     if by_paths or not many or not isinstance(interaction, Partial):
@@ -146,19 +134,6 @@ def resolve(
     draws = _drawn(masking, interaction, layout, table, max_evaluations, random_state, pairs)
     means = (add_terms((1 / len(draws), draw[i]) for draw in draws) for i in range(len(layout.sets)))
     return resolved(tuple(means), draws)
-
-
-def _has_paths(masking: Masking, behavior: Behavior, interaction: Interaction, layout: PlayersAndSets) -> bool:
-    """Shapley values of single players against single rows; for a few players their coalitions cost less."""
-    most = MAX_EXACT_PLAYERS if _is_anchored(masking) else len(layout.players)
-    single = isinstance(interaction, Partial) and interaction.is_shapley and layout.order == 1
-    averaged = masking.averages_rows and behavior.is_linear
-    return single and averaged and MIN_PATH_PLAYERS <= len(layout.players) <= most
-
-
-def _is_anchored(masking: Masking) -> bool:
-    """Whether other rows of a region see another masking than its fitting rows."""
-    return masking.anchored(None) != masking
 
 
 def _coalitions(table: Table, terms: Iterable[Terms]) -> set[Coalition]:
@@ -174,36 +149,28 @@ def _rows(masking: Masking, table: Table, coalitions: set[Coalition]) -> int:
 
 
 def _drawn(
-    masking: Masking,
-    interaction: Interaction,
-    layout: PlayersAndSets,
-    table: Table,
-    max_evaluations: int,
-    random_state: int,
-    pairs: int | None,
+    masking: Masking, effect: Interaction, layout: PlayersAndSets, table: Table, most: int, seed: int, pairs: int | None
 ) -> tuple[tuple[Terms, ...], ...]:
     """The terms of each pair of orders and set: so many pairs, or as many as can be paid for."""
-    known = interaction.index if isinstance(interaction, Partial) and interaction.is_shapley else ""
-    if not isinstance(interaction, Partial) or not known or (layout.order > 1 and known != "shapley-taylor"):
+    shapley = isinstance(effect, Partial) and effect.is_shapley
+    if not isinstance(effect, Partial) or not shapley or (layout.order > 1 and effect.index != "shapley-taylor"):
         why = " (only Shapley values and Shapley-Taylor interactions can be sampled)"
-        raise _too_expensive(layout, table, 0, max_evaluations, why)
-    generator = np.random.default_rng(random_state)
-    draws: list[tuple[Terms, ...]] = []
-    seen: set[Coalition] = set()
+        raise _too_expensive(layout, table, 0, most, why)
+    generator, draws, seen = np.random.default_rng(seed), list[tuple[Terms, ...]](), set[Coalition]()
     spent, everything = 0, frozenset(range(table.n_columns))
     for _ in range(MAX_PAIRS if pairs is None else pairs):
         order = [layout.players[i] for i in generator.permutation(len(layout.players))]
         both = (order, order[::-1])
-        draw = tuple(add_terms((0.5, interaction.sampled(path, members)) for path in both) for members in layout.sets)
+        draw = tuple(add_terms((0.5, effect.sampled(path, members)) for path in both) for members in layout.sets)
         if pairs is None:
             fresh = _coalitions(table, draw) - seen
             spent += _rows(masking, table, fresh)
-            if spent > max_evaluations:
+            if spent > most:
                 break
             seen |= fresh | {everything - coalition for coalition in fresh}
         draws.append(draw)
     if len(draws) < MIN_PAIRS:
-        raise _too_expensive(layout, table, len(draws), max_evaluations)
+        raise _too_expensive(layout, table, len(draws), most)
     if pairs is None:  # on a coarse ladder, so that a few rows more or less draw the same
         del draws[MIN_PAIRS * 2 ** int(np.log2(len(draws) / MIN_PAIRS)) :]
     return tuple(draws)
@@ -211,8 +178,6 @@ def _drawn(
 
 def _too_expensive(layout: PlayersAndSets, table: Table, pairs: int, limit: int, why: str = "") -> ResourceError:
     hint = "fewer rows (max_samples=), groups of columns (influence='joint'), or Resources(max_evaluations=...)"
-    text = (
-        f"partial effects of {len(layout.players)} players on {table.n_rows} rows: max_evaluations={limit:,} pays for "
-    )
-    text += f"{pairs} pairs of orders, at least {MIN_PAIRS} are needed{why}. Remedies: {hint}."
+    text = f"partial effects of {len(layout.players)} players on {table.n_rows} rows: max_evaluations={limit:,} "
+    text += f"pays for {pairs} pairs of orders, at least {MIN_PAIRS} are needed{why}. Remedies: {hint}."
     return ResourceError(text, code="M13", argument="resources", hint=hint)

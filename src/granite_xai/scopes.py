@@ -23,7 +23,6 @@ from granite_xai.estimator import fitted_view
 from granite_xai.explainer import Explainer
 from granite_xai.explanation import Part
 from granite_xai.fit import FitResult
-from granite_xai.influence import PlayersAndSets
 from granite_xai.masking.accumulated import AleIntervals
 from granite_xai.masking.fitted import FittedMaskings, fit_reference
 from granite_xai.models.target import read_weights
@@ -35,8 +34,7 @@ from granite_xai.trees.routes import Route
 
 MEASURES = {"local": "mean size of the effect", "sensitivity": "variance of the prediction", "risk": "loss saved"}
 """What an influence is measured in, by behavior."""
-EFFECTS = ("full", "partial", "pure")
-"""Interactions that give every set a value of its own; others explain the whole prediction."""
+EFFECTS = ("full", "partial", "pure")  # give every set a value of its own; others explain the whole prediction
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,20 +47,14 @@ class Scope:
 
 
 def scopes_of(partition: Partition, regions: IntArray) -> tuple[Scope, ...]:
-    """All rows, then each region that has some; a single region is all rows.
-
-    >>> from granite_xai import Partition
-    >>> partition = Partition.from_rules(["x ≤ 1", "x > 1"])
-    >>> [(scope.region, scope.rule, len(scope.rows)) for scope in scopes_of(partition, np.array([0, 1, 1]))]
-    [(None, 'all rows', 3), (0, 'x ≤ 1', 1), (1, 'x > 1', 2)]
-    """
+    """All rows, then each region that has some; a single region is all rows."""
     everyone = Scope(None, np.arange(len(regions)), ALL_ROWS)
     return (everyone,) if len(partition) == 1 else (everyone, *region_scopes(partition, regions))
 
 
 def region_scopes(partition: Partition, regions: IntArray) -> list[Scope]:
     """Each region that has rows."""
-    found = [Scope(k, np.flatnonzero(regions == k), str(rule)) for k, rule in enumerate(partition.rules)]
+    found = (Scope(k, np.flatnonzero(regions == k), str(rule)) for k, rule in enumerate(partition.rules))
     return [scope for scope in found if len(scope.rows)]
 
 
@@ -142,13 +134,7 @@ class RowsToShow:
 
     @classmethod
     def of(
-        cls,
-        g: Any,
-        X: Any,
-        y: Any,
-        sides: Sequence[Explainer],
-        max_samples: int | None,
-        sample_weight: Any = None,
+        cls, g: Any, X: Any, y: Any, sides: Sequence[Explainer], max_samples: int | None, sample_weight: Any = None
     ) -> RowsToShow:
         """Read the rows of a display, as many as the fit used if not told; the explanations shown may need y."""
         view = fitted_view(g)
@@ -180,8 +166,7 @@ class RowsToShow:
         effects = [self._resolved(side) for side in sides]
         maskings = self._maskings(effects)
         everywhere = self.rows.observe(effects, maskings=maskings)
-        names = side_names(sides)
-        found = []
+        names, found = side_names(sides), []
         for scope in self.scopes[:most]:
             observed = everywhere
             if scope.region is not None:
@@ -195,14 +180,16 @@ class RowsToShow:
     def _resolved(self, side: Explainer) -> ResolvedExplainer:
         """The effect as the fit resolved it (with its draws), as far as it compared these sets; otherwise anew."""
         wanted = None if side.influence.key == "joint" else side.influence.layout(self.table)
-        for resolved in self.fitted.comparisons:
-            question = resolved.question
-            for own, effect in ((question.first, resolved.first), (question.second, resolved.second)):
-                if own == side:
-                    return effect
-                alike = replace(own, influence=side.influence) == side and own.influence.key == side.influence.key
-                if alike and wanted is not None and set(wanted.sets) <= set(effect.layout.sets):
-                    return _part_of(effect, wanted)
+        asked = [own for each in self.fitted.comparisons for own in (each.question.first, each.question.second)]
+        for own, effect in zip(asked, both_sides(self.fitted.comparisons), strict=True):
+            if own == side:
+                return effect
+            alike = replace(own, influence=side.influence) == side and own.influence.key == side.influence.key
+            if alike and wanted is not None and set(wanted.sets) <= set(effect.layout.sets):
+                places = [effect.layout.sets.index(members) for members in wanted.sets]
+                draws = tuple(tuple(draw[i] for i in places) for draw in effect.draws)
+                layout, terms = replace(wanted, players=effect.layout.players), tuple(effect.terms[i] for i in places)
+                return replace(effect, layout=layout, terms=terms, draws=draws)
         return side.effect(self.rows.route, self.rows.resources, self.seed)
 
     def _maskings(self, effects: Sequence[ResolvedExplainer]) -> FittedMaskings:
@@ -217,11 +204,10 @@ class RowsToShow:
 
     def disagreement(self) -> Callable[[IntArray], float]:
         """Disagreement of some of the rows times their share; several questions weigh as in the fit."""
-        fitted = self.fitted
+        fitted, roots = self.fitted, self.fitted.roots
         # Without the fit's centres: every node's baseline, if there is one, is a row of its own.
         alone = replace(self.rows, fitted=replace(fitted, centres={}))
         everywhere = alone.observe(both_sides(fitted.comparisons)).evaluations
-        roots = fitted.roots
         weights = np.where(roots > fitted.floors, fitted.question_weights, 0.0)
         factors = np.divide(weights, roots, out=np.zeros_like(roots), where=weights > 0)
         objective = ScaledObjective(fitted.comparisons, factors, fitted.floors, float(everywhere.weights.sum()))
@@ -232,10 +218,3 @@ class RowsToShow:
             return float(objective.of(objective.disagreements(inside, splits), splits.mass)[0, 0])
 
         return measure
-
-
-def _part_of(effect: ResolvedExplainer, wanted: PlayersAndSets) -> ResolvedExplainer:
-    places = [effect.layout.sets.index(members) for members in wanted.sets]
-    terms = tuple(effect.terms[i] for i in places)
-    draws = tuple(tuple(draw[i] for i in places) for draw in effect.draws)
-    return replace(effect, layout=replace(wanted, players=effect.layout.players), terms=terms, draws=draws)

@@ -29,20 +29,13 @@ class Curve:
     """The pure effect of one column in one region, at every value of the fitting rows."""
 
     column: Column
-    effects: FloatArray
-    """Entry 0 for missing values (0 where there were none), then one for each level."""
+    effects: FloatArray  # entry 0 for missing values (0 where there were none), then one for each level
 
     def at(self, column: Column) -> FloatArray:
-        """Effect of each row of the same column of another table.
-
-        Ordered columns are interpolated between neighbouring fitting values and constant beyond the ends; a level or
-        missing value that the fit never saw has no effect.
-        """
-        if self.column.kind in ("nominal", "boolean"):
+        """Effect of each row of another table: interpolated, constant beyond the ends, 0 for levels never seen."""
+        if self.column.kind in ("nominal", "boolean") or len(self.column.levels) == 0:
             known = dict(zip(self.column.levels.tolist(), self.effects[1:].tolist(), strict=True))
             by_level = np.array([known.get(level, 0.0) for level in column.levels.tolist()])
-        elif len(self.column.levels) == 0:
-            by_level = np.zeros(len(column.levels))
         else:
             grid, places = (_scale(part, self.column) for part in sortable(column, self.column))
             by_level = np.interp(places, grid, self.effects[1:])
@@ -62,16 +55,14 @@ class RegionSurrogate:
 
     mean: float
     curves: tuple[Curve, ...]
-    rows: IntArray = field(metadata=BY_ROW)
-    """The region's fitting rows, the reference of effects of several columns."""
+    rows: IntArray = field(metadata=BY_ROW)  # the region's fitting rows, the reference of effects of several columns
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Surrogate:
     """G in every region of a partition, with the fitting rows."""
 
-    effects: tuple[tuple[Coalition, ...], ...]
-    """The sets L of players whose pure effects ``Delta(L, nothing)`` are added up."""
+    effects: tuple[tuple[Coalition, ...], ...]  # sets L whose pure effects ``Delta(L, nothing)`` are added up
     regions: tuple[RegionSurrogate, ...]
     table: Table
     weights: FloatArray = field(metadata=BY_ROW)
@@ -93,9 +84,9 @@ class Surrogate:
         return result
 
     def _region(self, region: RegionSurrogate, table: Table, predictor: Predictor | None, exact: bool) -> FloatArray:
-        total = np.full(table.n_rows, region.mean)
         curves = {} if exact else {frozenset({curve.column.position}): curve for curve in region.curves}
-        masked: dict[Coalition, FloatArray] = {frozenset(): np.full(table.n_rows, region.mean)}
+        total = np.full(table.n_rows, region.mean)
+        masked: dict[Coalition, FloatArray] = {frozenset(): total.copy()}
         for members in self.effects:
             columns = union(members)
             if columns in curves:
@@ -116,13 +107,10 @@ class Surrogate:
             raise ValueError("effects of several columns need the model")
         require_rows(self.table, "exact=True, or a surrogate with effects of several columns,")
         codes, donors = table.distinct(sorted(visible))
-        shares = self.weights[region.rows] / self.weights[region.rows].sum()
-        values = np.empty(len(donors))
+        shares, values = self.weights[region.rows] / self.weights[region.rows].sum(), np.empty(len(donors))
         for u, donor in enumerate(donors):
-            hybrid = predictor.recombined(
-                self.table, region.rows, table, np.full(len(region.rows), donor, dtype=np.intp), sorted(visible)
-            )
-            values[u] = hybrid @ shares
+            same = np.full(len(region.rows), donor, dtype=np.intp)
+            values[u] = predictor.recombined(self.table, region.rows, table, same, sorted(visible)) @ shares
         return values[codes]
 
 
@@ -139,8 +127,8 @@ def fit_surrogate(
 def _region(table: Table, evaluations: Evaluations, singles: Sequence[int], rows: IntArray) -> RegionSurrogate:
     shares = evaluations.weights[rows] / evaluations.weights[rows].sum()
     mean = float(evaluations.predictions[rows] @ shares)
-    curves = tuple(_curve(table.columns[i], evaluations, rows, shares, mean) for i in singles)
-    curves = tuple(replace(curve, effects=by_power_of_two(curve.effects, evaluations.exponent)) for curve in curves)
+    found = (_curve(table.columns[i], evaluations, rows, shares, mean) for i in singles)
+    curves = tuple(replace(curve, effects=by_power_of_two(curve.effects, evaluations.exponent)) for curve in found)
     return RegionSurrogate(float(by_power_of_two(mean + evaluations.offset, evaluations.exponent)), curves, rows)
 
 
@@ -148,8 +136,8 @@ def _curve(column: Column, evaluations: Evaluations, rows: IntArray, shares: Flo
     if len(evaluations.everything) == 1:  # the only column: its curve is the model
         by_row = evaluations.predictions - mean
     else:
-        matrix, shown = evaluations.stored(frozenset({column.position}))
-        weights, P = np.zeros(evaluations.n_rows), evaluations.primitives or NUMPY
+        (matrix, shown), weights = evaluations.stored(frozenset({column.position})), np.zeros(evaluations.n_rows)
+        P = evaluations.primitives or NUMPY
         weights[rows] = shares  # the others count nothing: no part of the matrix has to be cut out
         if not shown:
             lines = np.bincount(matrix.codes, weights=weights, minlength=matrix.values.shape[0])
@@ -164,10 +152,7 @@ def _curve(column: Column, evaluations: Evaluations, rows: IntArray, shares: Flo
 
 
 def grid_curve(column: Column, evaluations: Evaluations, shares: FloatArray) -> FloatArray:
-    """``F_S`` of a column on a grid for missing values (entry 0) and for every level, with the rows by their shares.
-
-    Interpolated between the values of the grid and the smallest and largest one, as between fitting values.
-    """
+    """``F_S`` of a column for missing values (entry 0) and every level, interpolated between those of its grid."""
     own = frozenset({column.position})
     matrix, ends = evaluations.matrices[own], evaluations.snapped[own].ends
     if matrix.levels is None:

@@ -22,8 +22,7 @@ from granite_xai.engine.splits import PAIRS, STEP, Splits, signed_lines, signs, 
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.tables import frame
 
-MATERIAL = 0.9
-"""Share of the model from which one curve a column is said to tell most of it."""
+MATERIAL = 0.9  # share of the model from which one curve a column is said to tell most of it
 _FIGURES = ("plug_in", "chance", "corrected", "low", "high")
 
 
@@ -112,26 +111,24 @@ class Estimate:
 
     def in_units(self, powers: Mapping[str, int]) -> Estimate:
         """The same in the model's own units, where these figures are in units of powers of two."""
-        lines = tuple(_scaled(line, _FIGURES, powers[line.question]) for line in self.lines)
-        found = replace(self, lines=lines)
+        found = replace(self, lines=tuple(_scaled(line, _FIGURES, powers[line.question]) for line in self.lines))
         names = ("disagreement", "disagreement_low", "disagreement_high")
         return found if len(powers) > 1 else _scaled(found, names, *powers.values())
 
     def frame(self) -> Any:
-        """One line for all rows and one a region, for each question.
+        """One line for all rows (region -1) and one a region, for each question, in its units.
 
-        Columns: question, region (-1: all rows), rule, n_samples, plug_in, chance, corrected, low, high, in the units
-        of the question.
+        Columns: question, region, rule, n_samples, plug_in, chance, corrected, low, high.
         """
         return frame({key: [getattr(line, key) for line in self.lines] for key in EstimateLine.__dataclass_fields__})
 
     @property
     def interval(self) -> str:
         """The interval and its rows in words."""
-        rows = {"held-out": "held-out rows", "fitting": "the fitting rows", "given": "rows"}[self.rows]
-        where = f"on {self.n_rows:,} {rows}"
+        where = f"on {self.n_rows:,} {'held-out ' if self.rows == 'held-out' else ''}rows"
         if self.rows == "fitting":
-            where = f"on {rows}, corrected for chance; other rows give an interval: holdout=(X, y) or evaluate(X, y)"
+            remedy = "other rows give an interval: holdout=(X, y) or evaluate(X, y)"
+            where = f"on the fitting rows, corrected for chance; {remedy}"
         if np.isnan(self.low):
             return where
         level = f"{100 * self.confidence_level:g} %"
@@ -207,14 +204,12 @@ def estimate(
 ) -> Estimate:
     """Measure a fixed partition on some rows, whose regions may be empty (None); ``weights`` are of the questions."""
     unknown = float("nan")
-    drawn, replicates = signs(clusters, confidence.seed), confidence.replicates(clusters)
-    root = replicates.chance(everywhere.questions, everywhere.evaluations, everywhere.rows)
+    drawn = signs(clusters, confidence.seed)
+    root = confidence.replicates(clusters).chance(*everywhere)
     counts = np.where(root.exceeded(floors), np.asarray(weights, dtype=np.float64), 0.0)
     counts = counts / (counts.sum() or 1.0)
-    share, slope, chance = 0.0, np.zeros(PAIRS), 0.0
-    lines: list[EstimateLine] = []
-    fitting = rows == "fitting"
-    normal = unknown if fitting else confidence.normal
+    share, slope, chance, lines = 0.0, np.zeros(PAIRS), 0.0, list[EstimateLine]()
+    normal = unknown if rows == "fitting" else confidence.normal
     for q, question in enumerate(everywhere.questions):
         whole = perturbed(question, everywhere.evaluations, drawn[:, everywhere.rows])
         parts = [each and perturbed(each.questions[q], each.evaluations, drawn[:, each.rows]) for each in regions]
@@ -236,7 +231,7 @@ def estimate(
     return Estimate(
         remaining,
         *(_interval(remaining, error, normal) if shown else (unknown, unknown)),
-        unknown if fitting else error,
+        unknown if rows == "fitting" else error,
         0.0 if below else max(disagreement[0], 0.0),
         *disagreement[1:],
         chance,

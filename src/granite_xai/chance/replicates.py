@@ -14,7 +14,7 @@ Exponential weights show (m - 1) / (m + 1) of the variance of a mean over m rows
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from math import ceil
 from statistics import NormalDist
@@ -28,8 +28,7 @@ from granite_xai.disagreement import ResolvedQuestion
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 
-LINES = 25
-"""Replicates that are computed together, whatever the number of jobs."""
+LINES = 25  # replicates that are computed together, whatever the number of jobs
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +60,7 @@ class Chance:
 
     def exceeded(self, floors: FloatArray) -> BoolArray:
         """Which questions show more than chance and rounding can."""
-        found: BoolArray = (self.plug_in > np.maximum(floors, self.bar)) & (self.corrected > 0)
-        return found
+        return np.asarray((self.plug_in > np.maximum(floors, self.bar)) & (self.corrected > 0))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,10 +77,6 @@ class Replicates:
         numbers = np.random.default_rng([seed, 7]).exponential(size=(count, int(clusters.max(initial=-1)) + 1))
         return cls(numbers[:, clusters], position)
 
-    def restrict(self, rows: IntArray) -> Replicates:
-        """The weights of some of the rows."""
-        return replace(self, factors=self.factors[:, rows])
-
     def chance(
         self, questions: Sequence[ResolvedQuestion], evaluations: Evaluations, rows: IntArray, n_jobs: int | None = None
     ) -> Chance:
@@ -95,26 +89,21 @@ class Replicates:
     ) -> tuple[float, float, float, float]:
         factors = self.factors[:, rows]
         blocks = [factors[start : start + LINES] for start in range(0, len(factors), LINES)]
-        if not question.first.behavior.per_row:
-            gaps = map_blocks(partial(_regional_gaps, question, evaluations), blocks, n_jobs)
-            return self._regional(question.loss, gaps[0][0], np.concatenate([each[1:] for each in gaps]), len(rows))
-        found = map_blocks(partial(_row_losses, question, evaluations), blocks, n_jobs)
-        by_chance, excess = (np.concatenate([part[k] for part in found]) for k in (0, 1))
-        plug_in = float(found[0][2][0])
-        return plug_in, float(by_chance.mean()), self._bar(by_chance), plug_in - float(excess.mean())
-
-    def _regional(
-        self, loss: Elementwise, gaps: FloatArray, again: FloatArray, n_rows: int
-    ) -> tuple[float, float, float, float]:
-        """Figures of one gap a set, (S,), and its replicates, (B, S); its bias is taken off first."""
-        moved = again - gaps
-        by_chance = loss(np.sqrt(small_cells(np.array(n_rows))) * moved).sum(axis=1)
-        centre, spread = gaps - moved.mean(axis=0), again - again.mean(axis=0)
-        corrected = loss(centre).sum() - float(mean_excess(loss, centre, spread).sum())
-        return float(loss(gaps).sum()), float(by_chance.mean()), self._bar(by_chance), corrected
-
-    def _bar(self, by_chance: FloatArray) -> float:
-        return float(np.partition(by_chance, self.position)[self.position])
+        if question.first.behavior.per_row:
+            found = map_blocks(partial(_row_losses, question, evaluations), blocks, n_jobs)
+            by_chance, excess = (np.concatenate([part[k] for part in found]) for k in (0, 1))
+            plug_in = float(found[0][2][0])
+            corrected = plug_in - float(excess.mean())
+        else:  # one gap a set, (S,), and its replicates, (B, S); its bias is taken off first
+            regional, loss = map_blocks(partial(_regional_gaps, question, evaluations), blocks, n_jobs), question.loss
+            gaps, again = regional[0][0], np.concatenate([each[1:] for each in regional])
+            moved = again - gaps
+            by_chance = loss(np.sqrt(small_cells(np.array(len(rows)))) * moved).sum(axis=1)
+            centre, spread = gaps - moved.mean(axis=0), again - again.mean(axis=0)
+            plug_in = float(loss(gaps).sum())
+            corrected = loss(centre).sum() - float(mean_excess(loss, centre, spread).sum())
+        bar = float(np.partition(by_chance, self.position)[self.position])
+        return plug_in, float(by_chance.mean()), bar, corrected
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -151,8 +140,7 @@ def small_cells(count: IntArray) -> FloatArray:
 
 def mean_excess(loss: Elementwise, gaps: FloatArray, moved: FloatArray) -> FloatArray:
     """How much moving the gaps to both sides raises their loss, on average over the first axis of the moves."""
-    raised: FloatArray = ((loss(gaps + moved) + loss(gaps - moved)) / 2 - loss(gaps)).mean(axis=0)
-    return raised
+    return np.asarray(((loss(gaps + moved) + loss(gaps - moved)) / 2 - loss(gaps)).mean(axis=0))
 
 
 def _weighted(evaluations: Evaluations, factors: FloatArray) -> Splits:

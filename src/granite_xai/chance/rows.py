@@ -9,12 +9,9 @@ import numpy as np
 
 from granite_xai.base.typing import FloatArray, IntArray
 
-FIRST = 500
-"""Rows that search, and as many that are held out, to begin with."""
-SMALL = 600
-"""Rows below which none are held out; below 1,000 a third is."""
-PRECISE = 0.05
-"""Twice the standard error of the share left that is precise enough."""
+FIRST = 500  # rows that search, and as many that are held out, to begin with
+SMALL = 600  # rows below which none are held out; below 1,000 a third is
+PRECISE = 0.05  # twice the standard error of the share left that is precise enough
 
 
 class RowChoice(NamedTuple):
@@ -27,14 +24,17 @@ class RowChoice(NamedTuple):
 def choices(
     weights: FloatArray, clusters: IntArray, max_samples: int | str | None, holdout: Any, seed: int
 ) -> Iterator[RowChoice]:
-    """The rows to use, then more of them while the caller asks: samples hold the ones before.
-
-    Rows of weight 0 are left out; rows of one cluster stay together. ``holdout``: "auto", a share of the rows, or
-    False where none are held out or the user gave others.
-    """
+    """The rows to use, then more of them while the caller asks: samples hold the ones before."""
     rows = np.flatnonzero(weights > 0)
     if max_samples == "auto" and holdout == "auto" and len(rows) >= 2 * FIRST:
-        yield from _doubled(rows, clusters, seed)
+        # Every other cluster searches; twice as many rows each time, until the table ends.
+        names, places = np.unique(clusters[rows], return_inverse=True)
+        order = np.random.default_rng(seed).permutation(len(names))[places.reshape(-1)]
+        halves = [(rows[order % 2 == k], order[order % 2 == k] // 2) for k in (0, 1)]
+        count, most = FIRST, len(rows) // 2
+        while count < 2 * most:
+            yield RowChoice(*(np.sort(_first(half, own, min(count, most))) for half, own in halves))
+            count *= 2
         return
     limit = len(rows) if max_samples is None or max_samples == "auto" else int(max_samples)
     if holdout == "auto" and max_samples != "auto":  # the rows that would search without any held out
@@ -66,25 +66,9 @@ def _first(rows: IntArray, order: IntArray, count: int) -> IntArray:
     return rows[order <= np.searchsorted(sizes, count)]
 
 
-def _doubled(rows: IntArray, clusters: IntArray, seed: int) -> Iterator[RowChoice]:
-    """Every other cluster searches; twice as many rows each time, until the table ends."""
-    names, places = np.unique(clusters[rows], return_inverse=True)
-    order = np.random.default_rng(seed).permutation(len(names))[places.reshape(-1)]
-    halves = [(rows[order % 2 == k], order[order % 2 == k] // 2) for k in (0, 1)]
-    most, count = len(rows) // 2, FIRST
-    while True:
-        yield RowChoice(*(np.sort(_first(half, places, min(count, most))) for half, places in halves))
-        if count >= most:
-            return
-        count *= 2
-
-
 def rows_needed(history: Sequence[tuple[int, float]], half_width: float, normal: float) -> int:
-    """Rows (held out, and as many that search) for an interval of this half width.
-
-    From the two last sizes and their standard errors: the error falls like a power of the rows between 1/2, as means
-    do, and 1, where chance dominates.
-    """
+    """Rows (held out, and as many that search) for an interval of this half width, from the two last sizes."""
     (few, large), (many, small) = history[-2:] if len(history) > 1 else (history[0], history[0])
+    # The error falls like a power of the rows between 1/2, as means do, and 1, where chance dominates.
     power = float(np.clip(np.log(large / small) / np.log(many / few), 0.5, 1.0)) if many > few else 0.5
     return int(np.ceil(many * (normal * small / half_width) ** (1.0 / power)))

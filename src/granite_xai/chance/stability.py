@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.base.typing import IntArray
 from granite_xai.base.wording import ALL_ROWS, number, percent
 from granite_xai.regions.conditions import Interval
 from granite_xai.regions.nodes import Leaf, Node, Split
@@ -17,10 +17,8 @@ from granite_xai.regions.partition import Partition
 from granite_xai.regions.rule import Rule
 from granite_xai.tables import Table, frame
 
-RELIABLE = 0.6
-"""Mean overlap of a region with its best match, below which nobody should rely on it (Hennig's clusterwise rule)."""
-SPREAD = (0.05, 0.95)
-"""Quantiles of the thresholds that are told."""
+RELIABLE = 0.6  # mean overlap with its best match below which nobody should rely on a region (Hennig's rule)
+SPREAD = (0.05, 0.95)  # quantiles of the thresholds that are told
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +81,8 @@ class Stability:
         """One line for each split and each region: kind, rule, column, share (or overlap), instead, low, high."""
         keys = ("kind", *SplitStability.__dataclass_fields__)
         lines: list[tuple[Any, ...]] = [("split", *astuple(each)) for each in self.splits]
-        nan = float("nan")
-        regions = zip(self.rules, self.overlaps, strict=True)
-        lines += [("region", rule, None, None, overlap, None, nan, nan) for rule, overlap in regions]
+        rest, regions = (None, float("nan"), float("nan")), zip(self.rules, self.overlaps, strict=True)
+        lines += [("region", rule, None, None, overlap, *rest) for rule, overlap in regions]
         return frame({key: [line[i] for line in lines] for i, key in enumerate(keys)})
 
     def __str__(self) -> str:
@@ -120,15 +117,14 @@ def stability_of(partition: Partition, table: Table, pairs: Sequence[tuple[Parti
     overlaps = [float(np.mean([_overlap(own == k, labels) for labels in others])) for k in range(len(partition))]
     roots = [each.root for both in pairs for each in both]
     splits = () if partition.root is None else tuple(_splits(partition.root, roots, Rule(), len(roots)))
-    rules = tuple(str(rule) for rule in partition.rules)
+    rules = tuple(map(str, partition.rules))
     return Stability(float(scores.mean()), low, high, splits, rules, tuple(overlaps), len(roots))
 
 
 def _overlap(members: Any, labels: IntArray) -> float:
     """Largest share of common rows among all rows of a region and one of some regions."""
     common, sizes = np.bincount(labels[members], minlength=labels.max() + 1), np.bincount(labels)
-    shares: FloatArray = common / (sizes + members.sum() - common)
-    return float(shares.max())
+    return float(np.max(common / (sizes + members.sum() - common)))
 
 
 def _splits(node: Node, others: Sequence[Node | None], rule: Rule, searches: int) -> Iterator[SplitStability]:

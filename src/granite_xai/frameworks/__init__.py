@@ -22,14 +22,5 @@ from granite_xai.frameworks.published import (
     vine,
 )
 
-__all__ = [
-    "cohex",
-    "compare",
-    "fd_trees",
-    "gadget",
-    "overview",
-    "repid",
-    "subgroup_importance",
-    "transformation_trees",
-    "vine",
-]
+__all__ = ["cohex", "compare", "fd_trees", "gadget", "overview", "repid", "subgroup_importance"]
+__all__ += ["transformation_trees", "vine"]

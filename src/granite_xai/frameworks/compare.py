@@ -24,8 +24,7 @@ from granite_xai.new_rows import evaluate_rows
 from granite_xai.regions.partition import Partition
 from granite_xai.tables import frame, read_table
 
-SHARE = 0.8
-"""Part of the rows that a refit sees."""
+SHARE = 0.8  # part of the rows that a refit sees
 ARGUMENTS: dict[str, tuple[str, ...]] = {"granite": ("question",), "vine": ("feature",), "cohex": ()}
 ARGUMENTS |= {"repid": ("feature",), "gadget": (), "fd_trees": (), "transformation_trees": ("feature", "question")}
 """What each is given. Regions of the last depend on the rows alone: the question is only what is reported in them."""
@@ -103,8 +102,7 @@ def _line(
     """One framework, fitted and measured on other rows."""
     other_X, other_y = test if isinstance(test, tuple) and len(test) == 2 else (test, None)
     begin = time.perf_counter()
-    partition = granite.fit(X, y).partition_
-    seconds = time.perf_counter() - begin
+    partition, seconds = granite.fit(X, y).partition_, time.perf_counter() - begin
     return {
         "framework": name,
         "feature": "all" if granite.features is None else ", ".join(map(str, granite.features)),
@@ -129,29 +127,23 @@ def _chosen(
         raise InputError("frameworks is empty.", code="P01", argument="frameworks", hint="Name at least one.")
     if feature is None and any("feature" in ARGUMENTS[name] for name in names):
         feature = busiest_column(model, X, options)
-    given = {"feature": feature, "question": question}
-    makers = {name: getattr(published, name, Granite) for name in names}
+    given, makers = {"feature": feature, "question": question}, {n: getattr(published, n, Granite) for n in names}
     return {name: make(model, *(given[a] for a in ARGUMENTS[name]), **options) for name, make in makers.items()}
 
 
 def busiest_column(model: Any, X: Any, options: Mapping[str, Any]) -> str:
     """The column whose full and pure local effects differ most."""
     chosen = {name: options[name] for name in ("output", "response", "resources") if name in options}
-    sides = [explanations()[name].explain(model, X, **chosen) for name in ("ice", "pdp")]
-    gaps = np.square(sides[0].values - sides[1].values).mean(axis=0)
-    return sides[0].sets[int(np.argmax(gaps))][0]
+    ice, pdp = (explanations()[name].explain(model, X, **chosen) for name in ("ice", "pdp"))
+    return ice.sets[int(np.argmax(np.square(ice.values - pdp.values).mean(axis=0)))][0]
 
 
 def stability(granite: Granite, X: Any, y: Any, test: Any, resamples: int = 3, random_state: int = 0) -> float:
-    """Mean adjusted Rand index between a fit and its refits on parts of the rows, on other rows.
-
-    1: the same regions; 0: no more alike than chance. NaN without resamples.
-    """
+    """Mean adjusted Rand index between a fit and its refits on parts of the rows, on other rows; NaN without any."""
     if resamples == 0:
         return float("nan")
-    rng = np.random.default_rng(random_state)
     table, known = read_table(X, missing="allow"), granite.apply(test)
-    found = []
+    rng, found = np.random.default_rng(random_state), []
     for _ in range(resamples):
         rows = np.sort(rng.choice(table.n_rows, size=max(1, int(SHARE * table.n_rows)), replace=False))
         part = None if y is None else np.asarray(y)[rows]
@@ -165,19 +157,16 @@ def stability(granite: Granite, X: Any, y: Any, test: Any, resamples: int = 3, r
 def remaining(ruler: Granite, partition: Partition, X: Any, y: Any) -> float:
     """Share of the disagreement on other rows that some regions leave."""
     new, _ = fitted_view(ruler).other_rows(X, y)
-    plain = replace(new.fitted, partition=partition, confidence=None)
-    return evaluate_rows(replace(new, fitted=plain), partition.apply(new.route.table)).remaining
+    plain = replace(new, fitted=replace(new.fitted, partition=partition, confidence=None))
+    return evaluate_rows(plain, partition.apply(new.route.table)).remaining
 
 
 def configurations() -> dict[str, list[Granite]]:
     """Each framework in all its forms, without a model, and GRANITE with every pair that the algebra allows."""
     every = list(product(("marginal", "conditional", "baseline"), _INTERACTIONS))
     pairs = [(a, b) for a, b in product(every, every) if a < b]
-    anything = [
-        Disagreement(Explainer(m1, behavior, i1), Explainer(m2, behavior, i2))
-        for behavior in ("local", "risk", "sensitivity")
-        for (m1, i1), (m2, i2) in pairs
-    ]
+    axes = product(("local", "risk", "sensitivity"), pairs)
+    anything = [Disagreement(Explainer(m, b, i), Explainer(n, b, j)) for b, ((m, i), (n, j)) in axes]
     return {
         "VINE": [published.vine(None, 0)],
         "CohEx": [published.cohex(None)],
@@ -200,12 +189,11 @@ def overview() -> Any:
     ['VINE', '✓', '✗', '–', '✓', '✗', '✗', 'm', '–']
     """
     rows = {name: _row([q for one in forms for q in published.asked(one)]) for name, forms in configurations().items()}
-    columns = {key: [row[key] for row in rows.values()] for key in rows["GRANITE"]}
-    return frame({"framework": list(rows), **columns})
+    return frame({"framework": list(rows), **{key: [row[key] for row in rows.values()] for key in rows["GRANITE"]}})
 
 
 def _row(questions: list[Disagreement]) -> dict[str, str]:
-    sides = [(question.first, question.second) for question in questions]
+    sides = ((question.first, question.second) for question in questions)
     keys = [(a.masking.key, a.interaction.key, b.masking.key, b.interaction.key) for a, b in sides]
     interactions = {(m, frozenset({i, j})) for m, i, n, j in keys if m == n and {i, j} <= set(_INTERACTIONS)}
     maskings = {(i, frozenset({m, n})) for m, i, n, j in keys if i == j and m != n}

@@ -23,14 +23,10 @@ from granite_xai.partitioners import AllExcept, Clusters, Cohorts, Ice, RepidTre
 from granite_xai.search.original import NumericTree
 from granite_xai.tables import read_table
 
-EFFECTS = {"pd": "ice-pdp", "ale": "ale", "shap": "shap-pdp"}
-"""The question behind each kind of effect of GADGET."""
+EFFECTS = {"pd": "ice-pdp", "ale": "ale", "shap": "shap-pdp"}  # the question behind each kind of effect of GADGET
 OBJECTIVES = {"coe": "coe", "pfi-pdp": "ice-pdp", "shap-pdp": "shap-pdp", "pfi-shap": "ice-shap"}
 """The question behind each objective of FD-Trees: cost of exclusion, and the three pairs of explanations."""
-
-
-_ORIGINAL: dict[str, Any] = {"confidence_level": None}
-"""What the original algorithms know nothing of: chance."""
+_ORIGINAL: dict[str, Any] = {"confidence_level": None}  # what the original algorithms know nothing of: chance
 
 
 def asked(granite: Granite) -> list[Disagreement]:
@@ -42,12 +38,9 @@ def asked(granite: Granite) -> list[Disagreement]:
 def _configured(
     model: Any, question: Any, options: dict[str, Any], feature: Hashable | None = None, **settings: Any
 ) -> Granite:
-    """A `Granite` with some settings, unless the options have others; for one column where a feature is given.
-
-    A question that is an object, and about all columns, is asked about this column; `Granite` does so for names.
-    """
+    """A `Granite` with some settings, unless the options have others; for one column where a feature is given."""
     question = options.pop("question", question)
-    if feature is not None:
+    if feature is not None:  # questions about all columns become those of this one; `Granite` does so for names
         settings |= {"features": [feature]}
         if isinstance(question, Disagreement) and question.first.influence == Individual():
             question = question.with_influence(Individual([feature]))
@@ -73,9 +66,7 @@ def vine(
 
     Parameters
     ----------
-    model : object
-    feature : label
-        The column.
+    model, feature : object, label
     exact : bool
         Also the original's second stage: ``cluster_rules_`` holds a rule, its accuracy and rows for each cluster once
         those with like rules are merged, and whether it is kept. Numeric columns only.
@@ -94,8 +85,7 @@ def vine(
     >>> len(g.partition_), g.description_accuracy_
     (2, 1.0)
     """
-    curves = Ice(feature, points=points, grid=grid, differences=True)
-    clusters = Clusters(curves, method, n_clusters, merge=exact)
+    clusters = Clusters(Ice(feature, points, grid, differences=True), method, n_clusters, merge=exact)
     return _configured(model, "ice-pdp", options, feature, partitioner=clusters, **(_ORIGINAL if exact else {}))
 
 
@@ -111,9 +101,7 @@ def cohex(
 ) -> Granite:
     """Cohorts of rows around representatives, in which SHAP values with the cohort as reference agree.
 
-    Partial and pure local effects of all columns agree in each cohort. Unlike the original, columns are scaled, a seed
-    is used, the loss is a share of that of one cohort (beta has no unit), and the best candidate is kept rather than
-    the last one that improved.
+    Partial and pure local effects of all columns agree in each cohort. What is unlike the original: see `Cohorts`.
 
     Parameters
     ----------
@@ -133,8 +121,7 @@ def cohex(
     >>> cohex(lambda X: X[:, 0], free=2).partitioner.free
     2
     """
-    cohorts = Cohorts("shap", against, free, beta, restarts, rounds)
-    return _configured(model, "shap-pdp", options, partitioner=cohorts)
+    return _configured(model, "shap-pdp", options, partitioner=Cohorts("shap", against, free, beta, restarts, rounds))
 
 
 def repid(
@@ -268,9 +255,7 @@ def transformation_trees(
 
     Parameters
     ----------
-    model : object
-    feature : label
-        The column.
+    model, feature : object, label
     question : as in `Granite`
         What is reported in the regions, which depend on the rows alone: "mplot-pdp", or "cfi-pfi" (needs y).
     by : "distribution" or "mean"
@@ -327,24 +312,22 @@ def subgroup_importance(granite: Granite, X: Any, y: Any, *, repeats: int = 20, 
     True
     """
     whole_number("repeats", repeats, at_least=1)
-    table, target = read_table(X, missing="allow"), np.asarray(y)
-    rng = np.random.default_rng(random_state)
+    table, target, rng = read_table(X, missing="allow"), np.asarray(y), np.random.default_rng(random_state)
     draws = [rng.integers(table.n_rows, size=table.n_rows) for _ in range(repeats)]
     values = [_weighted(granite, table.take(rows).native, target[rows], rows) for rows in draws]
-    low, high = np.quantile(values, [0.05, 0.95])
-    return Band(_weighted(granite, X, y, np.arange(table.n_rows)), float(low), float(high))
+    value = _weighted(granite, X, y, np.arange(table.n_rows))
+    return Band(value, *np.quantile(values, [0.05, 0.95]).tolist())
 
 
 def _weighted(granite: Granite, X: Any, y: Any, drawn: IntArray) -> float:
     """Mean over regions; a mean over all pairs of rows holds those of a row (drawn once or more) with itself, all 0."""
-    explanation = granite.explain(X, y)
-    importances = [part for part in explanation.parts if part.name == "pfi"]
+    importances = [part for part in granite.explain(X, y).parts if part.name == "pfi"]
     if not importances or any(part.rows is not None or len(part.values) != 1 for part in importances):
         words = "the question holds no permutation importance of one column."
         hint = 'Fit transformation_trees(model, feature, "cfi-pfi").'
         raise InputError(words, code="P03", argument="granite", hint=hint)
-    regions = granite.apply(X)
-    counts, total = np.bincount(regions), 0.0
+    regions, total = granite.apply(X), 0.0
+    counts = np.bincount(regions)
     by_pairs = any(getattr(question.behavior, "average", None) == "loss" for question in asked(granite))
     for part in importances:
         same = np.square(np.bincount(drawn[regions == part.region])).sum() if by_pairs else 0

@@ -22,8 +22,6 @@ from granite_xai.search.scatter import describe, local_explainer
 from granite_xai.tables import Table
 from granite_xai.trees.routes import Route
 
-METHODS = ("ward", "k-means", "birch")
-
 
 @dataclass(frozen=True, slots=True)
 class Clusters(Partitioner):
@@ -60,7 +58,7 @@ class Clusters(Partitioner):
     ignores_noise_floor: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        choose("method", self.method, {name: name for name in METHODS})
+        choose("method", self.method, {name: name for name in ("ward", "k-means", "birch")})
         whole_number("n_clusters", self.n_clusters, at_least=1)
         real_number("threshold", self.threshold, above=0)
         if not isinstance(self.on, Ice):
@@ -87,9 +85,8 @@ class Clusters(Partitioner):
         found = [_kept(cuts[label], labels == label, table, curves) for label in np.unique(labels)]
         shown = [label for label, rule in zip(np.unique(labels), found, strict=True) if rule["kept"]]
         result = describe(problem, lambda: np.searchsorted(shown, np.where(np.isin(labels, shown), labels, np.inf)))
-        clusters = np.unique(labels, return_inverse=True)[1].reshape(-1)
-        learned = {**result.extra_attributes, "clusters_": clusters, "cluster_rules_": found}
-        return replace(result, extra_attributes=learned)
+        own = {"clusters_": np.unique(labels, return_inverse=True)[1].reshape(-1), "cluster_rules_": found}
+        return replace(result, extra_attributes={**result.extra_attributes, **own})
 
     def vectors(self, problem: Problem) -> FloatArray:
         """What is clustered, one vector a row."""
@@ -115,10 +112,9 @@ class Clusters(Partitioner):
         from sklearn.cluster import AgglomerativeClustering, Birch, KMeans
 
         ward = AgglomerativeClustering(n_clusters=wanted, linkage="ward")
-        if self.method == "ward":
-            return np.asarray(ward.fit_predict(vectors))
-        if self.method == "k-means":
-            return np.asarray(KMeans(n_clusters=wanted, n_init=10, random_state=seed).fit_predict(vectors))
+        if self.method != "birch":
+            means = KMeans(n_clusters=wanted, n_init=10, random_state=seed)
+            return np.asarray((ward if self.method == "ward" else means).fit_predict(vectors))
         # Birch's subclusters, joined by Ward's method when there are more of them than wanted.
         fitted = Birch(threshold=self.threshold, n_clusters=None).fit(vectors)
         labels, centres = fitted.labels_, fitted.subcluster_centers_
@@ -158,9 +154,8 @@ def merged(cuts: Sequence[OneCut], ranges: Sequence[float]) -> list[int]:
 
 def _kept(cut: OneCut, members: BoolArray, table: Table, curves: FloatArray) -> dict[str, Any]:
     """A cluster's rule, how often it is right, its rows, and whether it is kept."""
-    column = table.columns[cut.column]
+    column, everyone = table.columns[cut.column], curves.mean(axis=0)
     right = float(np.mean(((column.values <= cut.threshold) == cut.below) == members))
-    everyone = curves.mean(axis=0)
     apart = np.abs(curves[members].mean(axis=0) - everyone).mean() / (np.abs(everyone).max() or np.inf)
     rule = f"{column.name} {'≤' if cut.below else '>'} {cut.threshold:g}"
     kept = round(100 * right) > 50 and bool(apart >= 0.2)

@@ -22,15 +22,11 @@ from granite_xai.search.scatter import describe, local_explainer
 from granite_xai.tables import Table
 from granite_xai.trees.routes import Route
 
-Score = Callable[[IntArray], FloatArray]
-"""From (C, n) labels, one line for each way to divide the rows, to C losses."""
-Loss = Callable[[IntArray], Score]
-"""From the cohorts that guide the search, which explanations are computed inside of, to a score."""
+Score = Callable[[IntArray], FloatArray]  # from (C, n) labels, one line for each way to divide the rows, to C losses
+Loss = Callable[[IntArray], Score]  # from the cohorts that guide the search, explained inside, to a score
 
-PATIENCE = 30
-"""Random starts in a row without a better end, after which a round ends."""
-BLOCK = 128
-"""Cohorts scored together."""
+PATIENCE = 30  # random starts in a row without a better end, after which a round ends
+BLOCK = 128  # cohorts scored together
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,14 +92,12 @@ class Cohorts(Partitioner):
         return describe(problem, lambda: self._search(problem))
 
     def _search(self, problem: Problem) -> IntArray:
-        generator = np.random.default_rng(problem.seed)
-        distances = row_distances(problem.table)
+        generator, distances = np.random.default_rng(problem.seed), row_distances(problem.table)
         loss = self._loss(problem)
         best = np.zeros(problem.table.n_rows, dtype=np.intp)
         lowest, explained = np.inf, best
         for _ in range(self.rounds):
-            score = loss(explained)
-            explained = self._restarted(generator, distances, score)
+            explained = self._restarted(generator, distances, loss(explained))
             # Judged with the explanations of the cohorts themselves, whatever the search was guided by.
             cost = float(loss(explained)(explained[None])[0]) + self.penalty(explained.max() + 1, len(best))
             if cost < lowest - 1e-12:
@@ -126,12 +120,11 @@ class Cohorts(Partitioner):
         return self.beta * float(np.sqrt(max(int(cohorts) - self.free, 0) / rows))
 
     def _loss(self, problem: Problem) -> Loss:
-        effect, *pure = self.extra_effects(problem.route, problem.resources, problem.seed)
-        if not pure:
-            return mean_loss(problem.evaluations, effect)
-        explainer = local_explainer(self.on, "on")
+        given, explainer = (problem.route, problem.resources, problem.seed), local_explainer(self.on, "on")
+        if self.against == "mean":
+            return mean_loss(problem.evaluations, explainer.effect(*given))
         question = Disagreement(explainer, replace(explainer, interaction=Pure()))
-        return pure_loss(problem.evaluations, ResolvedQuestion(question, effect, pure[0]))
+        return pure_loss(problem.evaluations, question.compare(*given))
 
     def _climb(self, generator: np.random.Generator, distances: FloatArray, score: Score) -> tuple[float, IntArray]:
         """One greedy search from random representatives, by sets with one less or one more of them."""
@@ -188,8 +181,7 @@ def scatter_within(vectors: FloatArray, labels: IntArray, weights: FloatArray) -
         found = np.bincount(places, weights=np.tile(values, lines), minlength=lines * cohorts)
         return np.asarray(found, dtype=np.float64).reshape(lines, cohorts)
 
-    mass = sums(weights)
-    squares = np.zeros(lines)
+    mass, squares = sums(weights), np.zeros(lines)
     for entry in apart.T:
         squares += (np.square(sums(weights * entry)) / np.where(mass > 0, mass, 1.0)).sum(axis=1)
     total = float(weights @ np.square(apart).sum(axis=1))
@@ -212,8 +204,7 @@ def pure_loss(evaluations: Evaluations, question: ResolvedQuestion) -> Loss:
     """Disagreement of explanations with the pure effect; every cohort is explained anew, so that none need guide."""
 
     def losses(labels: IntArray) -> FloatArray:
-        cohorts = [(line, k) for line, row in enumerate(labels) for k in np.unique(row)]
-        total = np.zeros(len(labels))
+        cohorts, total = [(line, k) for line, row in enumerate(labels) for k in np.unique(row)], np.zeros(len(labels))
         for start in range(0, len(cohorts), BLOCK):
             block = cohorts[start : start + BLOCK]
             members = np.stack([labels[line] == k for line, k in block])

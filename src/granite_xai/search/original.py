@@ -28,12 +28,9 @@ from granite_xai.search.scatter import rescaled, scattered
 from granite_xai.tables import Column, Table
 from granite_xai.trees.routes import Route
 
-EFFECTS = {"pd": None, "ale": ("accumulated", "full"), "shap": ("marginal", "partial")}
-"""Masking and interaction of the local effect; ICE curves are asked for later."""
-KNOTS = 10
-"""Knots of the curve behind SHAP values; columns with no more values are read by value."""
-SMOOTH = 1e-3
-"""Price of the curve's bends."""
+EFFECTS = {"pd": None, "ale": ("accumulated", "full"), "shap": ("marginal", "partial")}  # masking, interaction
+KNOTS = 10  # knots of the curve behind SHAP values; columns with no more values are read by value
+SMOOTH = 1e-3  # price of the curve's bends
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +90,7 @@ class RepidTree(Partitioner):
         """The local effects that are read of the model; other columns than numeric ones are refused first."""
         NumericTree().extra_effects(route, resources, seed)
         chosen, compared = EFFECTS[self.effect], self.compared(route.table)
-        if chosen is None:
+        if chosen is None:  # ICE curves are asked for later
             return ()
         masking = Accumulated(self.intervals) if self.effect == "ale" else chosen[0]
         return (Explainer(masking, "local", chosen[1], compared).effect(route, resources, seed),)
@@ -106,16 +103,14 @@ class RepidTree(Partitioner):
         node, total = tree.grown(posed), problem.shares.total
         shares = np.array([leaf.disagreement for _, leaf in leaves(node)])
         losses = by_power_of_two(np.append(1.0, shares) * root * total, 2 * problem.evaluations.exponent)
-        attributes = {"loss_": float(losses[0]), "region_losses_": losses[1:]}
-        return PartitionResult(measured(node, problem), attributes)
+        return PartitionResult(measured(node, problem), {"loss_": float(losses[0]), "region_losses_": losses[1:]})
 
     def _posed(self, problem: Problem) -> tuple[Problem, float]:
         """The problem with the original's loss instead of the question, and that loss a row."""
         table, columns = problem.table, self.columns(problem.table)
         noise = floor(len(columns), np.square, 1, problem.error)
         if self.effect == "pd":
-            curves = [self._curves(problem, i) for i in columns]
-            return scattered(problem, curves, noise * self.points)
+            return scattered(problem, [self._curves(problem, i) for i in columns], noise * self.points)
         if self.effect == "ale":
             ale = question("ale", intervals=self.intervals).with_influence(self.compared(table))
             comparison = ale.compare(problem.route, problem.resources, problem.seed)
@@ -174,8 +169,7 @@ class AroundDependence:
             values = np.broadcast_to(vectors.values[:, 0] if again is None else again[place], splits.inside.shape)
             for k, side in enumerate((splits.left, splits.right)):
                 total[:, k] += _unexplained(values, vectors.values[:, 1:], side, self.mass)
-        means: FloatArray = total / np.where(splits.mass > 0, splits.mass, 1.0)
-        return means
+        return np.asarray(total / np.where(splits.mass > 0, splits.mass, 1.0))
 
 
 def spline_basis(column: Column) -> FloatArray:
@@ -199,5 +193,4 @@ def _unexplained(values: FloatArray, basis: FloatArray, weights: FloatArray, mas
     sums = weighted @ basis
     found = np.linalg.solve(gram + penalty, sums[:, :, None])[:, :, 0]
     fitted = np.einsum("kp,kpq,kq->k", found, gram, found) - 2 * np.einsum("kp,kp->k", found, sums)
-    left: FloatArray = np.maximum(np.einsum("kn,kn->k", weighted, values) + fitted, 0.0)
-    return left
+    return np.asarray(np.maximum(np.einsum("kn,kn->k", weighted, values) + fitted, 0.0))

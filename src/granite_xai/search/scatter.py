@@ -25,8 +25,7 @@ from granite_xai.explainer import Explainer
 from granite_xai.regions.nodes import find_leaves
 from granite_xai.search.problem import PartitionResult, Problem, measured
 
-FLOOR = 1e-12
-"""Scatter of indicators below which a region counts as pure."""
+FLOOR = 1e-12  # scatter of indicators below which a region counts as pure
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +38,7 @@ class Scatter:
 
     def regional(self, evaluations: Evaluations, splits: Splits) -> FloatArray:
         """Scatter of both sides of every split, shape (K, 2)."""
-        total = np.zeros_like(splits.mass)
-        for vectors in evaluations.vectors:
-            total += _scatter(vectors, splits)
-        return total
+        return sum((_scatter(vectors, splits) for vectors in evaluations.vectors), np.zeros_like(splits.mass))
 
 
 def _scatter(vectors: Vectors, splits: Splits) -> FloatArray:
@@ -62,12 +58,10 @@ def _side(values: FloatArray, members: FloatArray) -> FloatArray:
     mass = members.sum(axis=1)
     divisor = np.where(mass > 0, mass, 1.0)
     # Centred by the common mean first: what all rows share must not swamp what sets them apart.
-    shared = members.sum(axis=0) @ values / max(float(mass.sum()), 1e-300)
-    apart = values - shared
+    apart = values - members.sum(axis=0) @ values / max(float(mass.sum()), 1e-300)
     means = (members @ apart) / divisor[:, None]
     squares = (members @ np.square(apart).sum(axis=1)) / divisor
-    found: FloatArray = np.maximum(squares - np.square(means).sum(axis=1), 0.0)
-    return found
+    return np.asarray(np.maximum(squares - np.square(means).sum(axis=1), 0.0))
 
 
 def rescaled(problem: Problem, measure: Measure, evaluations: Evaluations, floor: float) -> tuple[Problem, float]:
@@ -85,16 +79,10 @@ def scattered(problem: Problem, vectors: Sequence[Vectors], floor: float = 0.0) 
 
 
 def describe(problem: Problem, grouped: Callable[[], IntArray]) -> PartitionResult:
-    """Regions that reproduce clusters, found as the label of each row, as well as the estimator's tree can.
-
-    Splits lower Gini's impurity of the clusters; the price of a region is a share of the impurity of all rows. The
-    disagreement of the regions is that of the question. ``description_accuracy_`` is the share of the rows whose region
-    belongs mostly to their own cluster. Where the question has nothing to explain all rows are one cluster.
-    """
+    """Regions that reproduce clusters (the label of each row) as well as the tree can, by Gini's impurity."""
     labels = np.zeros(problem.table.n_rows, dtype=np.intp) if problem.below_noise_floor else grouped()
     indicators = (labels[:, None] == np.arange(labels.max() + 1)).astype(np.float64)
-    pure, _ = scattered(problem, [Vectors(indicators)], FLOOR)
-    node = replace(problem.tree, search="greedy").grown(pure)
+    node = replace(problem.tree, search="greedy").grown(scattered(problem, [Vectors(indicators)], FLOOR)[0])
     leaves = find_leaves(node, problem.table, problem.table.names)
     right = accuracy(leaves, labels, problem.evaluations.weights)
     return PartitionResult(measured(node, problem), {"clusters_": labels, "description_accuracy_": right})

@@ -55,10 +55,9 @@ class Subgroups(Partitioner):
 
     def partition(self, problem: Problem) -> PartitionResult:
         """Leaves of the tree, with the disagreement of the question in them."""
-        table = problem.table
-        column = table.columns[table.resolve(self.feature, "feature")]
-        dependent, _ = scattered(problem, [Vectors(described(column, self.by))], FLOOR)
-        others = [table.names[i] for i in problem.tree.columns(table) if i != column.position]
+        table, place = problem.table, problem.table.resolve(self.feature, "feature")
+        dependent, _ = scattered(problem, [Vectors(described(table.columns[place], self.by))], FLOOR)
+        others = [table.names[i] for i in problem.tree.columns(table) if i != place]
         node = replace(problem.tree, split_features=others, search="greedy").grown(dependent)
         return PartitionResult(measured(node, problem))
 
