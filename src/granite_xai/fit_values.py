@@ -52,12 +52,16 @@ class QuestionValues(NamedTuple):
     gaps: FloatArray
 
 
-class ColumnCurves(NamedTuple):
-    """ICE around each curve's own mean: codes of the levels, (levels, rows) values, and weights of the rows."""
+class Band(NamedTuple):
+    """At some places of a column in one scope: where eight of ten ICE curves run, and the error of their mean.
 
-    codes: IntArray
-    values: FloatArray
-    weights: FloatArray
+    Every curve is moved so that its own mean is that of all of them. The error is that of a mean over clusters of rows:
+    what random signs of the clusters (page "Can I trust these regions?") tend to.
+    """
+
+    low: FloatArray
+    high: FloatArray
+    error: FloatArray
 
 
 class PairEffects(NamedTuple):
@@ -79,6 +83,7 @@ class FitValues:
     resources: Resources
     seed: int
     by_trees: bool
+    clusters: IntArray
 
     @property
     def table(self) -> Table:
@@ -158,7 +163,7 @@ class FitValues:
             except GraniteError:
                 continue
             if all(_is_known(effect, self.evaluations) for effect in (resolved.first, resolved.second)):
-                yield resolved
+                yield resolved if self.fitted.confidence is None else resolved.beyond_chance()
 
     def explained(self, scope: Scope) -> float:
         """Share of the variance in a scope that its own curves explain; 1 where nothing varies."""
@@ -169,34 +174,27 @@ class FitValues:
         nothing = total <= 1e-20 * self.variance * float(node.weights.sum())  # rounding: the region is constant
         return 1.0 if nothing else 1.0 - float(node.weights @ np.square(gap)) / total
 
-    def columns_with_curves(self) -> list[int]:
-        """Columns that are players of their own and vary, those with the largest effects first."""
-        singles = [next(iter(player)) for player in self.fitted.layout.players if len(player) == 1]
-        known = self.evaluations.stored_as
-        columns = [i for i in singles if frozenset({i}) in known and len(self.table.columns[i].levels) > 1]
-        return sorted(columns, key=self._reach, reverse=True)
-
-    def _reach(self, position: int) -> float:
-        """Mean square of a column's ICE curves around their own means."""
-        matrix, weights = self.evaluations.matrix(frozenset({position})), self.evaluations.weights
-        shares = np.bincount(matrix.codes, weights=weights, minlength=len(matrix.values))
-        centred = matrix.values - shares @ matrix.values / shares.sum()
-        return float((np.square(centred).mean(axis=1) @ shares) / shares.sum())
-
-    def curves(self, position: int, scope: Scope, points: int) -> ColumnCurves:
-        """ICE curves of one column in one scope, at so many of its levels."""
-        known, column, rows = self.evaluations, self.table.columns[position], scope.rows
-        matrix, weights = known.matrix(frozenset({position})), known.weights[rows]
+    def bands(self, position: int, groups: Sequence[IntArray], counts: FloatArray) -> list[Band]:
+        """The ICE curves of one column in every scope, at groups of its levels (-1: missing) with so many rows each."""
+        known, column = self.evaluations, self.table.columns[position]
+        matrix, weights = known.matrix(frozenset({position})), known.weights
         level = column.codes if matrix.levels is None else matrix.levels[matrix.codes]  # on a grid, that of the grid
-        present = rows[level[rows] >= 0]
-        codes, first = np.unique(level[present], return_index=True)
-        chosen = _spread_out(level[present], codes, points, column.kind in ("nominal", "boolean"))
-        lines = matrix.codes[present[first[chosen]]]
-        shares = np.bincount(matrix.codes[rows], weights=weights, minlength=len(matrix.values)) / weights.sum()
-        values = matrix.values[:, rows]
-        moved = values[lines] - shares @ values
-        moved[np.abs(moved) < 1e-12 * np.abs(known.predictions).max()] = 0.0  # rounding is no effect
-        return ColumnCurves(codes[chosen], moved, weights)
+        held, first = np.unique(level, return_index=True)
+        near = np.clip(np.searchsorted(held, np.arange(-1, len(column.levels))), 0, len(held) - 1)
+        lines, values = matrix.codes[first[near]], np.asarray(matrix.values)
+        shares = (counts[group + 1] / max(counts[group + 1].sum(), 1e-300) for group in groups)
+        drawn = np.stack([s @ values[lines[g + 1]] for s, g in zip(shares, groups, strict=True)])
+        masses = np.zeros((len(self.scopes), len(values)))
+        for mass, scope in zip(masses, self.scopes, strict=True):
+            mass += np.bincount(matrix.codes[scope.rows], weights=weights[scope.rows], minlength=len(mass))
+        own = (masses / masses.sum(axis=1, keepdims=True)) @ values
+        tiny = 1e-12 * np.abs(known.predictions).max()
+        pairs = zip(own[:, None], self.scopes, strict=True)
+        return [_band(drawn[:, s.rows], mean[:, s.rows], weights[s.rows], self._clusters(s), tiny) for mean, s in pairs]
+
+    def _clusters(self, scope: Scope) -> IntArray:
+        found: IntArray = np.unique(self.clusters[scope.rows], return_inverse=True)[1].reshape(-1)
+        return found
 
     def pairs(self) -> PairEffects:
         """What the joint effects of the strongest pairs explain, on top of the regions' own curves."""
@@ -268,13 +266,22 @@ def _is_known(effect: ResolvedExplainer, evaluations: Evaluations) -> bool:
     return all(visible in evaluations.stored_as or visible in ends for _, visible in effect.readings())
 
 
-def _spread_out(all_codes: IntArray, codes: IntArray, points: int, every: bool) -> IntArray:
-    """Places among the levels present: all of few ones, otherwise quantiles with both ends."""
-    if len(codes) <= points or every:
-        return np.arange(len(codes))[: max(points, 40)]
-    below = np.cumsum(np.bincount(np.searchsorted(codes, all_codes), minlength=len(codes)))
-    wanted = np.linspace(1, below[-1], points)
-    return np.unique(np.searchsorted(below, wanted)).astype(np.intp)
+def _band(curves: FloatArray, own: FloatArray, weights: FloatArray, clusters: IntArray, tiny: float) -> Band:
+    mass, moved = weights.sum(), curves - own
+    moved[np.abs(moved) < tiny] = 0.0  # rounding is no effect
+    centre = float(own[0] @ weights / mass)
+    rest = (curves - curves @ weights[:, None] / mass) * weights / mass
+    sums = np.stack([np.bincount(clusters, weights=line) for line in rest])
+    low, high = (_quantile(moved, weights, share) + centre for share in (0.1, 0.9))
+    return Band(low, high, np.sqrt(np.square(sums).sum(axis=1)))
+
+
+def _quantile(values: FloatArray, weights: FloatArray, share: float) -> FloatArray:
+    """Smallest value of each line below which lies this share of the weight."""
+    order = np.argsort(values, axis=1, kind="stable")
+    below = np.cumsum(weights[order], axis=1)
+    place = (below < share * below[:, -1:] * (1 - 1e-12)).sum(axis=1)
+    return np.asarray(np.take_along_axis(values, order, axis=1)[np.arange(len(values)), place])
 
 
 def _moves(node: Evaluations, player: Coalition) -> FloatArray:

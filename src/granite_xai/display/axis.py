@@ -1,16 +1,14 @@
-"""The axis of one column: where its values lie, what is cut, and how they are written, in pictures and on pages."""
+"""The axis of one column: where its values lie, what is cut, and how they are written, in pictures."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.base.wording import MISSING, number, shortened, told_apart, value, wrapped
+from granite_xai.base.wording import MISSING, told_apart, wrapped
 from granite_xai.curves import Grid, carriers, grid_codes
 from granite_xai.display.figures import GREY, SMALL
 from granite_xai.tables import Column, Table
@@ -24,9 +22,7 @@ MOST_LEVELS = 20
 BARS = 20
 """Bars that show where the rows of an ordered column lie."""
 FEW_VALUES = 4
-"""A column with so few numbers has a tick at each; on a page, where panels are wider, with one more."""
-PAGE_LABELS, PAGE_LABEL = 8, 12
-"""Names of levels below a panel of a page, and characters of each, at most."""
+"""A column with so few numbers has a tick at each."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -198,52 +194,3 @@ def shown_levels(axis: Axis, table: Table, points: int) -> ShownLevels:
         codes, x, texts = np.append(codes, -1), np.append(x, axis.missing_place), [*texts, MISSING]
         rows = np.append(rows, np.flatnonzero(column.missing)[0])
     return ShownLevels(codes, x, texts, Grid(column.position, x, table.take(rows)))
-
-
-def places_on_page(column: Column, codes: IntArray) -> list[float]:
-    """Where levels stand on a page: numbers at their value, dates in days from the first, labels at their number."""
-    levels = column.levels[codes]
-    if column.kind == "numeric":
-        return [float(value) for value in levels]
-    if column.kind == "date":
-        return [float((value - column.levels[0]) / np.timedelta64(1, "s")) / 86400 for value in levels]
-    return [float(code) for code in codes]
-
-
-def round_ticks(low: float, high: float, most: int = 5) -> list[float]:
-    """Round numbers inside a range.
-
-    >>> round_ticks(0.0, 23.0)
-    [0.0, 5.0, 10.0, 15.0, 20.0]
-    """
-    span = high - low
-    if not span > 0 or not math.isfinite(span):
-        return [low]
-    raw = span / most
-    size = 10.0 ** math.floor(math.log10(raw))
-    step = next(size * factor for factor in (1, 2, 5, 10) if size * factor >= raw * (1 - 1e-9))
-    first = math.ceil(low / step - 1e-9)
-    digits = 12 - math.floor(math.log10(step))
-    return [round(i * step, digits) + 0.0 for i in range(first, math.floor(high / step + 1e-9) + 1)]
-
-
-def page_ticks(effect: Mapping[str, Any], left: float, right: float, width: float) -> list[tuple[float, str, str]]:
-    """Place, text and full text of the ticks below the panels of an effect on a page, so many units wide."""
-    labels, panels = effect["labels"], effect["panels"]
-    present = sorted({x for panel in panels for x in panel["x"]})
-    if labels is None:
-        dates = "origin" in effect
-        few = len(present) <= FEW_VALUES + 1 and not dates
-        places = present if few else round_ticks(left, right, 3 if dates else 5)
-        return [(place, _date(effect["origin"], place) if dates else value(place), "") for place in places]
-    shown = [int(x) for x in present]
-    step = math.ceil(len(shown) / PAGE_LABELS)
-    room = max(2, min(PAGE_LABEL, int(width / 7.2 / max(1, math.ceil(len(shown) / step)))))
-    return [(float(i), shortened(labels[i], room), labels[i]) for i in shown[::step]]
-
-
-def _date(origin: str, days: float) -> str:
-    try:
-        return str((np.datetime64(origin) + np.timedelta64(int(days * 86400), "s")).astype("M8[D]"))
-    except ValueError:
-        return f"{number(days)} d"

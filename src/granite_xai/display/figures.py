@@ -1,6 +1,7 @@
 """Where panels are drawn (a new figure, the place of one given Axes, or one Axes a panel), and what they share.
 
-The colors are Okabe and Ito's, which people with any color vision tell apart.
+Color is the region, and nothing else: the rest is ink, grey, or another dash. Pictures and pages share the palette; its
+colors stay apart, from each other and from the grey of all rows, for readers of any color vision.
 """
 
 from __future__ import annotations
@@ -22,8 +23,21 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
 BLUE, ORANGE, BLACK, GREY, PALE = "#0072B2", "#D55E00", "#222222", "#8C8C8C", "#D9D9D9"
-SIDES = (BLUE, ORANGE)
-"""First and second explanation of a question."""
+REGIONS = (
+    ("#2a83ee", "#3f9bff"),
+    ("#8f4200", "#f9761f"),
+    ("#35835a", "#9df3df"),
+    ("#ad3fa9", "#d9a3b8"),
+    ("#bd8600", "#ebe02a"),
+    ("#265267", "#35d0fb"),
+    ("#371a7d", "#a056cc"),
+    ("#670325", "#bb5438"),
+)
+"""Colors of the regions by number, on white and on dark paper."""
+EVERYONE = ("#8d9298", "#7d848b")
+"""Color of all rows, and of regions beyond the palette, on white and on dark paper."""
+SIDES = ("#222222", "#8C8C8C")
+"""First and second explanation of a question, where no region is drawn."""
 SMALL, LARGE = 7.5, 11.0
 """Sizes of text, in points."""
 MOST_COLUMNS = 5
@@ -89,6 +103,15 @@ def _legend_below(ax: Axes, handles: Sequence[Any]) -> None:
     down = ScaledTranslation(0, -(80 if turned else 30) / 72, ax.figure.dpi_scale_trans)
     place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (0.0, 0.0), "bbox_transform": ax.transAxes + down}
     ax.legend(handles=handles, fontsize=SMALL, borderaxespad=0.0, frameon=False, **place)
+
+
+def region_color(region: int | None) -> str:
+    """Color of a region on white paper; None: all rows.
+
+    >>> region_color(0), region_color(None)
+    ('#2a83ee', '#8d9298')
+    """
+    return EVERYONE[0] if region is None or region >= len(REGIONS) else REGIONS[region][0]
 
 
 def grid_of(count: int, most: int = MOST_COLUMNS) -> tuple[int, int]:

@@ -5,59 +5,190 @@ from __future__ import annotations
 import base64
 import hashlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator
 from functools import cache
-from itertools import pairwise
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
-from granite_xai.base.wording import LONGEST, number, percent, plain, shortened, value, visible
-from granite_xai.display.axis import page_ticks, round_ticks
+from granite_xai.base.wording import LONGEST, brief, number, percent, plain, shortened, value, visible
+from granite_xai.display.figures import EVERYONE, REGIONS
+from granite_xai.report.drawing import NARROW, certainty, color, limits_of, overlay, scatter, small, stacked
+from granite_xai.report.panels import MOST_DRAWN, MOST_LISTED, swing
+from granite_xai.report.sentences import Amounts, firmness
 
 _TEMPLATES = Path(__file__).with_name("templates")
-WIDTH, HEIGHT = 340, 210
-LEFT, RIGHT, TOP, BOTTOM = 46, 10, 8, 34
 COLORS = {
-    "ink": ("#1b2430", "#e7ebf1"),
-    "soft": ("#566172", "#a4afbe"),
-    "line": ("#d5dae2", "#3a4452"),
-    "paper": ("#fff", "#12171e"),
-    "card": ("#f6f7fa", "#1b222c"),
-    "accent": ("#0b5cad", "#6db3f8"),
-    "first": ("#c4560a", "#f59a56"),
-    "second": ("#0b5cad", "#6db3f8"),
-    "good": ("#1d7a4a", "#5fcf95"),
-    "band": ("#0b5cad2e", "#6db3f833"),
-    "ice": ("#0b5cad55", "#6db3f855"),
-    "heat": ("196,86,10", "245,154,86"),
+    "bg": ("#fff", "#15181c"),
+    "paper": ("#f6f6f3", "#1d2126"),
+    "ink": ("#1b1e22", "#eceef0"),
+    "ink2": ("#555b62", "#a9b0b7"),
+    "rule": ("#d9dbdc", "#3a4048"),
+    "hair": ("#ebecea", "#292e34"),
+    "focus": ("#0b57d0", "#8ab4f8"),
+    "warn": ("#8f2d00", "#ffb38a"),
+    "all": EVERYONE,
+    **{f"r{k}": pair for k, pair in enumerate(REGIONS)},
 }
-"""Colors by their use, on light and on dark paper."""
-
-Scale = Callable[[float], float]
+"""Colors by their use, on light and on dark paper; regions as in the displays."""
 
 
 def render(story: dict[str, Any]) -> str:
     """Fill the templates with a story."""
     light, dark = (";".join(f"--{use}:{pair[k]}" for use, pair in COLORS.items()) for k in (0, 1))
-    variables = f":root{{{light}}}\n@media (prefers-color-scheme:dark){{:root{{{dark}}}}}\n"
+    regional = "".join(f".r{k}{{--c:var(--r{k})}}" for k in range(len(REGIONS)))
+    variables = f":root{{{light}}}\n@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}\n{regional}\n"
     style, script = variables + _asset("style.css"), _asset("script.js")
-    sources = f"style-src {_hash(style)}; script-src {_hash(script)}"
-    template, largest = _environment().get_template("page.html"), reach(story["effects"])
-    drawn = [{"effect": effect, "charts": effect_charts(effect, largest)} for effect in story["effects"]]
-    page: str = template.render(
-        story=story,
-        style=style,
-        script=script,
-        policy=f"default-src 'none'; {sources}; base-uri 'none'; form-action 'none'",
-        drawn=drawn,
-        bars=[importance_rows(importance, 30) for importance in story["importances"]],
+    sources = f"style-src {_hash(style)}; script-src {_hash(script)}; img-src data:"
+    page: str = (
+        _environment()
+        .get_template("page.html")
+        .render(
+            story=story,
+            style=style,
+            script=script,
+            policy=f"default-src 'none'; {sources}; base-uri 'none'; form-action 'none'",
+            **_figures(story),
+        )
     )
     return page
+
+
+def _figures(story: dict[str, Any]) -> dict[str, Any]:
+    """Everything that is drawn, and what is said about it."""
+    amounts = Amounts(story["amounts"]["squared"], story["amounts"]["unit"])
+    nodes = list(_walk(story["tree"]))
+    between = [node for node in nodes if node["children"] and node["id"] != "all"]
+    level = (story["estimate"] or {}).get("confidence_level", 0.95)
+    z = NormalDist().inv_cdf(0.5 + level / 2)
+    first = [effect for effect in story["effects"] if effect["leading"]]
+    common = limits_of(first, False)
+    hides = {each["set"]: each for each in story["triage"]}
+    drawn = [each for each in story["triage"] if each["shows"] or each["hides"]][:MOST_DRAWN]
+    sides = [story["importances"][0][side] for side in ("second", "first")] if story["importances"] else ["", ""]
+    named = f" ({amounts.unit})" if amounts.unit else ""
+    titles = (f"what its {sides[0]} shows{named}", f"what that hides: the gap to {sides[1]}{named}")
+    return {
+        "nodes": nodes,
+        "amounts": amounts,
+        "level": percent(level, 0),
+        "leading": [
+            _leading(effect, between, common, amounts, z, hides.get(effect["set"]), k) for k, effect in enumerate(first)
+        ],
+        "others": [_other(e, between, common, amounts, z) for e in story["effects"] if not e["leading"]],
+        "scatters": [scatter(drawn, titles, width, nodes) for width in (600.0, NARROW)] if drawn else [],
+        "bars": [stacked(story["ledger"]["steps"], width) for width in (932.0, NARROW)],
+        "line": _line(story, amounts),
+        "listed": MOST_LISTED,
+        "alone": {c["id"] for n in nodes for c in n["children"] if sum(not d["children"] for d in n["children"]) == 1},
+        "leads": [_lead(region) for region in story["regions"]],
+        "settled": [
+            e["set"] for e in story["effects"] if len(e["panels"]) > 1 and all(p["values"] < 2 for p in e["panels"][1:])
+        ],
+    }
+
+
+def _walk(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield node
+    for child in node["children"]:
+        yield from _walk(child)
+
+
+def _leading(
+    effect: dict[str, Any], nodes: Any, limits: Any, amounts: Amounts, z: float, sizes: Any, k: int
+) -> dict[str, Any]:
+    """A column that opens the report: all regions together, then one by one."""
+    wide = (932.0, 320.0) if k == 0 else (440.0, 300.0)
+    title = f"predicted {amounts.unit}" if amounts.unit and not amounts.unit.startswith("in ") else "prediction"
+    gaps = [sizes["hides"], *(cell[1] for cell in sizes["nodes"].values())] if sizes else []
+    captions = [f"rows miss it by {brief(gap)}" for gap in gaps] or [""] * len(effect["panels"])
+    captions = [
+        "one value: settled by the split" if p["values"] < 2 else c
+        for p, c in zip(effect["panels"], captions, strict=True)
+    ]
+    return {
+        "effect": effect,
+        "finding": finding(effect),
+        "sub": f"Rows miss the curve by {brief(gaps[0])}, in the regions by {brief(sizes['within'][1])}"
+        if gaps
+        else "",
+        "charts": [overlay(effect, nodes, limits, size, title, z) for size in (wide, (NARROW, 290.0))],
+        "panels": [(p["region"], captions[i], small(effect, i, limits, z)) for i, p in enumerate(effect["panels"])],
+        "table": _table(effect),
+    }
+
+
+def _other(
+    effect: dict[str, Any], nodes: Any, common: tuple[float, float], amounts: Amounts, z: float
+) -> dict[str, Any]:
+    """A column whose effect is shown enlarged, around the mean of each region."""
+    limits = limits_of([effect], True)
+    times = (common[1] - common[0]) / (limits[1] - limits[0] or 1.0)
+    title = f"effect: {amounts.unit}" if amounts.unit else "effect on the prediction"
+    chart = [overlay(effect, nodes, limits, size, title, z, centred=True) for size in ((440.0, 230.0), (NARROW, 230.0))]
+    return {
+        "effect": effect,
+        "finding": finding(effect),
+        "charts": chart,
+        "times": brief(times),
+        "table": _table(effect),
+    }
+
+
+def finding(effect: dict[str, Any]) -> str:
+    """What differs between regions along a column, in a few words."""
+    whole, *regional = effect["panels"]
+    moves = sorted(((swing(p), p["region"]) for p in regional if p["values"] > 1), reverse=True)
+    if len(moves) < 2:
+        return f"moves the prediction by {brief(swing(whole))}"
+    (most, one), (least, two) = moves[0], moves[-1]
+    if most < 1.3 * least:
+        return f"moves the prediction by {brief(least)} to {brief(most)} in every region"
+    return f"moves the prediction by {brief(most)} in region {one}, by {brief(least)} in region {two}"
+
+
+def _lead(region: dict[str, Any]) -> tuple[str, str]:
+    """The column whose reach differs most from that on all rows, and how."""
+    told = [m for m in region["moves"] if m["everywhere"] > 0]
+    if not told:
+        return "", ""
+    move = max(told, key=lambda m: abs(math.log(m["here"] / m["everywhere"])) * math.sqrt(m["here"] + m["everywhere"]))
+    times = move["here"] / move["everywhere"]
+    how = (
+        f"{times:.1f} times as far as"
+        if times >= 1.15
+        else f"{percent(times, 0)} as far as"
+        if times < 0.87
+        else "as far as"
+    )
+    return move["set"], f"moves the prediction {how} over all rows"
+
+
+def _table(effect: dict[str, Any]) -> dict[str, Any]:
+    """The numbers of a figure: a line a place, a cell a scope."""
+    heads = ["all rows", *(f"R{panel['region']}" for panel in effect["panels"][1:])]
+    lines = [(text, [panel["mean"][i] for panel in effect["panels"]]) for i, text in enumerate(effect["texts"])]
+    return {"heads": heads, "lines": lines}
+
+
+def _line(story: dict[str, Any], amounts: Amounts) -> str:
+    """Where chance, regions and one curve per column lie."""
+    found = story["estimate"]
+    if found is None or not amounts.squared or not found["disagreement"] > 0 or math.isnan(found["remaining"]):
+        return ""
+    total = found["disagreement"]
+    marks = [("chance", amounts.root(total * found["chance"])), ("regions", amounts.root(total * found["remaining"]))]
+    marks += [("one curve each", amounts.root(total))]
+    ends = (
+        None if math.isnan(found["low"]) else (amounts.root(total * found["low"]), amounts.root(total * found["high"]))
+    )
+    return certainty(marks if len(story["regions"]) > 1 else [marks[0], marks[2]], ends, amounts.unit)
 
 
 @cache
 def _environment() -> Any:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
 
     made = Environment(
         loader=FileSystemLoader(_TEMPLATES, encoding="utf-8"),
@@ -67,7 +198,8 @@ def _environment() -> Any:
         lstrip_blocks=True,
         finalize=visible,
     )
-    made.filters.update(percent=percent, number=number, value=value, cut=_cut, plain=plain, heat=heat)
+    made.filters.update(percent=percent, number=number, value=value, cut=_cut, plain=plain, brief=brief)
+    made.filters.update(color=color, firm=firmness, drawn=Markup)  # figures are escaped where they are made
     return made
 
 
@@ -85,121 +217,3 @@ def _asset(name: str) -> Any:
 
 def _hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(str(text).encode()).digest()).decode()}'"
-
-
-def path(x: Sequence[float], y: Sequence[float | None], right: Scale, up: Scale) -> str:
-    """An SVG path through points.
-
-    >>> path([0, 1], [2, 3], lambda x: 10 * x, lambda y: y)
-    'M0 2L10 3'
-    """
-    points = [(right(a), up(b)) for a, b in zip(x, y, strict=True) if b is not None]
-    return "M" + "L".join(f"{_short(a)} {_short(b)}" for a, b in points) if points else ""
-
-
-def _thin(x: Sequence[float], y: Sequence[float | None], right: Scale, up: Scale) -> str:
-    """A path in whole numbers of half a unit, each counted from the last: single curves are most of the file."""
-    points = [(round(2 * right(a)), round(2 * up(b))) for a, b in zip(x, y, strict=True) if b is not None]
-    steps = (f"{c - a}{d - b:+d}" for (a, b), (c, d) in pairwise(points))
-    return f"M{points[0][0]} {points[0][1]}l" + " ".join(steps) if len(points) > 1 else ""
-
-
-def _short(value: float) -> str:
-    return f"{value:.1f}".removesuffix(".0")
-
-
-def reach(effects: Sequence[dict[str, Any]]) -> float:
-    """The largest effect of all columns: what is next to nothing beside it shall not look large."""
-    panels = (panel for effect in effects for panel in effect["panels"])
-    return max((abs(y) for panel in panels for y in _heights(panel) if y is not None), default=1.0)
-
-
-def effect_charts(effect: dict[str, Any], largest: float) -> list[dict[str, Any]]:
-    """One chart for each scope of a column, all on the same axes."""
-    panels, labels = effect["panels"], effect["labels"]
-    xs = [x for panel in panels for x in panel["x"]]
-    ys = [y for panel in panels for y in _heights(panel) if y is not None]
-    low, high = _padded(min(ys, default=0.0), max(ys, default=1.0), 0.02 * largest)
-    left, right = (min(xs, default=0.0), max(xs, default=1.0))
-    if labels is not None:
-        left, right = left - 0.5, right + 0.5
-    across = _scale(left, right, LEFT, WIDTH - RIGHT)
-    up = _scale(low, high, HEIGHT - BOTTOM, TOP)
-    marks = page_ticks(effect, left, right, WIDTH - LEFT - RIGHT)
-    axes: dict[str, Any] = {
-        "y_ticks": [{"at": _short(up(t)), "text": number(t)} for t in round_ticks(low, high, 4)],
-        "x_ticks": [{"at": _short(across(t)), "text": text, "full": full} for t, text, full in marks],
-        "zero": _short(up(0.0)) if low <= 0 <= high else None,
-    }
-    whole = panels[0] if panels and panels[0]["region"] is None else None
-    axes["nominal"] = effect["kind"] in ("nominal", "boolean")
-    return [_chart(panel, whole, across, up, labels is not None) | axes for panel in panels]
-
-
-def _heights(panel: dict[str, Any]) -> list[float | None]:
-    """What the axis must hold: band and lines; single curves may run out of it and are cut."""
-    values = [*panel["mean"], *(panel["low"] or ()), *(panel["high"] or ())]
-    return values + [y for line in panel["lines"] for y in line["y"]]
-
-
-def _chart(panel: dict[str, Any], whole: Any, across: Scale, up: Scale, stepped: bool) -> dict[str, Any]:
-    x = panel["x"]
-    band = ""
-    if panel["low"] is not None:
-        back = path(x[::-1], panel["low"][::-1], across, up)
-        band = path(x, panel["high"], across, up) + back.replace("M", "L", 1) + "Z"
-    return {
-        "region": panel["region"],
-        "curves": "".join(_thin(x, curve, across, up) for curve in panel["curves"]),
-        "n_curves": len(panel["curves"]),
-        "band": band,
-        "bars": _bars(panel, across, up) if stepped and panel["low"] is not None else [],
-        "mean": path(x, panel["mean"], across, up),
-        "dots": [(_short(across(a)), _short(up(b))) for a, b in zip(x, panel["mean"], strict=True)],
-        "stepped": stepped,
-        "whole": path(whole["x"], whole["mean"], across, up) if whole is not None and whole is not panel else "",
-        "lines": [{"name": line["name"], "path": path(line["x"], line["y"], across, up)} for line in panel["lines"]],
-    }
-
-
-def _bars(panel: dict[str, Any], across: Scale, up: Scale) -> list[tuple[str, str, str]]:
-    """For labels without an order: the band as one bar each."""
-    rows = zip(panel["x"], panel["low"], panel["high"], strict=True)
-    return [(_short(across(x)), _short(up(high)), _short(up(low))) for x, low, high in rows]
-
-
-def _padded(low: float, high: float, least: float) -> tuple[float, float]:
-    pad = max(0.04 * (high - low), least - (high - low) / 2) or 1.0
-    return low - pad, high + pad
-
-
-def _scale(low: float, high: float, start: float, stop: float) -> Scale:
-    span = high - low or 1.0
-    return lambda value: start + (value - low) / span * (stop - start)
-
-
-def importance_rows(importance: dict[str, Any], most: int) -> list[dict[str, Any]]:
-    """Paired bars for each scope: widths in percent of the largest bar of all scopes."""
-    cells = [abs(v) for s in importance["scopes"] for side in ("first", "second") for v in s[side] if v is not None]
-    largest = max(cells, default=0.0) or 1.0
-    return [
-        {"region": scope["region"], "bars": [_pair(importance, scope, i, largest) for i in importance["order"][:most]]}
-        for scope in importance["scopes"]
-    ]
-
-
-def _pair(importance: dict[str, Any], scope: dict[str, Any], i: int, largest: float) -> dict[str, Any]:
-    return {
-        "name": importance["sets"][i],
-        **{side: scope[side][i] for side in ("first", "second")},
-        **{f"{side}_width": _short(100 * abs(scope[side][i] or 0.0) / largest) for side in ("first", "second")},
-    }
-
-
-def heat(share: float | None) -> int:
-    """One of ten shades for a share.
-
-    >>> heat(0.0), heat(0.3), heat(1.0)
-    (0, 5, 9)
-    """
-    return 0 if not share or share < 0 else min(9, math.ceil(9 * math.sqrt(min(share, 1.0))))

@@ -1,100 +1,118 @@
-"""What a story measures: regions and their tree, curves, importances, and two tables.
+"""What a story measures: the tree and its regions, curves, sizes of effects, and what explains how much of the model.
 
-The tables: how much of the model simpler descriptions explain, and whose effects disagree, by question.
+Everything is in plain types; sizes and gaps are in the units of the question, squared where it squares.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
-from granite_xai.base.wording import ALL_ROWS, FEW_ROWS, plain, shortened
+from granite_xai.base.wording import FEW_ROWS, plain, shortened
 from granite_xai.catalog import title
 from granite_xai.curves import dependence_bins
 from granite_xai.disagreement import ResolvedQuestion
-from granite_xai.display.axis import places_on_page
-from granite_xai.display.lines import MOST_CURVES
+from granite_xai.display.layout import PageAxis, page_axis
 from granite_xai.display.tree import Box, boxes_of
-from granite_xai.fit_values import ColumnCurves, FitValues
+from granite_xai.fit_values import Band, FitValues
 from granite_xai.influence import Interactions
-from granite_xai.regions.partition import Partition
-from granite_xai.regions.rule import Rule
-from granite_xai.report.sentences import ReportSource, cause, listed, set_labels
+from granite_xai.report.sentences import Amounts, ReportSource, cause, listed, set_labels, spoken
+from granite_xai.surrogate import RegionSurrogate
 from granite_xai.tables import Column
 
-MOST_DRAWN = 30
-_CELLS = 50_000
-"""Points of single curves in the whole report; more panels get fewer curves, so that the file stays small."""
-_END = 14
-"""Characters of a condition's end that stay when it is cut."""
+LEADING, MOST_DRAWN, MOST_LISTED = 3, 15, 200
+"""Columns that open the report, that are drawn at all, and that are listed in tables."""
+POINTS, BARS = 32, 30
+"""Places along a curve, and bars that show where the rows lie, at most."""
+MANY_CELLS = 20_000
+"""Rows times columns up to which other questions are read off the evaluations too."""
 
 
-def regions(source: ReportSource, importance: dict[str, Any] | None) -> list[dict[str, Any]]:
-    """Each region: rule, rows, disagreement, how well its own curves describe it, its strongest sets."""
-    partition, values = source.fitted.partition, source.values
-    explained: list[float | None] = [None] * len(partition)
+def gaps_left(source: ReportSource) -> dict[int, tuple[float, float, float, float]]:
+    """R on all rows (-1) and inside each region with its interval, and how many rows say so.
+
+    Those of the estimate, corrected for chance; without one, or where a region has no such row, of the fitting rows.
+    """
+    fitted, found = source.fitted, source.fitted.estimate
+    total, nothing = source.granite.disagreement_, (np.nan, np.nan)
+    shares = {r.index: r.disagreement * total / (r.fraction or 1.0) for r in fitted.partition}
+    told = {-1: (total, *nothing, float(source.n_rows))}
+    told |= {r.index: (shares[r.index], *nothing, float(r.n_samples)) for r in fitted.partition}
+    if found is not None and len(fitted.comparisons) == 1 and not found.below_noise_floor:
+        lines = ((line[1], (max(line[6], 0.0), line[7], line[8], float(line[3]))) for line in found.lines)
+        told |= {region: each for region, each in lines if np.isfinite(each[0])}
+    return told
+
+
+def tree(source: ReportSource, gaps: Mapping[int, tuple[float, ...]]) -> dict[str, Any]:
+    """The nodes that a `PartitionDisplay` draws, nested: rule, rows, regions below, and R left in those."""
+    return _node(source, boxes_of(source.fitted.partition), 0, gaps)
+
+
+def _node(source: ReportSource, boxes: Sequence[Box], at: int, gaps: Mapping[int, tuple[float, ...]]) -> dict[str, Any]:
+    box = boxes[at]
+    children = [_node(source, boxes, child, gaps) for child in box.children]
+    regions = [r for child in children for r in child["regions"]] if children else [box.region or 0]
+    left, rows = zip(*((gaps[r][0], gaps[r][3]) for r in regions), strict=True)
+    root = box.parent is None
+    return {
+        "id": "all" if root else f"node-{box.node}" if children else f"region-{box.region}",
+        "text": box.condition,
+        "conditions": [] if root else spoken(box.rule, source.table)[-1:],
+        "region": None if root else box.region,
+        "regions": regions,
+        "column": box.column,
+        "n_samples": box.n_samples,
+        "left": float(np.average(left, weights=rows)) if sum(rows) else None,
+        "children": children,
+    }
+
+
+def regions(source: ReportSource, drawn: Sequence[dict[str, Any]], gaps: Mapping[int, Any]) -> list[dict[str, Any]]:
+    """Each region: rule, rows, gap, how well its own curves describe it, and how far columns move the prediction."""
+    partition, values, again = source.fitted.partition, source.values, source.granite.stability_
+    explained: dict[int | None, float] = {}
     if values is not None:
-        explained = [values.explained(scope) for scope in values.regions]
+        explained = {scope.region: values.explained(scope) for scope in values.regions}
     return [
         {
             "region": region.index,
             "rule": str(region.rule),
-            "short": short_rule(region.rule),
+            "conditions": spoken(region.rule, source.table),
             "n_samples": region.n_samples,
             "fraction": _finite(region.fraction),
             "disagreement": _finite(region.disagreement),
-            "explained": share,
-            "strongest": _strongest(importance, region.index, len(partition)),
+            "gap": [_finite(each) for each in gaps[region.index][:3]],
+            "mean": float(source.fitted.surrogate.regions[region.index].mean),
+            "explained": explained.get(region.index),
+            "found_again": None if again is None else again.overlaps[region.index],
+            "moves": _moves(drawn, region.index),
             "stop_reason": region.stop_reason,
             "small": region.n_samples < FEW_ROWS,
         }
-        for region, share in zip(partition, explained, strict=True)
+        for region in partition
     ]
-
-
-def short_rule(rule: Rule) -> str:
-    """A rule for narrow places: every condition is cut in its middle, so that its end stays readable.
-
-    >>> short_rule(Rule.parse("`a very long name of some column that goes on and on` > 3 and x ≤ 1"))
-    '`a very long name of some…on and on` > 3 and x ≤ 1'
-    """
-    return " and ".join(shortened(c.text(name), 40, _END) for name, c in rule.conditions) or ALL_ROWS
 
 
 def _finite(value: float) -> float | None:
     return float(value) if value == value else None
 
 
-def _strongest(importance: dict[str, Any] | None, region: int, count: int) -> list[str]:
-    if importance is None:
-        return []
-    scope = importance["scopes"][0 if count == 1 else region + 1]
-    size = [abs(value or 0.0) for value in scope["second"]]
-    ranked = sorted(range(len(size)), key=lambda i: -size[i])
-    return [importance["sets"][i] for i in ranked[:3] if size[i] > 1e-9 * max(size)]
+def swing(panel: Mapping[str, Any]) -> float:
+    """How far a curve moves the prediction: from its lowest to its highest point."""
+    known = [y for y in panel["mean"] if y is not None]
+    return max(known) - min(known) if known else 0.0
 
 
-def tree(partition: Partition) -> dict[str, Any] | None:
-    """The nodes that a `PartitionDisplay` draws, nested; None for regions that have no tree."""
-    boxes = boxes_of(partition)
-    return None if partition.root is None else _node(partition, boxes, boxes[0])
-
-
-def _node(partition: Partition, boxes: Sequence[Box], box: Box) -> dict[str, Any]:
-    facts = {
-        "text": box.condition,
-        "short": shortened(box.condition, 60, _END),
-        "n_samples": box.n_samples,
-        "fraction": float(box.fraction),
-        "disagreement": float(box.disagreement),
-        "left": float(box.after),
-    }
-    if box.region is not None:
-        return {**facts, "region": box.region, "stop_reason": partition[box.region].stop_reason}
-    return {**facts, "column": box.column, "children": [_node(partition, boxes, boxes[i]) for i in box.children]}
+def _moves(drawn: Sequence[dict[str, Any]], region: int) -> list[dict[str, Any]]:
+    """The columns that move the prediction most in a region, and how far they move it on all rows."""
+    several = [(e["set"], e["panels"][0], e["panels"][region + 1]) for e in drawn if len(e["panels"]) > 1]
+    found = [{"set": name, "here": swing(own), "everywhere": swing(whole)} for name, whole, own in several]
+    found.sort(key=lambda each: -each["here"])
+    return [each for each in found[:4] if each["here"] > 1e-9]
 
 
 def importances(values: FitValues) -> list[dict[str, Any]]:
@@ -111,8 +129,7 @@ def _importance(values: FitValues, resolved: ResolvedQuestion) -> dict[str, Any]
         {"region": scope.region, "first": listed(first), "second": listed(second), "gap": listed(gap)}
         for scope, (first, second), gap in zip(values.scopes, sizes, gaps, strict=True)
     ]
-    both = zip(scopes[0]["first"], scopes[0]["second"], strict=True)
-    size = np.array([max(abs(one or 0.0), abs(two or 0.0)) for one, two in both])
+    size = np.abs(np.nan_to_num(sizes[0])).max(axis=0)
     local = resolved.first.behavior.per_row
     return {
         **_named(resolved),
@@ -129,53 +146,140 @@ def _named(resolved: ResolvedQuestion) -> dict[str, str]:
     return {"question": question.label, **sides}
 
 
-def effects(values: FitValues) -> list[dict[str, Any]]:
-    """Curves of the columns that are players of their own, strongest first, on all rows and in each region."""
-    drawn = values.columns_with_curves()[:MOST_DRAWN]
-    panels = max(1, len(drawn) * len(values.scopes))
-    points = int(np.clip(2400 // panels, 8, 24))
-    curves = int(np.clip(_CELLS // (panels * points), 5, MOST_CURVES))
-    others = _other_sides(values)
-    return [_effect(values, i, points, curves, others) for i in drawn]
+def triage(source: ReportSource, importance: Mapping[str, Any], amounts: Amounts) -> list[dict[str, Any]]:
+    """What one explanation of each set shows and how far the other differs, on all rows and inside the regions.
 
-
-def _effect(values: FitValues, position: int, points: int, most: int, others: Any) -> dict[str, Any]:
-    column = values.table.columns[position]
-    generator = np.random.default_rng([values.seed, position])
+    ``nodes`` has the same for every region, in root units as everything here.
+    """
+    everywhere, *inside = importance["scopes"]
+    mass = np.array([region.n_samples for region in source.fitted.partition], dtype=np.float64)
     found = []
-    for k, scope in enumerate(values.scopes):
-        panel = _panel(column, values.curves(position, scope, points), most, generator)
-        lines = [{"name": name, **_line(column, scope.rows, by[k])} for name, by in others.get(column.name, ())]
-        found.append({"region": scope.region, **panel, "lines": lines})
-    return _told(column, found)
+    for i, name in enumerate(importance["sets"]):
+        cells = [(abs(s["second"][i] or 0.0), amounts.root(s["gap"][i] or 0.0)) for s in (everywhere, *inside)]
+        within = np.sqrt(np.average(np.square(cells[1:]), axis=0, weights=mass)).tolist() if inside else list(cells[0])
+        nodes = {str(s["region"]): list(cell) for s, cell in zip(inside, cells[1:], strict=True)}
+        found.append({"set": name, "shows": cells[0][0], "hides": cells[0][1], "within": within, "nodes": nodes})
+    return sorted(found, key=lambda each: -max(each["hides"], 1e-3 * each["shows"]))
 
 
-def _panel(column: Column, ice: ColumnCurves, most: int, generator: np.random.Generator) -> dict[str, Any]:
-    """Mean curve, 10 % and 90 %, and a few curves of nobody in particular."""
-    drawn = np.sort(generator.permutation(len(ice.weights))[:most])
-    return {
-        "x": places_on_page(column, ice.codes),
-        "mean": listed(ice.values @ ice.weights / ice.weights.sum()),
-        "low": listed(_quantile(ice.values, ice.weights, 0.1)),
-        "high": listed(_quantile(ice.values, ice.weights, 0.9)),
-        # In no order of the table, and without labels: a curve belongs to nobody.
-        "curves": [listed(curve, 3) for curve in ice.values.T[generator.permutation(drawn)]],
-    }
+def effects(source: ReportSource, sizes: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Curves of single columns on all rows and in each region, in units of the prediction; those that disagree first.
+
+    ``leading``: rows of several regions still differ in it, so regions can be compared along it.
+    """
+    fitted = source.fitted
+    gaps = {each["set"]: (each["hides"], each["within"][1]) for each in sizes}
+    positions = {curve.column.position: _reach(source, curve.column.position) for curve in fitted.everywhere.curves}
+    varying = [i for i, reach in positions.items() if reach > 0]
+    ranked = sorted(varying, key=lambda i: -positions[i])
+    compared = [i for i in ranked if _compared(source, i)]
+    leading = sorted(compared, key=lambda i: -gaps.get(source.table.names[i], (0.0,))[0])[:LEADING]
+    drawn = (leading + [i for i in ranked if i not in leading])[:MOST_DRAWN]
+    others = {} if source.values is None else _other_sides(source.values)
+    return [
+        {**_effect(source, i, others), "leading": i in leading, "gap": gaps.get(source.table.names[i])} for i in drawn
+    ]
 
 
-def _quantile(values: FloatArray, weights: FloatArray, share: float) -> FloatArray:
-    """Smallest value of each line below which lies this share of the weight."""
-    order = np.argsort(values, axis=1, kind="stable")
-    below = np.cumsum(weights[order], axis=1)
-    place = (below < share * below[:, -1:] * (1 - 1e-12)).sum(axis=1)
-    return np.asarray(np.take_along_axis(values, order, axis=1)[np.arange(len(values)), place])
+def _scopes(source: ReportSource) -> list[tuple[int | None, RegionSurrogate]]:
+    """All rows and each region, with their curves."""
+    parts: list[tuple[int | None, RegionSurrogate]] = [(None, source.fitted.everywhere)]
+    regional = source.fitted.surrogate.regions
+    return parts + (list(enumerate(regional)) if len(regional) > 1 else [])
 
 
-def _told(column: Column, panels: list[dict[str, Any]]) -> dict[str, Any]:
-    """A column with its axis and panels."""
-    labels = None if column.kind in ("numeric", "date") else [plain(level) for level in column.levels]
-    axis = {"labels": labels} | ({"origin": str(column.levels[0])} if column.kind == "date" else {})
-    return {"set": column.name, "kind": column.kind, **axis, "panels": panels}
+def _counts(source: ReportSource, column: Column, region: int | None = None) -> FloatArray:
+    """Rows of each level, missing first; of a loaded object, which has no rows, one each."""
+    codes = column.codes if region is None else column.codes[source.fitted.regions == region]
+    counts = np.bincount(codes + 1, minlength=len(column.levels) + 1).astype(np.float64)
+    return counts if len(codes) else np.append(0.0, np.ones(len(column.levels)))
+
+
+def _reach(source: ReportSource, position: int) -> float:
+    """Mean square of a column's curves; less than rounding is nothing."""
+    column, total, scale = source.table.columns[position], 0.0, 1e-300
+    for region, part in _scopes(source):
+        curve = next(c for c in part.curves if c.column.position == position)
+        counts = _counts(source, column, region)
+        total += float(counts @ np.square(curve.effects)) / max(counts.sum(), 1.0)
+        scale = max(scale, part.mean**2)
+    return total if total > 1e-24 * scale else 0.0
+
+
+def _compared(source: ReportSource, position: int) -> bool:
+    """Whether a column takes several values in two regions, or in the only one."""
+    column, parts = source.table.columns[position], _scopes(source)
+    varies = [bool(np.count_nonzero(_counts(source, column, region)) > 1) for region, _ in parts]
+    return sum(varies[1:]) > 1 if len(parts) > 1 else varies[0]
+
+
+def _effect(source: ReportSource, position: int, others: Any) -> dict[str, Any]:
+    column, values = source.table.columns[position], source.values
+    counts = _counts(source, column)
+    whole = next(c for c in source.fitted.everywhere.curves if c.column.position == position)
+    axis = page_axis(column, whole.effects, counts, POINTS)
+    bands: list[Band] | None = None if values is None else values.bands(position, axis.groups, counts)
+    panels = []
+    for k, (region, part) in enumerate(_scopes(source)):
+        curve = next(c for c in part.curves if c.column.position == position)
+        own = _counts(source, column, region)
+        inside = _inside(axis, column, own)
+        panel: dict[str, Any] = {"region": region, "centre": float(part.mean), "values": int(np.count_nonzero(own))}
+        panel["mean"] = _cut(axis.at(curve.effects) + part.mean, inside)
+        panel["curve"] = listed(axis.at(curve.effects) + part.mean)
+        panel["rows"] = _bars(axis, column, own)
+        offset = 0.0 if values is None else values.evaluations.offset
+        band = (None, None, None) if bands is None else (bands[k].low + offset, bands[k].high + offset, bands[k].error)
+        panel |= {key: each if each is None else _cut(each, inside) for key, each in zip(BAND, band, strict=True)}
+        lines = others.get(column.name, ()) if values is not None else ()
+        panel["lines"] = [{"name": name, **_line(column, values, k, by[k], part.mean)} for name, by in lines]  # type: ignore[arg-type]
+        panels.append(panel)
+    told = {"style": axis.style, "x": list(axis.x), "texts": [plain(text) for text in axis.texts], "log": axis.log}
+    told |= {"gone": axis.gone, "note": axis.note, "named": column.kind not in ("numeric", "date")}
+    return {"set": column.name, "kind": column.kind, **told, "bars": _bar_places(axis), "panels": panels}
+
+
+BAND = ("low", "high", "error")
+
+
+def _cut(values: FloatArray, inside: Sequence[bool]) -> list[float | None]:
+    return [each if known else None for each, known in zip(listed(values), inside, strict=True)]
+
+
+def _inside(axis: PageAxis, column: Column, counts: FloatArray) -> list[bool]:
+    """Places that a scope reaches: between its smallest and largest value, or levels that it has."""
+    present = np.flatnonzero(counts[1:])
+    if column.kind in ("nominal", "boolean") or not len(present):
+        return [bool(counts[group + 1].any()) for group in axis.groups]
+    ends = int(present[0]), int(present[-1])
+    return [bool(counts[0]) if g[0] < 0 else ends[0] <= g[0] <= ends[1] for g in axis.groups]
+
+
+def _bar_places(axis: PageAxis) -> list[float]:
+    """Middles of the bars below a curve."""
+    known = np.array(axis.x[: len(axis.x) - axis.gone])
+    if axis.few:
+        return list(axis.x)
+    ends = np.log(known[[0, -1]]) if axis.log else known[[0, -1]]
+    middles = ends[0] + (np.arange(BARS) + 0.5) / BARS * (ends[1] - ends[0])
+    return listed(np.exp(middles) if axis.log else middles) + list(axis.x[len(known) :])  # type: ignore[return-value]
+
+
+def _bars(axis: PageAxis, column: Column, counts: FloatArray) -> list[int]:
+    """Rows at each bar."""
+    if axis.few:
+        return [int(counts[group + 1].sum()) for group in axis.groups]
+    numbers = column.levels.astype(np.float64) if column.kind == "numeric" else _days(column)
+    known = np.array(axis.x[: len(axis.x) - axis.gone])
+    if axis.log:
+        numbers, known = np.log(numbers), np.log(known)
+    found = np.histogram(numbers, bins=BARS, range=(known[0], known[-1]), weights=counts[1:])[0]
+    return [int(each) for each in found] + ([int(counts[0])] if axis.gone else [])
+
+
+def _days(column: Column) -> FloatArray:
+    found: FloatArray = np.asarray((column.levels - column.levels[0]) / np.timedelta64(1, "s"), dtype=np.float64)
+    return found / 86400
 
 
 def _other_sides(values: FitValues) -> dict[str, list[tuple[str, list[FloatArray]]]]:
@@ -195,30 +299,15 @@ def _other_sides(values: FitValues) -> dict[str, list[tuple[str, list[FloatArray
     return found
 
 
-def _line(column: Column, rows: IntArray, values: FloatArray) -> dict[str, Any]:
-    """Mean of local effects in the tenths (or levels) of a column."""
+def _line(column: Column, values: FitValues, scope: int, effects: FloatArray, mean: float) -> dict[str, Any]:
+    """Mean of local effects in the tenths (or levels) of a column, around the mean prediction."""
+    rows: IntArray = values.scopes[scope].rows
     part = column.take(rows)
     bins = np.where(part.codes < 0, 0, dependence_bins(part))
-    places = np.array(places_on_page(column, np.maximum(column.codes[rows], 0)))
-    used = [bins == b for b in np.unique(bins).tolist() if b > 0]
-    return {name: listed([cells[b].mean() for b in used]) for name, cells in (("x", places), ("y", values))}
-
-
-def stored_effects(source: ReportSource) -> list[dict[str, Any]]:
-    """The curves that a loaded object carries: means only, no rows."""
-    singles = [next(iter(player)) for player in source.fitted.layout.players if len(player) == 1]
-    several = len(source.fitted.partition) > 1
-    found = []
-    for column in (source.table.columns[i] for i in singles[:MOST_DRAWN]):
-        chosen = np.unique(np.linspace(0, len(column.levels) - 1, 24).astype(np.intp))
-        panels = []
-        for region, part in enumerate(source.fitted.surrogate.regions):
-            curve = next(c for c in part.curves if c.column.position == column.position)
-            mean = {"x": places_on_page(column, chosen), "mean": listed(curve.effects[1:][chosen])}
-            nothing: dict[str, Any] = {"low": None, "high": None, "curves": [], "lines": []}
-            panels.append({"region": region if several else None, **mean, **nothing})
-        found.append(_told(column, panels))
-    return found
+    numbers = column.levels if column.kind == "numeric" else _days(column) if column.kind == "date" else None
+    places = np.maximum(part.codes, 0) if numbers is None else np.asarray(numbers, dtype=np.float64)[part.codes]
+    used = [bins == b for b in np.unique(bins).tolist() if b > 0] if column.kind not in ("nominal", "boolean") else []
+    return {"x": listed([places[b].mean() for b in used]), "y": listed([effects[b].mean() + mean for b in used])}
 
 
 def ledger(source: ReportSource) -> dict[str, Any]:
@@ -252,9 +341,13 @@ def _player(source: ReportSource, player: Coalition) -> str:
 
 
 def disagreement_map(values: FitValues) -> dict[str, Any]:
-    """Share of each column in the disagreement of each question, before any split, and what the regions leave of it."""
+    """Share of each column in the disagreement of each question, before any split, and what the regions leave of it.
+
+    Other questions than those asked where they cost little.
+    """
     found = {}
-    for question in (*values.fitted.comparisons, *values.further_questions()):
+    cheap = values.table.n_rows * values.table.n_columns <= MANY_CELLS
+    for question in (*values.fitted.comparisons, *(values.further_questions() if cheap else ())):
         label = question.question.label
         if label in found or len(question.first.layout.sets) < 2:
             continue

@@ -15,20 +15,33 @@ import numpy as np
 
 from granite_xai.base.files import write_text
 from granite_xai.base.typing import FloatArray
-from granite_xai.base.wording import ALL_ROWS, plain
+from granite_xai.base.wording import ALL_ROWS, brief, plain
 from granite_xai.behavior import Risk
 from granite_xai.compute import one_blas_thread
 from granite_xai.display.figures import framed
-from granite_xai.estimator import Granite, fit_with_evaluations, fitted_view, held_out_fidelity
+from granite_xai.estimator import FittedGranite, Granite, fit_with_evaluations, fitted_view, held_out_fidelity
 from granite_xai.fit_values import FitValues
 from granite_xai.report import sentences
-from granite_xai.report.panels import disagreement_map, effects, importances, ledger, regions, stored_effects, tree
-from granite_xai.report.sentences import ReportSource
+from granite_xai.report.panels import (
+    disagreement_map,
+    effects,
+    gaps_left,
+    importances,
+    ledger,
+    regions,
+    tree,
+    triage,
+)
+from granite_xai.report.sentences import Amounts, ReportSource
 from granite_xai.report.text import story_text
 from granite_xai.tables import read_table
 
-VERSION = 1
+VERSION = 2
 """Version of the dict."""
+HALVES, SEARCHED = 4, 10_000
+"""Halves of the rows that the search is repeated on, and cells of a table up to which this costs no more than a fit."""
+FIGURES = ("remaining", "low", "high", "standard_error", "disagreement", "disagreement_low", "disagreement_high")
+ESTIMATE = (*FIGURES, "chance", "rows", "n_rows", "fidelity", "global_fidelity", "confidence_level")
 _NOT_IN_JSON = re.compile("[\u2028\u2029\ud800-\udfff]")
 
 
@@ -127,6 +140,7 @@ def explain(
     question: Any = "ice-pdp",
     test: Any = None,
     title: str | None = None,
+    unit: str = "",
     **options: Any,
 ) -> Report:
     """Find the regions of a model and tell the story: in a terminal, a notebook or one HTML file.
@@ -138,7 +152,9 @@ def explain(
     test : tuple (X, y) or table, optional
         Rows that the fit does not see; adds figures on them.
     title : str, optional
-        Headline of the report.
+        What the report is about, above its headline.
+    unit : str, optional
+        What predictions are counted in, such as "bikes an hour".
     **options
         Of `Granite`.
 
@@ -152,8 +168,8 @@ def explain(
     >>> from granite_xai.datasets import make_toy
     >>> toy = make_toy()
     >>> report = explain(toy.model, toy.X)
-    >>> print(str(report).splitlines()[3])
-    On these 1,000 rows ICE and PDP disagree by ...
+    >>> print(report.story["opening"])
+    Single rows stray from the average curves by 1.2, all columns together; in 2 regions by 0.
     >>> len(report.granite.partition_)
     2
     """
@@ -161,8 +177,20 @@ def explain(
     granite = Granite(model, question, **options)
     found, view = fit_with_evaluations(granite, X, y), fitted_view(granite)
     by_trees = view.diagnostics["evaluations"]["path"] != "model"
-    values = FitValues(found.result, found.evaluations, found.route, view.resources, view.seed, by_trees)
-    source = ReportSource(granite, values.with_target(_target(granite, X, y)))
+    values = FitValues(
+        found.result, found.evaluations, found.route, view.resources, view.seed, by_trees, found.inputs.clusters
+    )
+    if (
+        len(granite.partition_) > 1
+        and granite.confidence_level is not None
+        and view.result.table.n_rows * view.result.table.n_columns <= SEARCHED
+    ):
+        granite.stability(HALVES)
+    target, score = _target(granite, X, y), None
+    if target is not None:
+        score = _score(view, X, values.evaluations.predictions + values.evaluations.offset, target)
+        values = values.with_target(target[view.diagnostics["rows"]["search"]])
+    source = ReportSource(granite, values, unit, str(getattr(y, "name", None) or ""), score)
     return Report(story(source, test=test, title=title, began=begin), granite)
 
 
@@ -172,14 +200,31 @@ def retold(granite: Granite, title: str | None = None) -> Report:
 
 
 def _target(granite: Granite, X: Any, y: Any) -> FloatArray | None:
-    """The target of the fitting rows, for questions about risk that nobody asked but that cost nothing."""
+    """The target of all rows, for the model's score and for questions about risk that cost nothing."""
     if y is None:
         return None
     view = fitted_view(granite)
     everyone = read_table(X, kinds=granite.kinds, missing="allow" if view.result.missing else "error")
-    target = view.target(y, everyone, Risk().resolved(view.result.predictor.is_probability))
-    rows = view.drawn(everyone.n_rows)
-    return None if target is None else target[rows]
+    return view.target(y, everyone, Risk().resolved(view.result.predictor.is_probability))
+
+
+def _score(view: FittedGranite, X: Any, fitting: FloatArray, target: FloatArray) -> dict[str, str]:
+    """How good the model is: on the rows that were held out of the search, otherwise on those of the search."""
+    from sklearn.metrics import log_loss, r2_score, roc_auc_score
+
+    rows, which = view.diagnostics["rows"]["held_out"], "held-out"
+    predictions = view.result.predictor.on_rows(view.read(X).take(np.array(rows))) if rows else fitting
+    if not rows:
+        rows, which = view.diagnostics["rows"]["search"], "fitting"
+    truth = target[rows]
+    told = f"on {len(rows):,} {which} rows of this report; the model may have been trained on them"
+    if len(rows) < 2 or np.ptp(truth) == 0:
+        return {"text": "not defined", "rows": f"one value of y {told}"}
+    if not view.result.predictor.is_probability:
+        error = float(np.sqrt(np.mean(np.square(truth - predictions))))
+        return {"text": f"R² {r2_score(truth, predictions):.2f}, typical error {brief(error)}", "rows": told}
+    text = f"AUC {roc_auc_score(truth, predictions):.2f}, log loss {log_loss(truth, np.clip(predictions, 0, 1)):.2f}"
+    return {"text": text, "rows": told}
 
 
 def story(
@@ -187,19 +232,22 @@ def story(
 ) -> dict[str, Any]:
     """Build the dict; without evaluations (a loaded object) it holds what the stored curves tell."""
     begin = began or time.perf_counter()
-    fitted, granite = source.fitted, source.granite
+    fitted, granite, amounts = source.fitted, source.granite, Amounts.of(source)
+    gaps = gaps_left(source)
     with one_blas_thread():
-        told = _measured(source)
+        told = _measured(source, amounts)
+        parts = regions(source, told["effects"], gaps)
     evaluation = None if test is None else _evaluation(granite, test)
-    parts = regions(source, told["importances"][0] if told["importances"] else None)
-    for part in parts:
-        part["verdict"] = sentences.verdict(part)
+    found = fitted.estimate
     return {
         "version": VERSION,
         "title": title or f"Where {sentences.sides_of(fitted.comparisons[0].question)} agree",
         "opening": sentences.opening(source),
         "further": sentences.further(source, parts, evaluation),
+        "sure": sentences.sure(source),
+        "facts": sentences.facts(source),
         "unit": source.unit,
+        "amounts": {"squared": amounts.squared, "unit": amounts.unit, "rows": sentences.which_rows(source)},
         "questions": [sentences.question_facts(resolved.question) for resolved in fitted.comparisons],
         "figures": {
             "disagreement": granite.disagreement_,
@@ -208,9 +256,11 @@ def story(
             "global_fidelity": granite.global_fidelity_,
             "nothing_to_explain": fitted.below_noise_floor,
         },
+        "estimate": None if found is None else {key: _plain(getattr(found, key)) for key in ESTIMATE},
         **told,
         "regions": parts,
-        "tree": tree(fitted.partition),
+        "tree": tree(source, gaps),
+        "stability": sentences.stability(source),
         "evaluation": evaluation,
         "glossary": [{"word": word, "meaning": meaning} for word, meaning in sentences.GLOSSARY.items()],
         "warnings": list(granite.diagnostics_.get("warnings", [])),
@@ -218,13 +268,22 @@ def story(
     }
 
 
-def _measured(source: ReportSource) -> dict[str, Any]:
-    """What is read off the evaluations of the fit."""
-    values, told = source.values, {"ledger": ledger(source)}
-    if values is None:
-        return {**told, "map": {"sets": [], "questions": []}, "importances": [], "effects": stored_effects(source)}
-    found = {"map": disagreement_map(values), "importances": importances(values), "effects": effects(values)}
-    return told | found
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _measured(source: ReportSource, amounts: Amounts) -> dict[str, Any]:
+    """What is read off the evaluations of the fit; of a loaded object only its curves."""
+    values = source.values
+    sizes = [] if values is None else importances(values)
+    columns = triage(source, sizes[0], amounts) if sizes else []
+    return {
+        "ledger": ledger(source),
+        "map": {"sets": [], "questions": []} if values is None else disagreement_map(values),
+        "importances": sizes,
+        "triage": columns,
+        "effects": effects(source, columns),
+    }
 
 
 def _evaluation(granite: Granite, test: Any) -> dict[str, Any]:

@@ -12,40 +12,40 @@ from typing import Any
 
 import numpy as np
 
-from granite_xai.base.wording import FEW_ROWS, count, number, percent, plain, shortened
+from granite_xai.base.wording import FEW_ROWS, brief, count, percent, plain, shortened, value as value_of
 from granite_xai.catalog import meaning, title
 from granite_xai.disagreement import Disagreement, ResolvedQuestion
 from granite_xai.estimator import Granite, fitted_view
 from granite_xai.fit import FitResult
 from granite_xai.fit_values import FitValues
 from granite_xai.influence import Interactions
+from granite_xai.regions.conditions import Condition, Interval
 from granite_xai.regions.nodes import Split
+from granite_xai.regions.rule import Rule
 from granite_xai.regions.words import name_text
 from granite_xai.tables import Table
 
 _PACKAGES = ("granite-xai", "numpy", "scikit-learn", "pandas")
 GLOSSARY: dict[str, str] = {
     "Explanation": "A number or curve that says how a column matters, such as PDP, SHAP or permutation importance.",
-    "Disagreement": "The squared gap between two explanations of the same model on the same rows, averaged over rows "
-    "and added up over columns. 0: both tell the same story.",
-    "Region": "Rows that satisfy a simple rule, such as “hr ≤ 6”. Inside a region both explanations are computed from "
-    "the region's own rows.",
-    "Left in the regions": "The disagreement inside the regions, as a share of that over all rows. The smaller, the "
-    "better one simple explanation per region tells the whole story.",
-    "ICE": "One curve a row: the prediction when only one column of this row is changed. Here each curve is shown "
-    "around its own mean.",
-    "PDP": "The mean of all ICE curves: what changing the column does on average. Where the band of ICE curves is "
-    "wide, the average hides that rows react differently.",
-    "Band": "Eight of ten ICE curves run inside it at each value (10 % to 90 %).",
-    "Interaction": "The effect of one column depends on the value of another. It makes ICE and PDP, or PFI and pure "
-    "importance, disagree.",
-    "Dependence": "Columns that move together. It makes conditional and marginal explanations disagree.",
-    "Explained variance": "How much of the variation of the model's predictions a simpler description reproduces; "
-    "100 % is all of it.",
-    "Marginal, conditional": "Hidden columns are filled in from all rows (marginal) or only from similar rows "
-    "(conditional).",
+    "Curve of a column (PDP)": "The mean prediction if all rows had this value, the other columns left as they are.",
+    "A row's own curve (ICE)": "The same for one row alone. Where rows' own curves run apart, the mean hides it.",
+    "Gap, disagreement": "How far two explanations of the same model lie apart: squared, averaged over rows, added up "
+    "over columns (so an interaction counts once for each of its columns). The report shows its root, in units of the "
+    "prediction; shares are shares of the squares.",
+    "Region": "Rows that satisfy a simple rule. Inside a region both explanations are computed from its own rows.",
+    "Left": "The gap inside the regions. The smaller, the better one simple explanation per region tells the story.",
     "Held-out rows": "Rows that were not used to find the regions; they tell whether the regions hold in general.",
+    "Chance": "The gap that a sample of this size shows where there is none. Figures are corrected for it.",
+    "Interval": "Where the figure lies for other rows from the same source, in 95 of 100 samples, for this model and "
+    "these regions. A model fitted again may differ by more.",
+    "Found again": "The search is repeated on random halves of the rows. A region that comes back with less than 60 % "
+    "of common rows should not be relied on.",
+    "Interaction, dependence": "The effect of one column depends on the value of another; columns that move together.",
+    "Explained": "Share of the variance of the predictions that a simpler description reproduces.",
 }
+FIRM = ((0.85, "firm"), (0.75, "usable"), (0.6, "shaky"), (-1.0, "do not rely on it"))
+"""From which share on something that is found again is called what."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +54,9 @@ class ReportSource:
 
     granite: Granite
     values: FitValues | None = None
+    measured_in: str = ""
+    target: str = ""
+    score: dict[str, Any] | None = None
 
     @property
     def fitted(self) -> FitResult:
@@ -89,17 +92,79 @@ def listed(values: Any, digits: int = 5) -> list[float | None]:
     return [float(f"{value:.{digits}g}") if np.isfinite(value) else None for value in np.asarray(values).tolist()]
 
 
+@dataclass(frozen=True)
+class Amounts:
+    """How the size of a disagreement is told: its root where it is made of squares, in units that a reader knows."""
+
+    squared: bool
+    unit: str
+
+    @classmethod
+    def of(cls, source: ReportSource) -> Amounts:
+        """Those of a fit."""
+        asked = source.fitted.comparisons
+        key, one = asked[0].question.behavior.key, len(asked) == 1
+        known = source.measured_in or ("in probability" if source.fitted.predictor.is_probability else "")
+        units = {"local": known, "sensitivity": "in variance of the prediction", "risk": "in loss"}
+        return cls(one and asked[0].question.loss == "squared", units.get(key, "") if one else "of the disagreement")
+
+    def root(self, amount: float) -> float:
+        """The size of a squared gap."""
+        return float(np.sqrt(max(amount, 0.0))) if self.squared else float(amount)
+
+    def bare(self, amount: float | None) -> str:
+        """Its size, where the unit is said nearby."""
+        return "–" if amount is None else brief(self.root(amount))
+
+    def text(self, amount: float) -> str:
+        """Its size with the unit."""
+        return f"{self.bare(amount)} {self.unit}".rstrip()
+
+
+def spoken(rule: Rule, table: Table) -> list[list[str]]:
+    """The conditions of a rule as name and rest: whole numbers as the values that occur, never as a bound between them.
+
+    >>> from granite_xai.tables import read_table
+    >>> hours = read_table(np.arange(24.0)[:, None], missing="error")
+    >>> spoken(Rule.parse("x0 > 6"), hours), spoken(Rule.parse("x0 ≤ 0"), hours)
+    ([['x0', '7–23']], [['x0', '= 0']])
+    """
+    return [[name, _rest(name, condition, table)] for name, condition in rule.conditions]
+
+
+def _rest(name: str, condition: Condition, table: Table) -> str:
+    text = condition.text(name)
+    rest = text.removeprefix(name_text(name)).strip() if text.startswith(name_text(name)) else ""
+    column = next((each for each in table.columns if each.name == name), None)
+    if column is None or column.kind != "numeric" or not isinstance(condition, Interval) or not condition.has_values:
+        return shortened(rest or text, 60, 14)
+    numbers = column.levels[condition.contains(column.levels)].astype(np.float64)
+    if not len(numbers) or np.any(column.levels.astype(np.float64) % 1) or np.abs(numbers).max() > 1e6:
+        low, high = (None if end is None else value_of(float(end)) for end in (condition.low, condition.high))
+        rest = f"> {low}" if high is None else f"≤ {high}" if low is None else f"{low} to {high}"
+    else:
+        ends = f"{numbers[0]:.0f}", f"{numbers[-1]:.0f}"
+        rest = f"= {ends[0]}" if ends[0] == ends[1] else f"{ends[0]}–{ends[1]}"
+    return rest + (" or missing" if condition.missing else "")
+
+
+def said(region: dict[str, Any]) -> str:
+    """The rule of a region in a sentence."""
+    return ", ".join(shortened(f"{plain(name)} {plain(rest)}", 60, 14) for name, rest in region["conditions"])
+
+
 def cause(question: Disagreement) -> str:
     """Why two explanations can differ at all.
 
     >>> from granite_xai.catalog import questions
-    >>> cause(questions()["mplot-pdp"]), cause(questions()["ice-pdp"])
-    ('columns depend on each other', 'columns interact')
+    >>> [cause(questions()[name]) for name in ("mplot-pdp", "ice-pdp", "sobol")]
+    ['columns depend on each other', 'columns interact', 'columns interact or depend on each other']
     """
     masking = question.first.masking != question.second.masking
     interaction = question.first.interaction != question.second.interaction
-    reasons = ["columns depend on each other"] * masking + ["columns interact"] * interaction
-    return " or ".join(reasons)
+    mixed = question.behavior.key != "local" and question.first.masking.key == question.second.masking.key == "marginal"
+    interact = "columns interact" + (" or depend on each other" if mixed else "")
+    return " or ".join(["columns depend on each other"] * masking + [interact] * interaction)
 
 
 def question_facts(question: Disagreement) -> dict[str, Any]:
@@ -115,88 +180,137 @@ def sides_of(question: Disagreement) -> str:
 
 
 def opening(source: ReportSource) -> str:
-    """How much, between which explanations, why, and where it goes away."""
-    fitted, granite = source.fitted, source.granite
-    rows = f"these {source.n_rows:,} rows" if source.n_rows != 1 else "this one row"
+    """How much, between which explanations, and what regions leave of it: the headline."""
+    fitted, amounts, rows = source.fitted, Amounts.of(source), source.n_rows
+    first = fitted.comparisons[0].question
     sides = ", and ".join(sides_of(resolved.question) for resolved in fitted.comparisons)
-    begin = f"On {rows} {sides}"
     if fitted.below_noise_floor:
-        return f"{begin} agree: there is nothing to explain, and either can be read."
-    amount = f" by {number(granite.disagreement_)}{_relative(source)}" if len(fitted.comparisons) == 1 else ""
-    return f"{begin} disagree{amount}; {_where(source)}"
+        where = "this one row" if rows == 1 else f"these {rows:,} rows"
+        return f"On {where} {sides} agree: there is nothing to explain, and either can be read."
+    if _by_chance(source):
+        return f"These rows show no disagreement beyond chance between {sides}."
+    found, several = fitted.estimate, len(fitted.partition)
+    total = source.granite.disagreement_ if found is None else found.disagreement
+    left = source.granite.remaining_ if found is None else found.remaining
+    if len(fitted.comparisons) > 1:
+        inside = f"in {count(several, 'region')} {percent(left)} of it is left" if several > 1 else "no rule divides it"
+        return f"{sides} disagree; {inside}."
+    over = ", all columns together" if len(fitted.layout.sets) > 1 else ""
+    curves = first.first.name == "ice" and first.second.name == "pdp"
+    begin = "Single rows stray from the average curves by" if curves else f"{sides} differ by"
+    inside = f"in {several} regions by {amounts.bare(total * left)}" if several > 1 else "no simple rule makes it less"
+    return f"{begin} {amounts.text(total)}{over}; {inside}."
 
 
-def _relative(source: ReportSource) -> str:
-    """The size in units a reader knows: the variance of the predictions, for local explanations."""
-    resolved, values = source.fitted.comparisons[0], source.values
-    if values is None or resolved.first.behavior.key != "local" or resolved.question.loss != "squared":
-        return ""
-    share = source.granite.disagreement_ / values.variance if values.variance else 0.0
-    return f" (mean squared gap{_over(resolved)}: {percent(share)} of the variance of the predictions)"
+def _by_chance(source: ReportSource) -> bool:
+    found = source.fitted.estimate
+    return source.fitted.by_chance or (found is not None and bool(np.isnan(found.remaining)))
 
 
-def _over(resolved: ResolvedQuestion) -> str:
-    sets = len(resolved.first.layout.sets)
-    word = {"individual": "column", "joint": "group"}.get(resolved.question.first.influence.key, "set of columns")
-    if sets == 1:
-        return ""
-    return f", summed over {count(sets, word) if word != 'set of columns' else f'{sets} sets of columns'}"
-
-
-def _where(source: ReportSource) -> str:
-    partition, remaining = source.fitted.partition, source.granite.remaining_
-    if len(partition) == 1:
-        return "no division of the rows into simple regions saves enough of it to be worth its price."
-    ending = f"in {count(len(partition), 'region')} {percent(remaining)} of it is left."
-    root = partition.root
-    if not isinstance(root, Split):
-        return ending
-    saved = 1.0 - sum(child.disagreement for child in root.children)
-    amount = "half" if 0.45 <= saved <= 0.55 else percent(saved)
-    return f"{name_text(root.column)} alone explains {amount} of it; {ending}"
+def which_rows(source: ReportSource) -> str:
+    """The rows that the leading figures are about."""
+    found = source.fitted.estimate
+    if found is None or found.rows == "fitting":
+        return f"the {source.n_rows:,} fitting rows"
+    return f"{found.n_rows:,} held-out rows"
 
 
 def further(source: ReportSource, regions: list[dict[str, Any]], evaluation: dict[str, Any] | None) -> list[str]:
-    """What follows from it: what curves explain, what holds on other rows, where care is due."""
-    granite, several = source.granite, len(source.fitted.partition) > 1
-    unit = source.unit[0].upper() + source.unit[1:]
-    explained = percent(granite.global_fidelity_) if granite.global_fidelity_ >= 0 else "nothing"
-    lines = [f"{unit} explains {explained} of the variance of the predictions"]
-    lines[0] += f"; with one set of them for each region it is {percent(granite.fidelity_)}." if several else "."
-    if evaluation is not None and not source.fitted.below_noise_floor:
-        text = (
-            f"On {evaluation['n_rows']:,} held-out rows {percent(evaluation['remaining'])} of the disagreement is left"
+    """What follows from it: what curves explain, where the model is simple, what needs care."""
+    fitted, found, several = source.fitted, source.fitted.estimate, len(source.fitted.partition) > 1
+    known = (fitted.fidelity, fitted.global_fidelity) if found is None else (found.fidelity, found.global_fidelity)
+    unit, where = source.unit[0].upper() + source.unit[1:], which_rows(source)
+    explained = percent(known[1]) if known[1] >= 0 else "nothing"
+    lines = [f"{unit} explains {explained} of the variance of the predictions on {where}"]
+    if several and 0.9 <= known[1] < 1:
+        lines[0] += (
+            f"; the regions below are about the other {percent(1 - known[1])}, and leave {percent(1 - known[0])}."
         )
-        lines.append(text + (" in the same regions." if several else "."))
-    worst = max(regions, key=lambda region: region["disagreement"] or 0.0)
-    if several and (worst["disagreement"] or 0.0) > 0.1 and granite.remaining_ > 0:
-        share = worst["disagreement"] / granite.remaining_
+    else:
+        lines[0] += f", with curves of its own in each region {percent(known[0])}." if several else "."
+    amounts, root = Amounts.of(source), fitted.partition.root
+    if several and isinstance(root, Split):
+        saved = 1.0 - sum(child.disagreement for child in root.children)
         lines.append(
-            f"Take care in region {worst['region']} ({worst['rule']}): it holds {percent(share)} of what is left; "
-            "there the average still hides differences between rows."
+            f"{name_text(root.column)} alone takes away {percent(saved)} of the gap (fitting rows, in squares)."
         )
-    small = [region["region"] for region in regions if region["small"]]
+    if several and amounts.squared:
+        simple, hard = (pick(regions, key=lambda region: region["gap"][0] or 0.0) for pick in (min, max))
+        told = [f"region {r['region']} ({said(r)}: {amounts.bare(r['gap'][0])} left)" for r in (simple, hard)]
+        lines.append(f"The model is simplest in {told[0]} and least simple in {told[1]}.")
+    if evaluation is not None and not fitted.below_noise_floor:
+        share = percent(evaluation["remaining"])
+        lines.append(f"On {evaluation['n_rows']:,} rows given for testing {share} of the disagreement is left.")
+    small = [str(region["region"]) for region in regions if region["small"]]
     if small:
-        lines.append(f"Fewer than {FEW_ROWS} rows: region {', '.join(map(str, small))}; read its figures with caution.")
+        lines.append(f"Fewer than {FEW_ROWS} rows: region {', '.join(small)}; read its figures with caution.")
     return lines
 
 
-def verdict(region: dict[str, Any]) -> str:
-    """What to believe in a region.
+def sure(source: ReportSource) -> list[str]:
+    """How far to trust the headline: rows, interval, chance, and what comes back."""
+    found, again, amounts = source.fitted.estimate, source.granite.stability_, Amounts.of(source)
+    if found is None:
+        return [f"All figures are those of {which_rows(source)}, which also chose the regions; chance is not counted."]
+    if found.below_noise_floor:
+        return []
+    if np.isnan(found.remaining):
+        lines = [f"Measured {found.interval}; chance alone shows as much."]
+    else:
+        squares = f"In squares {percent(found.remaining)} is left ({found.interval})"
+        alone = f"; chance alone would show {amounts.text(found.chance * found.lines[0][4])}" if amounts.squared else ""
+        lines = [f"{squares}{alone}."]
+        if found.rows == "fitting":
+            lines.append(
+                "These rows also chose the regions: with 600 rows or more some are held out, with an interval."
+            )
+    if again is not None and len(again.overlaps) > 1:
+        told = [f"region {k} {firmness(share)}" for k, share in enumerate(again.overlaps)]
+        lines.append(f"In {again.searches} searches on halves of the rows: {', '.join(told)}.")
+    return lines
 
-    >>> verdict({"explained": 0.97, "small": False})
-    'Its curves tell nearly everything.'
+
+def firmness(share: float) -> str:
+    """How firm something is that comes back in this share of searches.
+
+    >>> firmness(0.9), firmness(0.5)
+    ('firm', 'do not rely on it')
     """
-    explained = region["explained"]
-    if region["small"]:
-        return "Very few rows: read with caution."
-    if explained is None:
-        return ""
-    if explained >= 0.95:
-        return "Its curves tell nearly everything."
-    if explained >= 0.8:
-        return "Its curves tell most; some interaction is left."
-    return "Columns still interact here: do not read single rows off the curves."
+    return next(word for least, word in FIRM if share >= least)
+
+
+def stability(source: ReportSource) -> dict[str, Any] | None:
+    """A line for each split: how often it comes back, where, and what comes instead."""
+    again = source.granite.stability_
+    if again is None:
+        return None
+    lines = [
+        {
+            "rule": each.rule,
+            "cut": each.cut,
+            "share": each.share,
+            "between": "" if np.isnan(each.low) else " to ".join(dict.fromkeys(map(value_of, (each.low, each.high)))),
+            "instead": each.instead or "",
+            "verdict": firmness(each.share),
+        }
+        for each in again.splits
+    ]
+    return {"score": again.score, "low": again.low, "high": again.high, "searches": again.searches, "splits": lines}
+
+
+def facts(source: ReportSource) -> list[list[str]]:
+    """What is explained: model, output, rows, and how good the model is."""
+    fitted, found = source.fitted, source.fitted.estimate
+    model = type(source.granite.model).__name__ if source.granite.model is not None else "not given"
+    columns = count(source.table.n_columns, "column")
+    told = [["Model", fitted.predictor.label if model == "function" else model, columns]]
+    unit = f"in {source.measured_in}" if source.measured_in else ""
+    told.append(["Explained", plain(source.target or fitted.predictor.label), unit or plain(fitted.predictor.label)])
+    others = f"{found.n_rows:,} held out" if found is not None and found.rows != "fitting" else "none held out"
+    told.append(["Rows", f"{source.n_rows:,} to find the regions", others])
+    if source.score is not None:
+        told.append(["Model's score", source.score["text"], source.score["rows"]])
+    return told
 
 
 def provenance(source: ReportSource, seconds: float) -> dict[str, Any]:

@@ -6,23 +6,24 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any
 
-from granite_xai.base.wording import aligned, number, percent, plain, shortened
+from granite_xai.base.wording import aligned, brief, number, percent, plain, shortened
+from granite_xai.report.sentences import Amounts, said
 
 WIDTH = 100
 _NAME = 30
 
 
 def story_text(story: dict[str, Any], tree: str) -> str:
-    """Put the story into plain text: sentences, ledger, map, tree, regions, held-out figures, warnings."""
+    """Put the story into plain text: sentences, ledger, columns, tree, regions, held-out figures, warnings."""
     title = shortened(plain(story["title"]), WIDTH)
     facts = story["provenance"]
     parts = [
         f"{title}\n{'=' * len(title)}",
-        _wrapped(" ".join([story["opening"], *story["further"]])),
+        _wrapped(" ".join([story["opening"], *story["further"], *story["sure"]])),
         _ledger(story["ledger"]),
-        _map(story["map"]),
+        _columns(story["triage"], story["amounts"]["unit"], len(story["regions"]) > 1),
         f"Regions\n\n{tree}" if len(story["regions"]) > 1 else "",
-        _regions(story["regions"]),
+        _regions(story["regions"], Amounts(story["amounts"]["squared"], "")),
         _evaluation(story["evaluation"]),
         "\n".join(_wrapped(f"Warning {text}", "  ") for text in story["warnings"]),
         _wrapped(
@@ -50,29 +51,27 @@ def _ledger(ledger: dict[str, Any]) -> str:
     return "\n".join([*lines, *([_wrapped(ledger["note"])] if ledger["note"] else [])])
 
 
-def _map(found: dict[str, Any]) -> str:
-    """Shares of the columns by question; the strongest ten."""
-    questions = found["questions"]
-    if not questions:
+def _columns(columns: Sequence[dict[str, Any]], unit: str, several: bool) -> str:
+    """What one explanation of each column shows, and how far the other lies from it; the first ten."""
+    if len(columns) < 2:
         return ""
-    strength = [max(q["shares"][i] or 0.0 for q in questions) for i in range(len(found["sets"]))]
-    order = sorted(range(len(strength)), key=lambda i: -strength[i])
-    rows = [["", *(q["question"] for q in questions)]]
-    rows += [[_name(found["sets"][i]), *(percent(q["shares"][i]) for q in questions)] for i in order[:10]]
-    rows.append(["left in the regions", *(percent(q["remaining"]) for q in questions)])
-    rest = f"\n({len(order) - 10} more columns)" if len(order) > 10 else ""
-    return "Whose effects disagree: share of each column, by question\n\n" + aligned(rows) + rest
+    rows = [["", "shows", "hides", "hides in regions"][: 3 + several]]
+    cells = ((_name(each["set"]), each["shows"], each["hides"], each["within"][1]) for each in columns[:10])
+    rows += [[name, *map(brief, sizes[: 2 + several])] for name, *sizes in cells]
+    rest = f"\n({len(columns) - 10} more columns)" if len(columns) > 10 else ""
+    return f"What one curve of each column shows and hides{f', {unit}' if unit else ''}\n\n" + aligned(rows) + rest
 
 
-def _regions(regions: Sequence[dict[str, Any]]) -> str:
-    if all(region["explained"] is None for region in regions):
-        return ""  # a loaded object: the tree has told it all
-    rows = [["region", "rows", "explained", "strongest columns", "rule"]]
+def _regions(regions: Sequence[dict[str, Any]], amounts: Amounts) -> str:
+    if len(regions) < 2:
+        return ""
+    rows = [["region", "rows", "mean", "gap left", "explained", "rule"]]
     for region in regions:
-        names = ", ".join(_name(name) for name in region["strongest"])
-        rule = shortened(plain(region["rule"]), 60) + (" (few rows)" if region["small"] else "")
-        rows.append([str(region["region"]), str(region["n_samples"]), percent(region["explained"]), names, rule])
-    return "What to read in each region (explained: by its own curves)\n\n" + aligned(rows, left=(3, 4))
+        rule = shortened(said(region), 60) + (" (few rows)" if region["small"] else "")
+        left = amounts.bare(region["gap"][0]) if amounts.squared else percent(region["disagreement"])
+        facts = [str(region["region"]), str(region["n_samples"]), brief(region["mean"])]
+        rows.append([*facts, left, percent(region["explained"]), rule])
+    return "What to read in each region (explained: by its own curves)\n\n" + aligned(rows, left=(5,))
 
 
 def _evaluation(found: dict[str, Any] | None) -> str:
