@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from granite_xai.evaluations.evaluations import Bins, Evaluations
 from granite_xai.evaluations.plan import plan
 from granite_xai.explainer import regional_part
 from granite_xai.fit import FitResult
-from granite_xai.interaction import Additive, union
+from granite_xai.interaction import union
 from granite_xai.masking import Marginal
 from granite_xai.masking.fitted import FittedMaskings, fit_reference
 from granite_xai.resolved import ResolvedExplainer
@@ -34,7 +34,8 @@ from granite_xai.trees.routes import Route
 
 MAX_CELLS = 200_000
 """Cells of the table up to which bins for conditional questions are learned: trees of every column on the others."""
-PAIRS = 3
+PAIRS, TRIED = 3, 20
+"""Pairs that are told, and columns among which they are sought."""
 CHEAP_TREES = 4
 """Where the evaluations come from the model's trees, a pair may take this many times the evaluations of the fit."""
 
@@ -200,50 +201,59 @@ class FitValues:
         """What the joint effects of the strongest pairs explain, on top of the regions' own curves."""
         chosen = self.strongest_pairs()
         coalitions = {union(pair) for pair in chosen}
-        parts = [(scope.rows, self.table.take(scope.rows)) for scope in self.regions]
-        cost = sum(plan(part, coalitions).rows for _, part in parts)
+        cost = plan(self.table, coalitions).rows
         spent = sum(matrix.values.size for matrix in self.evaluations.matrices.values())
         limits = self.resources
         limit = min((CHEAP_TREES if self.by_trees else 1) * spent, limits.max_evaluations, limits.memory_limit // 8)
         if not chosen or self.evaluations.everything in coalitions or cost > limit:
             return PairEffects(None, (), cost if chosen and cost > limit else 0, spent)
-        wrong = sum(self._squared_error(rows, part, chosen) for rows, part in parts)
-        explained = 1.0 - wrong / float(self.evaluations.weights.sum()) / self.variance
+        known, wanted, nothing = self.evaluations, request(self.table, [], coalitions), FittedMaskings({}, {}, {})
+        joint, _ = evaluate(self.route, wanted, nothing, weights=known.weights, y=None, resources=self.resources)
+        alone = self._only({player for pair in chosen for player in pair})
+        wrong = sum(self._squared_error(scope.rows, alone, joint, chosen) for scope in self.regions)
+        explained = 1.0 - wrong / float(known.weights.sum()) / self.variance
         return PairEffects(explained, tuple(chosen), 0, spent)
 
-    def _squared_error(self, rows: IntArray, part: Table, pairs: Sequence[Pair]) -> float:
+    def _only(self, coalitions: Collection[Coalition]) -> Evaluations:
+        """The evaluations of some coalitions: what is restricted to a region costs no more than what is read there."""
+        known = self.evaluations
+        stores = {known.stored_as[each][0] for each in coalitions if each in known.stored_as}
+        empty: dict[Any, Any] = {"bins": {}, "against": {}, "changes": {}, "errors": {}, "attributions": {}}
+        kept = {store: matrix for store, matrix in known.matrices.items() if store in stores}
+        return replace(known, matrices=kept, coordinates=None, vectors=(), snapped={}, **empty)
+
+    def _squared_error(self, rows: IntArray, alone: Evaluations, joint: Evaluations, pairs: Sequence[Pair]) -> float:
         """``sum of (F - G)²`` in one region, G with the joint effects of the pairs."""
-        node = self.evaluations.restrict(rows)
-        splits = Splits.whole(node.weights)
-        game = Game.of(Local(), Marginal(), node, splits)
-        total = game.values(Additive(1).terms(self.fitted.layout.players, ()))[0].copy()
-        route, wanted = Route(self.fitted.predictor, part), request(part, [], {union(pair) for pair in pairs})
-        nothing = FittedMaskings({}, {}, {})
-        further, _ = evaluate(route, wanted, nothing, weights=node.weights, y=None, resources=self.resources)
+        node, further = alone.restrict(rows), joint.restrict(rows)
+        game = Game.of(Local(), Marginal(), node, Splits.whole(node.weights))
+        total = additive(self.table, self.evaluations, self.fitted.layout.players, 1, rows)
         for one, two in pairs:
             matrix = further.matrix(one | two)
-            joint = (matrix.values @ (further.weights / further.weights.sum()))[matrix.codes]
-            alone = game.values({one: 1.0, two: 1.0, frozenset(): -1.0})[0]
-            total += joint + further.offset - node.offset - alone
+            both = (matrix.values @ (further.weights / further.weights.sum()))[matrix.codes]
+            total = total + both + further.offset - node.offset
+            total -= game.values({one: 1.0, two: 1.0, frozenset(): -1.0})[0]
         return float(node.weights @ np.square(node.predictions - total))
 
     def strongest_pairs(self, amount: int = PAIRS) -> list[Pair]:
         """The pairs of columns whose ICE curves depend on each other most: how far they move with the other's tenths.
 
         Inside the regions, and the smaller of both: a column that merely depends on an interacting one has flat curves.
+        Of many columns those are tried whose curves differ most between rows.
         """
-        singles = [player for player in self.fitted.layout.players if len(player) == 1]
+        singles = [p for p in self.fitted.layout.players if len(p) == 1 and p in self.evaluations.stored_as]
         if len(singles) < 2 or len(self.evaluations.everything) < 3:
             return []
-        strength = dict.fromkeys(combinations(singles, 2), 0.0)
+        if len(singles) > TRIED:
+            hidden = {p: float(_moves(self.evaluations, p).var(axis=1).sum()) for p in singles}
+            singles = sorted(sorted(singles, key=lambda p: -hidden[p])[:TRIED], key=min)
+        strength, some = dict.fromkeys(combinations(singles, 2), 0.0), self._only(singles)
         for scope in self.regions:
-            node = self.evaluations.restrict(scope.rows)
+            node = some.restrict(scope.rows)
             bins = {p: dependence_bins(self.table.columns[next(iter(p))].take(scope.rows)) for p in singles}
-            curves = {p: _moves(node, p) for p in singles if p in node.stored_as}
+            curves = {p: _moves(node, p) for p in singles}
             for one, two in strength:
-                if one in curves and two in curves:
-                    both = (_spread(curves[a], bins[b], node.weights) for a, b in ((one, two), (two, one)))
-                    strength[one, two] += min(both) * float(node.weights.sum())
+                both = (_spread(curves[a], bins[b], node.weights) for a, b in ((one, two), (two, one)))
+                strength[one, two] += min(both) * float(node.weights.sum())
         ranked = sorted(strength, key=lambda pair: -strength[pair])
         return [pair for pair in ranked[:amount] if strength[pair] > 1e-9 * max(strength.values())]
 

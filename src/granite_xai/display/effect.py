@@ -12,7 +12,19 @@ from granite_xai.base.options import whole_number
 from granite_xai.base.wording import MISSING, coarse, drawable, shortened, told_apart
 from granite_xai.catalog import title
 from granite_xai.display.axis import Axis
-from granite_xai.display.figures import BLACK, GREY, PALE, SIDES, SMALL, Drawn, framed, grid_of, set_title, sheet, tidy
+from granite_xai.display.figures import (
+    BLACK,
+    GREY,
+    PALE,
+    SMALL,
+    Drawn,
+    framed,
+    grid_of,
+    region_color,
+    set_title,
+    sheet,
+    tidy,
+)
 from granite_xai.display.lines import MOST_CURVES, Line, Panel, Strip, cells_of, drawable_sides, panels_of, strongest
 from granite_xai.explainer import Explainer
 from granite_xai.influence import Individual
@@ -197,7 +209,8 @@ def draw_panel(ax: Axes, panel: Panel, names: Sequence[str]) -> None:
         gone = np.array([level == MISSING for level in line.levels], dtype=bool)
         for part, alone in ((~gone, not line.joined), (gone, True)):
             if part.any():
-                ax.plot(line.x[part], line.y[part], **_look(line, names, alone or part.sum() == 1))
+                look = _look(line, names, alone or part.sum() == 1)
+                ax.plot(line.x[part], line.y[part], **{**look, "color": region_color(panel.scope.region)})
     panel.axis.dress(ax)
     corner: dict[str, Any] = {"transform": ax.transAxes, "fontsize": SMALL}
     if len(panel.lines) == 1:
@@ -209,9 +222,10 @@ def draw_panel(ax: Axes, panel: Panel, names: Sequence[str]) -> None:
 
 
 def _look(line: Line, names: Sequence[str], alone: bool) -> dict[str, Any]:
-    """The first explanation is blue, the second orange; places that stand alone are marked instead of joined."""
-    color = SIDES[names.index(line.explanation) % len(SIDES)]
-    common: dict[str, Any] = {"color": color, "label": f"_{line.shape} {line.explanation}", "linestyle": "-"}
+    """Of two lines the first is dashed, color is the region's; places that stand alone are marked instead of joined."""
+    dashed = line.shape == "line" and names[:-1] and line.explanation == names[0]
+    label = f"_{line.shape} {line.explanation}"
+    common: dict[str, Any] = {"color": BLACK, "label": label, "linestyle": "--" if dashed else "-"}
     if line.shape == "points":
         return {**common, "linestyle": "none", "marker": "o", "markersize": 2.6, "alpha": 0.45, "zorder": 2}
     if alone:

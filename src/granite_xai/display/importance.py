@@ -13,7 +13,20 @@ from granite_xai.base.options import choose, whole_number
 from granite_xai.base.typing import FloatArray
 from granite_xai.base.wording import count, drawable, told_apart, wrapped
 from granite_xai.catalog import title
-from granite_xai.display.figures import BLACK, GREY, PALE, SIDES, SMALL, Drawn, framed, grid_of, set_title, sheet, tidy
+from granite_xai.display.figures import (
+    BLACK,
+    GREY,
+    PALE,
+    REGIONS,
+    SIDES,
+    SMALL,
+    Drawn,
+    framed,
+    grid_of,
+    set_title,
+    sheet,
+    tidy,
+)
 from granite_xai.explainer import Explainer
 from granite_xai.influence import Individual
 from granite_xai.scopes import EFFECTS, MEASURES, RowsToShow, Scope, chosen_question, shown_names, sides_shown
@@ -25,9 +38,8 @@ if TYPE_CHECKING:
 KINDS = {"paired": "paired", "layered": "layered"}
 THICK = 0.76
 """Share of a line that its bars fill."""
-REGIONS = ("#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", GREY)
-"""One color a region, none of them a side's; from the seventh on they repeat with a pattern."""
 PATTERNS = ("", "///", "...", "xxx")
+"""Where there are more regions than colors, these repeat with a pattern."""
 
 
 @dataclass(eq=False)
@@ -239,11 +251,11 @@ def draw_layers(ax: Axes, values: FloatArray, regions: Sequence[Scope]) -> None:
 def region_style(number: int) -> dict[str, Any]:
     """Color and pattern of a region.
 
-    >>> region_style(0)["facecolor"] == region_style(6)["facecolor"], region_style(6)["hatch"]
+    >>> region_style(0)["facecolor"] == region_style(8)["facecolor"], region_style(8)["hatch"]
     (True, '///')
     """
     turn = number // len(REGIONS) % len(PATTERNS)
-    return {"facecolor": REGIONS[number % len(REGIONS)], "hatch": PATTERNS[turn]}
+    return {"facecolor": REGIONS[number % len(REGIONS)][0], "hatch": PATTERNS[turn]}
 
 
 def handles(names: Sequence[str], regions: Sequence[Scope]) -> list[Any]:

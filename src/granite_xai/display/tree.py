@@ -10,7 +10,7 @@ import numpy as np
 
 from granite_xai.base.typing import IntArray
 from granite_xai.base.wording import ALL_ROWS, coarse, drawable, rows_of, wrapped
-from granite_xai.display.figures import BLACK, GREY, ORANGE, SMALL, Drawn, framed, sheet
+from granite_xai.display.figures import BLACK, GREY, SMALL, Drawn, framed, region_color, sheet
 from granite_xai.estimator import fitted_view
 from granite_xai.regions.nodes import Node, Split
 from granite_xai.regions.partition import Partition
@@ -203,8 +203,8 @@ def _draw_tree(ax: Axes, boxes: Sequence[Box], where: str) -> None:
             # Conditions of both children stand on one line, nearer to the child, where the edges are apart.
             x, text = box.x + 0.26 * (above.x - box.x), wrapped(drawable(box.condition), 24, 3)
             ax.text(x, box.y + 0.45, text, bbox=behind, zorder=2, **centred)
-        fill, edge = ("#FFF4E8", ORANGE) if not box.children else ("white", GREY)
-        frame = {"boxstyle": "round,pad=0.45", "facecolor": fill, "edgecolor": edge, "linewidth": 1.2}
+        edge, width = (region_color(box.region), 2.4) if not box.children else (GREY, 1.2)
+        frame = {"boxstyle": "round,pad=0.45", "facecolor": "white", "edgecolor": edge, "linewidth": width}
         ax.text(box.x, box.y, _box_text(box), linespacing=1.35, bbox=frame, zorder=3, **centred)
     note = f"disagreement: share of that on all rows, before → after the splits below; {where}"
     ax.text(0.0, 0.0, note, transform=ax.transAxes, fontsize=SMALL, color=GREY, va="top")

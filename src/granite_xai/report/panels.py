@@ -169,7 +169,7 @@ def effects(source: ReportSource, sizes: Sequence[Mapping[str, Any]]) -> list[di
     """
     fitted = source.fitted
     gaps = {each["set"]: (each["hides"], each["within"][1]) for each in sizes}
-    positions = {curve.column.position: _reach(source, curve.column.position) for curve in fitted.everywhere.curves}
+    positions = {curve.column.position: _reach(source, place) for place, curve in enumerate(fitted.everywhere.curves)}
     varying = [i for i, reach in positions.items() if reach > 0]
     ranked = sorted(varying, key=lambda i: -positions[i])
     compared = [i for i in ranked if _compared(source, i)]
@@ -195,12 +195,12 @@ def _counts(source: ReportSource, column: Column, region: int | None = None) -> 
     return counts if len(codes) else np.append(0.0, np.ones(len(column.levels)))
 
 
-def _reach(source: ReportSource, position: int) -> float:
-    """Mean square of a column's curves; less than rounding is nothing."""
-    column, total, scale = source.table.columns[position], 0.0, 1e-300
+def _reach(source: ReportSource, place: int) -> float:
+    """Mean square of a column's curves, which stand at the same place in every scope; less than rounding is nothing."""
+    total, scale = 0.0, 1e-300
     for region, part in _scopes(source):
-        curve = next(c for c in part.curves if c.column.position == position)
-        counts = _counts(source, column, region)
+        curve = part.curves[place]
+        counts = _counts(source, source.table.columns[curve.column.position], region)
         total += float(counts @ np.square(curve.effects)) / max(counts.sum(), 1.0)
         scale = max(scale, part.mean**2)
     return total if total > 1e-24 * scale else 0.0
