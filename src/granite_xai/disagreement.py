@@ -25,6 +25,7 @@ from granite_xai.explainer import Explainer, explanations
 from granite_xai.influence import Influence
 from granite_xai.interaction import add_terms, union
 from granite_xai.masking import Masking
+from granite_xai.masking.masking import smallest_cells
 from granite_xai.resolved import ResolvedExplainer
 from granite_xai.trees.routes import Route
 
@@ -132,6 +133,12 @@ class ResolvedQuestion:
         return gap_loss(self.question.loss)
 
     @property
+    def degree(self) -> int | None:
+        """Power of the unit of predictions (and y) in which disagreement is measured; None: it does not scale."""
+        of_value, of_gap = self.first.behavior.degree, self.measure.degree
+        return None if of_value is None or of_gap is None else of_value * of_gap
+
+    @property
     def loss(self) -> Elementwise:
         """The loss of a gap as a function."""
         return self.measure.gap
@@ -181,10 +188,7 @@ class ResolvedQuestion:
     def cell_sizes(self, evaluations: Evaluations) -> Iterator[IntArray]:
         """Rows of the smallest cell that the gap of each set averages over, at every row."""
         for members, gap in zip(self.first.layout.sets, self.gaps, strict=True):
-            own = evaluations.on_grid(union(members))
-            cells = [masking.cells(own, term) for masking, terms in gap.items() for term in terms]
-            counts = [np.bincount(numbers)[numbers] for numbers in cells if numbers is not None]
-            yield np.min([np.full(own.n_rows, own.n_rows), *counts], axis=0)
+            yield smallest_cells(gap, evaluations.on_grid(union(members)))
 
     def losses(self, evaluations: Evaluations, splits: Splits) -> FloatArray:
         """``sum over S of loss(phi1(S) - phi2(S))``: (K, n) for behaviors with one value a row, otherwise (K, 2)."""

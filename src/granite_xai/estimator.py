@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,19 +14,17 @@ from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.base.errors import InputError
 from granite_xai.base.options import real_number, whole_number
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.behavior import Behavior
-from granite_xai.chance.rows import drawn, rows_needed
+from granite_xai.chance.rows import rows_needed
 from granite_xai.chance.stability import Stability
 from granite_xai.compute import Resources
-from granite_xai.explainer import target_for
+from granite_xai.compute.units import by_power_of_two
 from granite_xai.explanation import Explanation
 from granite_xai.fit import FitResult, FitRun
-from granite_xai.fitting import half_samples, open_inputs, refits, searched
+from granite_xai.fit_options import chosen_limits
+from granite_xai.fitting import collected_for, half_samples, open_inputs, refits, searched
 from granite_xai.models import accepts_missing
-from granite_xai.models.target import read_weights
-from granite_xai.new_rows import Evaluation, NewRows, evaluate_rows, explain_rows
-from granite_xai.tables import Table, read_table
-from granite_xai.trees.routes import Route
+from granite_xai.new_rows import Evaluation, FittedGranite, evaluate_rows, explain_rows
+from granite_xai.tables.opening import is_lazy, region_numbers
 
 
 class Granite(BaseEstimator):
@@ -189,8 +187,8 @@ class Granite(BaseEstimator):
         return tags
 
     def __getstate__(self) -> Any:
-        """Without the evaluations, which only this object in this process keeps."""
-        return {name: value for name, value in super().__getstate__().items() if name != "_run"}
+        """Without the evaluations, also of an interrupted fit, which only this object in this process keeps."""
+        return {name: v for name, v in super().__getstate__().items() if name not in ("_run", "_unfinished")}
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, clusters: Any = None) -> Granite:
         """Search for regions on these rows, which serve as explained rows and as reference.
@@ -198,7 +196,8 @@ class Granite(BaseEstimator):
         Parameters
         ----------
         X : table
-            DataFrame (pandas, polars, pyarrow) or array that the model accepts.
+            DataFrame (pandas, polars, pyarrow) or array that the model accepts; or a polars LazyFrame, a DuckDB
+            relation, a Dask or PySpark DataFrame, of which a sample is collected (y and weights by column name).
         y : array, optional
             The target; needed for questions about risk.
         sample_weight : array, optional
@@ -214,7 +213,23 @@ class Granite(BaseEstimator):
     def apply(self, X: Any) -> IntArray:
         """Region of each row, numbered from left to right in the tree."""
         fitted = fitted_view(self)
+        if is_lazy(X):
+            return region_numbers(fitted.result.partition.assign(X, "region"), "region")
         return fitted.regions(fitted.read(X))
+
+    def plan(self, X: Any, y: Any = None, sample_weight: Any = None) -> dict[str, Any]:
+        """What a fit would do first and what that costs, before it is done: rows, bytes, seconds by stage.
+
+        With ``max_samples="auto"`` more rows follow until the estimate is precise, as long as they fit the time.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`.
+        """
+        record = Diagnostics()
+        opened = open_inputs(self, *collected_for(self, X, y, sample_weight), None, record)
+        return dict(opened.afforded(next(opened.choices()), record).plan)
 
     def predict(self, X: Any, exact: bool = False) -> FloatArray:
         """The regional additive surrogate of the model.
@@ -230,7 +245,14 @@ class Granite(BaseEstimator):
         predictor = fitted.result.predictor if exact or surrogate.needs_model else None
         return surrogate.predict(table, fitted.regions(table), predictor, exact)
 
-    def evaluate(self, X: Any, y: Any = None, sample_weight: Any = None, max_samples: int | None = None) -> Evaluation:
+    def evaluate(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        max_samples: int | None = None,
+        resources: Resources | None = None,
+    ) -> Evaluation:
         """Disagreement on other rows, with and without the regions; corrected for chance, with its interval.
 
         Parameters
@@ -242,22 +264,41 @@ class Granite(BaseEstimator):
             Weights of the rows; those of weight 0 are left out.
         max_samples : int, optional
             Use this many rows, drawn with ``random_state``. None: all.
+        resources : Resources, optional
+            Limits of this call; None: those of the fit.
         """
-        view = fitted_view(self)
-        new, regions = view.other_rows(X, y, sample_weight, max_samples)
+        view, limits = fitted_view(self), resources and chosen_limits(resources)
+        new, regions = view.other_rows(X, y, sample_weight, max_samples, limits)
         same = new.route.table.same_rows(view.result.table)
         return evaluate_rows(new, regions, kind="fitting" if same else "given")
 
-    def explain(self, X: Any, y: Any = None) -> Explanation:
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Share of the disagreement on other rows that the regions take away, for searches over options.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `evaluate`.
+        """
+        return 1.0 - self.evaluate(X, y, sample_weight).remaining
+
+    def explain(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        max_samples: int | None = None,
+        resources: Resources | None = None,
+    ) -> Explanation:
         """Both sides of the question on other rows, region by region.
 
         Parameters
         ----------
-        X : table
-        y : array, optional
-            The target; needed for questions about risk.
+        X, y, sample_weight, max_samples, resources
+            As in `evaluate`.
         """
-        return explain_rows(*fitted_view(self).other_rows(X, y))
+        limits = resources and chosen_limits(resources)
+        return explain_rows(*fitted_view(self).other_rows(X, y, sample_weight, max_samples, limits))
 
     def stability(self, n_resamples: int = 50, models: Sequence[tuple[Any, Any, Any]] | None = None) -> Stability:
         """Which splits and regions come back: on random halves of the fitting rows, or for refits of the learner.
@@ -298,60 +339,6 @@ class Granite(BaseEstimator):
         return rows_needed(history, half_width, view.result.confidence.normal)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FittedGranite:
-    """What displays, reports, files and frameworks read of a fitted Granite."""
-
-    result: FitResult
-    resources: Resources
-    diagnostics: Mapping[str, Any]
-    max_samples: int | str | None
-
-    @property
-    def seed(self) -> int:
-        """Seed of everything that was drawn."""
-        return int(self.diagnostics["seed"])
-
-    def read(self, X: Any) -> Table:
-        """Other rows, with the columns and kinds of the fitting rows."""
-        return read_table(X, missing="allow" if self.result.missing else "error", like=self.result.table)
-
-    def regions(self, table: Table) -> IntArray:
-        """Region of each row."""
-        return self.result.partition.apply(table)
-
-    def target(self, y: Any, table: Table, *behaviors: Behavior) -> FloatArray | None:
-        """The target as numbers, where a behavior (without any: of the questions) needs it."""
-        asked = behaviors or tuple(comparison.first.behavior for comparison in self.result.comparisons)
-        return target_for(y, table, self.result.predictor, *asked)
-
-    def drawn(self, n_rows: int, max_samples: int | None = None) -> IntArray:
-        """Positions of rows to use, drawn as the fit draws: at most ``max_samples``, None: as many as the fit."""
-        most = self.result.table.n_rows if self.max_samples == "auto" else self.max_samples
-        count = most if max_samples is None else max_samples
-        everyone = np.arange(n_rows)
-        return everyone if count is None else drawn(everyone, everyone, int(count), self.seed)
-
-    def other_rows(
-        self, X: Any, y: Any, sample_weight: Any = None, max_samples: int | None = None
-    ) -> tuple[NewRows, IntArray]:
-        """Other rows of a fit, those of weight 0 left out, and their regions."""
-        everyone = self.read(X)
-        target, weights = self.target(y, everyone), read_weights(sample_weight, everyone)
-        rows = np.flatnonzero(weights > 0)
-        if max_samples is not None:
-            rows = drawn(rows, np.arange(len(weights)), whole_number("max_samples", max_samples, at_least=1), self.seed)
-        table = everyone if len(rows) == everyone.n_rows else everyone.take(rows)
-        new = NewRows(
-            self.result,
-            Route(self.result.predictor, table),
-            None if target is None else target[rows],
-            self.resources,
-            weights[rows],
-        )
-        return new, self.regions(table)
-
-
 def fitted_view(g: Any) -> FittedGranite:
     """What a fitted Granite found; one that is not fitted raises scikit-learn's NotFittedError, anything else P01."""
     if not isinstance(g, Granite):
@@ -359,6 +346,8 @@ def fitted_view(g: Any) -> FittedGranite:
         raise InputError(text, code="P01", argument="g", hint="Pass gx.Granite(model).fit(X).")
     check_is_fitted(g)
     resources = Resources() if g.resources is None else g.resources
+    if resources.max_grid == "auto":  # what the fit came to
+        resources = replace(resources, max_grid=g.diagnostics_.get("plan", {}).get("max_grid"))
     return FittedGranite(vars(g)["_fitted"], resources, g.diagnostics_, g.max_samples)
 
 
@@ -366,8 +355,8 @@ def fit_with_evaluations(g: Granite, X: Any, y: Any = None, sample_weight: Any =
     """Fit, and hand over the evaluations; with ``max_samples="auto"`` on more rows until the estimate is precise."""
     record = Diagnostics()
     with record.stage("total"):
-        opened = open_inputs(g, X, y, sample_weight, clusters, record)
-        found = searched(opened, record)
+        opened = open_inputs(g, *collected_for(g, X, y, sample_weight), clusters, record)
+        found = searched(opened, record, g.__dict__)
     usage = opened.predictor.usage
     record.spend(calls=usage.calls, rows=usage.rows, seconds=usage.seconds)
     record.note("stop_reasons", [region.stop_reason for region in found.result.partition])
@@ -379,7 +368,9 @@ def fit_with_evaluations(g: Granite, X: Any, y: Any = None, sample_weight: Any =
 def restore(g: Granite, result: FitResult, diagnostics: dict[str, Any]) -> None:
     """Set all fitted attributes at once: a fit that fails leaves the previous one as it was."""
     labels = [comparison.question.label for comparison in result.comparisons]
-    measured = np.where(result.roots > result.floors, result.roots, 0.0)
+    measured = by_power_of_two(np.where(result.roots > result.floors, result.roots, 0.0), result.unit)
+    if result.estimate is not None:
+        result = replace(result, partition=replace(result.partition, headline=result.estimate.headline))
     state: dict[str, Any] = {
         "_fitted": result,
         "partition_": result.partition,

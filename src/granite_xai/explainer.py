@@ -14,6 +14,8 @@ from granite_xai.base.typing import FloatArray, IntArray, Terms
 from granite_xai.behavior import BEHAVIORS, Behavior, Local, Risk, Sensitivity
 from granite_xai.behavior.behavior import Game
 from granite_xai.compute import Resources, one_blas_thread, require_supported
+from granite_xai.compute.units import by_power_of_two
+from granite_xai.engine.signed_pairs import signed_lines, signs, standard_errors
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluation_plan import coordinates_of, evaluate, request
 from granite_xai.evaluations.evaluations import Evaluations
@@ -22,10 +24,11 @@ from granite_xai.influence import Individual, Influence, Interactions, Joint
 from granite_xai.interaction import INTERACTIONS, Additive, Interaction, Partial, Whole, union
 from granite_xai.masking import MASKINGS, Masking
 from granite_xai.masking.fitted import fit_reference
-from granite_xai.models import Predictor, accepts_missing, as_predictor
-from granite_xai.models.target import read_rows, read_target
+from granite_xai.masking.masking import smallest_cells
+from granite_xai.models import Predictor, as_predictor
+from granite_xai.models.target import allows_missing, read_input, read_rows, read_target, read_weights
 from granite_xai.resolved import ResolvedExplainer, resolve
-from granite_xai.tables import Table, read_table
+from granite_xai.tables import Table
 from granite_xai.trees.routes import Route
 
 INFLUENCES: dict[str, Influence] = {"individual": Individual(), "interaction": Interactions()}
@@ -112,6 +115,7 @@ class Explainer:
         X: Any,
         y: Any = None,
         *,
+        sample_weight: Any = None,
         rows: Any = None,
         output: Any = None,
         response: str = "auto",
@@ -122,16 +126,12 @@ class Explainer:
 
         Parameters
         ----------
-        model : object
-            Anything with predict, predict_proba or decision_function, or a function of the table.
-        X : table
-            A DataFrame or array.
-        y : array, optional
-            The target; needed for risk.
+        model, X, y, output, response
+            As in `Granite`.
+        sample_weight : array, optional
+            Weights of the rows, of which those of the region count in every mean.
         rows : array of int, optional
             Positions that form the region, explained and reference alike; None: all.
-        output, response
-            As in `Granite`.
         resources : Resources, optional
             Limits on model rows and memory.
         random_state : int
@@ -143,27 +143,31 @@ class Explainer:
         """
         limits = Resources() if resources is None else resources
         require_supported(limits)
-        everyone = read_table(X, missing="allow" if accepts_missing(model) else "error")
+        everyone = read_input(X, model, named=getattr(self.influence, "features", None) or ())
         predictor = as_predictor(model, output=output, response=response, batch_size=limits.batch_size)
+        allows_missing("auto", model, predictor, everyone)
         target = target_for(y, everyone, predictor, self.behavior)
-        chosen = read_rows(rows, everyone.n_rows)
+        weights = read_weights(sample_weight, everyone)
+        chosen = read_rows(rows, weights)
         table = everyone.take(chosen)
         route = Route(predictor, table)
         effect = self.effect(route, limits, random_state)  # what it costs is decided by the region's rows
-        reference = fit_reference(effect.readings(), effect.changes(), everyone, np.ones(everyone.n_rows), random_state)
-        asked = request(table, [effect], max_grid=limits.max_grid)
+        reference = fit_reference(effect.readings(), effect.changes(), everyone, weights, random_state)
+        asked = request(table, [effect], max_grid=limits.grid)
         evaluations, _ = evaluate(
             route,
             asked,
             reference,
-            weights=np.ones(len(chosen)),
+            weights=weights[chosen],
             y=None if target is None else target[chosen],
             resources=limits,
             # Ranks, like bins, are those among all rows.
             coordinates=coordinates_of(everyone).restrict(chosen) if asked.coordinates else None,
+            exponent=None,
         )
         with one_blas_thread():
-            part = regional_part(0, self.name or "first", effect, evaluations, chosen)
+            drawn = signs(np.arange(len(chosen)), random_state)
+            part = regional_part(0, self.name or "first", effect, evaluations, chosen, drawn)
         return Explanation(effect.layout.labels, (part,), everyone)
 
 
@@ -222,17 +226,51 @@ def target_for(y: Any, table: Table, predictor: Predictor, *behaviors: Behavior)
     return read_target(y, table, predictor, any(b.needs_y for b in behaviors), of_probability)
 
 
-def regional_part(region: int, name: str, effect: ResolvedExplainer, evaluations: Evaluations, rows: IntArray) -> Part:
-    """The values of an effect when all rows of the evaluations are the region."""
+def regional_part(
+    region: int,
+    name: str,
+    effect: ResolvedExplainer,
+    evaluations: Evaluations,
+    rows: IntArray,
+    drawn: FloatArray | None = None,
+) -> Part:
+    """The values of an effect when all rows of the evaluations are the region, in the model's own units.
+
+    With the signs of these rows, standard errors also tell how the values vary with the sample.
+    """
     splits = Splits.whole(evaluations.weights)
     game = Game.of(effect.behavior, effect.masking, evaluations, splits)
     values = _effects(game, effect, effect.combined)
     local = effect.behavior.per_row
     start = game.values({frozenset(): 1.0})[0, slice(None) if local else slice(1)]
     start = start + (evaluations.offset if effect.behavior.is_linear else 0.0)
-    return Part(
-        region, name, rows if local else None, values, _errors(game, effect, values), start, effect.layout.labels
-    )
+    errors, sizes = _errors(game, effect, values), None
+    if drawn is not None:
+        sampled, sizes = _sampling_errors(effect, evaluations, drawn)
+        errors = np.hypot(errors, sampled)
+    power = evaluations.exponent * (effect.behavior.degree or 0)
+    values, errors, start = (by_power_of_two(each, power) for each in (values, errors, start))
+    sizes = None if sizes is None else by_power_of_two(sizes, power)
+    return Part(region, name, rows if local else None, values, errors, start, effect.layout.labels, sizes)
+
+
+def _sampling_errors(
+    effect: ResolvedExplainer, evaluations: Evaluations, drawn: FloatArray
+) -> tuple[FloatArray, FloatArray | None]:
+    """How the values of an effect vary with the sample, and (where they are local) their mean sizes."""
+    lines = signed_lines(drawn, evaluations.weights)
+    splits, shares = Splits.weighted(lines, evaluations.weights), lines / lines.sum(axis=1, keepdims=True)
+    game, errors, sizes = Game.of(effect.behavior, effect.masking, evaluations, splits), [], []
+    for members, terms in zip(effect.layout.sets, effect.combined, strict=True):
+        own = evaluations.on_grid(union(members))
+        its = game if own is evaluations else Game.of(effect.behavior, effect.masking, own, splits)
+        values = its.values(terms)
+        if effect.behavior.per_row:
+            errors.append(standard_errors(values, smallest_cells({effect.masking: terms}, own)))
+            sizes.append(standard_errors(np.einsum("kn,kn->k", np.abs(values), shares), evaluations.n_rows))
+        else:
+            errors.append(standard_errors(values[:, 0], evaluations.n_rows))
+    return np.stack(errors, axis=-1), np.array(sizes) if sizes else None
 
 
 def _effects(game: Game, effect: ResolvedExplainer, terms: Iterable[Terms]) -> FloatArray:

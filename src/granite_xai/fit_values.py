@@ -15,6 +15,7 @@ from granite_xai.behavior import Local
 from granite_xai.behavior.behavior import Game
 from granite_xai.catalog import questions as named_questions
 from granite_xai.compute import Resources
+from granite_xai.compute.units import by_power_of_two
 from granite_xai.curves import dependence_bins
 from granite_xai.disagreement import ResolvedQuestion
 from granite_xai.engine.splits import Splits
@@ -26,7 +27,7 @@ from granite_xai.fit import FitResult
 from granite_xai.interaction import union
 from granite_xai.masking import Marginal
 from granite_xai.masking.fitted import FittedMaskings, fit_reference
-from granite_xai.resolved import ResolvedExplainer
+from granite_xai.resolved import MAX_ROWS, ResolvedExplainer
 from granite_xai.scopes import Scope, region_scopes, scopes_of
 from granite_xai.surrogate import additive
 from granite_xai.tables import Table
@@ -109,13 +110,16 @@ class FitValues:
 
     def with_target(self, y: FloatArray | None) -> FitValues:
         """The same with a target that the question itself did not need."""
-        if y is None or self.evaluations.y is not None:
+        if y is None or self.evaluations.y is not None or self.evaluations.exponent:  # y has no part in that unit
             return self
         return replace(self, evaluations=replace(self.evaluations, y=y))
 
     def question(self, question: ResolvedQuestion, scope: Scope) -> QuestionValues:
         """Both sides of a question in one scope."""
-        return _question_values(question, self.evaluations.restrict(scope.rows))
+        found, exponent = _question_values(question, self.evaluations.restrict(scope.rows)), self.evaluations.exponent
+        power = exponent * (question.first.behavior.degree or 0)
+        first, second, sizes = (by_power_of_two(each, power) for each in (*found.sides, found.sizes))
+        return QuestionValues((first, second), sizes, by_power_of_two(found.gaps, exponent * (question.degree or 0)))
 
     def gaps(self, question: ResolvedQuestion) -> tuple[FloatArray, FloatArray] | None:
         """Disagreement of each set on all rows and inside the regions; None where it cannot be read."""
@@ -169,7 +173,7 @@ class FitValues:
     def explained(self, scope: Scope) -> float:
         """Share of the variance in a scope that its own curves explain; 1 where nothing varies."""
         node = self.evaluations.restrict(scope.rows)
-        gap = node.predictions - additive(self.table, self.evaluations, self.fitted.layout.players, 1, scope.rows)
+        gap = node.predictions - additive(self.table, self.evaluations, self.fitted.layout.explained, 1, scope.rows)
         mean = np.average(node.predictions, weights=node.weights)
         total = float(node.weights @ np.square(node.predictions - mean))
         nothing = total <= 1e-20 * self.variance * float(node.weights.sum())  # rounding: the region is constant
@@ -190,11 +194,12 @@ class FitValues:
             mass += np.bincount(matrix.codes[scope.rows], weights=weights[scope.rows], minlength=len(mass))
         own = (masses / masses.sum(axis=1, keepdims=True)) @ values
         tiny = 1e-12 * np.abs(known.predictions).max()
-        pairs = zip(own[:, None], self.scopes, strict=True)
-        return [_band(drawn[:, s.rows], mean[:, s.rows], weights[s.rows], self._clusters(s), tiny) for mean, s in pairs]
-
-    def _clusters(self, scope: Scope) -> IntArray:
-        found: IntArray = np.unique(self.clusters[scope.rows], return_inverse=True)[1].reshape(-1)
+        found = []
+        for scope, mean in zip(self.scopes, own[:, None], strict=True):
+            rows, clusters = scope.rows, np.unique(self.clusters[scope.rows], return_inverse=True)[1].reshape(-1)
+            band = _band(drawn[:, rows], mean[:, rows], weights[rows], clusters, tiny)
+            band = Band(band.low + known.offset, band.high + known.offset, band.error)
+            found.append(Band(*(by_power_of_two(each, known.exponent) for each in band)))
         return found
 
     def pairs(self) -> PairEffects:
@@ -204,11 +209,14 @@ class FitValues:
         cost = plan(self.table, coalitions).rows
         spent = sum(matrix.values.size for matrix in self.evaluations.matrices.values())
         limits = self.resources
-        limit = min((CHEAP_TREES if self.by_trees else 1) * spent, limits.max_evaluations, limits.memory_limit // 8)
+        limit = min(
+            (CHEAP_TREES if self.by_trees else 1) * spent, limits.max_evaluations or MAX_ROWS, limits.memory_limit // 8
+        )
         if not chosen or self.evaluations.everything in coalitions or cost > limit:
             return PairEffects(None, (), cost if chosen and cost > limit else 0, spent)
         known, wanted, nothing = self.evaluations, request(self.table, [], coalitions), FittedMaskings({}, {}, {})
-        joint, _ = evaluate(self.route, wanted, nothing, weights=known.weights, y=None, resources=self.resources)
+        units = {"weights": known.weights, "y": None, "exponent": known.exponent}
+        joint, _ = evaluate(self.route, wanted, nothing, resources=self.resources, **units)
         alone = self._only({player for pair in chosen for player in pair})
         wrong = sum(self._squared_error(scope.rows, alone, joint, chosen) for scope in self.regions)
         explained = 1.0 - wrong / float(known.weights.sum()) / self.variance
@@ -226,7 +234,7 @@ class FitValues:
         """``sum of (F - G)²`` in one region, G with the joint effects of the pairs."""
         node, further = alone.restrict(rows), joint.restrict(rows)
         game = Game.of(Local(), Marginal(), node, Splits.whole(node.weights))
-        total = additive(self.table, self.evaluations, self.fitted.layout.players, 1, rows)
+        total = additive(self.table, self.evaluations, self.fitted.layout.explained, 1, rows)
         for one, two in pairs:
             matrix = further.matrix(one | two)
             both = (matrix.values @ (further.weights / further.weights.sum()))[matrix.codes]
@@ -240,7 +248,7 @@ class FitValues:
         Inside the regions, and the smaller of both: a column that merely depends on an interacting one has flat curves.
         Of many columns those are tried whose curves differ most between rows.
         """
-        singles = [p for p in self.fitted.layout.players if len(p) == 1 and p in self.evaluations.stored_as]
+        singles = [p for p in self.fitted.layout.explained if len(p) == 1 and p in self.evaluations.stored_as]
         if len(singles) < 2 or len(self.evaluations.everything) < 3:
             return []
         if len(singles) > TRIED:
@@ -259,7 +267,7 @@ class FitValues:
 
 
 def _question_values(question: ResolvedQuestion, node: Evaluations) -> QuestionValues:
-    rows = np.arange(node.n_rows)
+    rows, node = np.arange(node.n_rows), replace(node, exponent=0)
     first, second = (regional_part(0, "", side, node, rows).values for side in (question.first, question.second))
     gaps = question.loss(first - second)
     sizes = [first, second]

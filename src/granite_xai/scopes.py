@@ -6,16 +6,17 @@ Displays and report know the engine only through this module and `fit_values`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from granite_xai.base.errors import InputError
 from granite_xai.base.options import choose
-from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.base.typing import AleColumn, FloatArray, IntArray
 from granite_xai.base.wording import ALL_ROWS, drawable
 from granite_xai.catalog import explanations as named_explanations, title
+from granite_xai.compute.units import by_power_of_two
 from granite_xai.disagreement import ResolvedQuestion, ScaledObjective
 from granite_xai.engine.splits import Splits
 from granite_xai.estimator import fitted_view
@@ -25,6 +26,7 @@ from granite_xai.fit import FitResult
 from granite_xai.influence import PlayersAndSets
 from granite_xai.masking.accumulated import AleIntervals
 from granite_xai.masking.fitted import FittedMaskings, fit_reference
+from granite_xai.models.target import read_weights
 from granite_xai.new_rows import NewRows, both_sides
 from granite_xai.regions.partition import Partition
 from granite_xai.resolved import ResolvedExplainer
@@ -101,11 +103,12 @@ class RegionValues:
     scope: Scope
     parts: tuple[Part, ...]
     predictions: FloatArray
+    weights: FloatArray
 
     def size_of(self, side: int) -> FloatArray:
         """The value of each set by one explanation; for local effects the mean of its size over the rows."""
         part = self.parts[side]
-        return part.values if part.rows is None else np.abs(part.values).mean(axis=0)
+        return part.values if part.rows is None else np.average(np.abs(part.values), axis=0, weights=self.weights)
 
     @property
     def sizes(self) -> FloatArray:
@@ -114,9 +117,10 @@ class RegionValues:
 
     @property
     def errors(self) -> FloatArray:
-        """Standard errors of the sizes; those of a mean size are not known unless every effect is exact."""
-        errors = [p.errors if p.rows is None else np.where(p.errors.any(axis=0), np.nan, 0.0) for p in self.parts]
-        return np.stack(errors)
+        """Standard errors of the sizes, over the rows; nan where they are not known."""
+        nothing = np.full(len(self.parts[0].sets), np.nan)
+        known = [p.errors if p.rows is None else p.size_errors for p in self.parts]
+        return np.stack([nothing if errors is None else errors for errors in known])
 
 
 class ShownValues(NamedTuple):
@@ -125,7 +129,7 @@ class ShownValues(NamedTuple):
     names: tuple[str, ...]
     sets: tuple[tuple[str, ...], ...]
     regions: tuple[RegionValues, ...]
-    intervals: Mapping[int, AleIntervals]
+    intervals: Mapping[AleColumn, AleIntervals]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -137,14 +141,23 @@ class RowsToShow:
     seed: int
 
     @classmethod
-    def of(cls, g: Any, X: Any, y: Any, sides: Sequence[Explainer], max_samples: int | None) -> RowsToShow:
+    def of(
+        cls,
+        g: Any,
+        X: Any,
+        y: Any,
+        sides: Sequence[Explainer],
+        max_samples: int | None,
+        sample_weight: Any = None,
+    ) -> RowsToShow:
         """Read the rows of a display, as many as the fit used if not told; the explanations shown may need y."""
         view = fitted_view(g)
         everyone = view.read(X)
         target = view.target(y, everyone, *(side.behavior for side in sides)) if sides else None
-        rows = view.drawn(everyone.n_rows, max_samples)
+        weights = read_weights(sample_weight, everyone)
+        rows = view.drawn(weights, max_samples)
         route = Route(view.result.predictor, everyone.take(rows))
-        shown = NewRows(view.result, route, None if target is None else target[rows], view.resources)
+        shown = NewRows(view.result, route, None if target is None else target[rows], view.resources, weights[rows])
         return cls(shown, view.regions(route.table), view.seed)
 
     @property
@@ -173,9 +186,10 @@ class RowsToShow:
             observed = everywhere
             if scope.region is not None:
                 observed = self.rows.inside(scope.region, scope.rows, effects, everywhere, maskings)
-            evaluations, predictions = observed.evaluations, observed.evaluations.predictions
-            parts = observed.parts(scope.region or 0, names, scope.rows)
-            found.append(RegionValues(scope, tuple(parts), predictions + evaluations.offset))
+            parts = observed.parts(scope.region or 0, names, scope.rows, self.fitted.confidence)
+            known = observed.evaluations
+            predictions = by_power_of_two(known.predictions + known.offset, known.exponent)
+            found.append(RegionValues(scope, tuple(parts), predictions, known.weights))
         return ShownValues(names, effects[0].layout.labels, tuple(found), maskings.steps)
 
     def _resolved(self, side: Explainer) -> ResolvedExplainer:
@@ -195,12 +209,11 @@ class RowsToShow:
         """Bins, baselines and intervals of the fit; those that it did not need are learned from its rows."""
         fitted, known = self.fitted, self.fitted.reference
         readings = {r for effect in effects for r in effect.readings()} - known.bins.keys()
-        readings = {(masking, visible) for masking, visible in readings if masking not in known.baselines}
-        changes = {i for effect in effects for i in effect.changes()} - known.steps.keys()
+        readings = {reading for reading in readings if reading[0] not in known.baselines.keys() | known.copulas.keys()}
+        changes = {key for effect in effects for key in effect.changes()} - known.steps.keys()
         new = fit_reference(readings, changes, fitted.table, fitted.weights, self.seed)
-        return FittedMaskings(
-            {**known.bins, **new.bins}, {**known.baselines, **new.baselines}, {**known.steps, **new.steps}
-        )
+        names = [own.name for own in fields(FittedMaskings)]
+        return FittedMaskings(**{name: {**getattr(known, name), **getattr(new, name)} for name in names})
 
     def disagreement(self) -> Callable[[IntArray], float]:
         """Disagreement of some of the rows times their share; several questions weigh as in the fit."""
@@ -211,7 +224,7 @@ class RowsToShow:
         roots = fitted.roots
         weights = np.where(roots > fitted.floors, fitted.question_weights, 0.0)
         factors = np.divide(weights, roots, out=np.zeros_like(roots), where=weights > 0)
-        objective = ScaledObjective(fitted.comparisons, factors, fitted.floors, float(self.table.n_rows))
+        objective = ScaledObjective(fitted.comparisons, factors, fitted.floors, float(everywhere.weights.sum()))
 
         def measure(rows: IntArray) -> float:
             inside = everywhere.restrict(rows)

@@ -63,7 +63,7 @@ class Browser:
                 return answer["result"]
             self.events.append(answer)
 
-    def _read(self, seconds=30):
+    def _read(self, seconds=120):
         limit = time.monotonic() + seconds
         while b"\0" not in self._rest:
             ready, _, _ = select.select([self._in], [], [], max(0.0, limit - time.monotonic()))

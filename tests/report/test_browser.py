@@ -76,7 +76,9 @@ def test_a_node_of_the_tree_makes_every_figure_follow_and_the_reader_stays(brows
     browser.open(files / "plain.html")
     assert browser.run(CHOSEN) == "#all"
     assert browser.run(DIMMED) == []
-    browser.run("scrollTo({top: 300, behavior: 'instant'}), document.querySelector('.node[href=\"#region-1\"]').click()")
+    browser.run(
+        "scrollTo({top: 300, behavior: 'instant'}), document.querySelector('.node[href=\"#region-1\"]').click()"
+    )
     assert browser.run(CHOSEN) == browser.run("location.hash") == "#region-1"
     assert browser.run(DIMMED) == [
         k for k in browser.run("document.querySelector('.node').dataset.set").split() if k != "1"
@@ -233,7 +235,7 @@ def test_a_thumb_finds_every_control_on_a_phone(browser, files, name):
 @pytest.mark.parametrize("width", [1280, 390])
 def test_axe_finds_nothing_to_complain_about(browser, files, scheme, name, width):
     if not AXE.exists():
-        pytest.skip("axe-core is not here: make test-all gets it from npm")
+        pytest.skip("could not import axe-core: make test-all gets it from npm")
     browser.media(scheme=scheme)
     browser.send("Page.setBypassCSP", enabled=True)
     browser.open(files / f"{name}.html", width=width)

@@ -7,8 +7,8 @@ their sum how far it is biased. No model is asked.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,15 +16,15 @@ import numpy as np
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.base.wording import percent
 from granite_xai.chance.replicates import Confidence, mean_excess
+from granite_xai.compute.units import by_power_of_two
 from granite_xai.disagreement import ResolvedQuestion
+from granite_xai.engine.signed_pairs import PAIRS, STEP, signed_lines, signs, slopes
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.tables import frame
 
-STEP = 0.1
-"""How far the weights move."""
-PAIRS = 50
-"""Vectors of signs."""
+MATERIAL = 0.9
+"""Share of the model from which one curve a column is said to tell most of it."""
 
 
 class Sample(NamedTuple):
@@ -43,6 +43,21 @@ class Perturbed(NamedTuple):
     corrected: float
     moved: FloatArray  # (2, P) float: R under both weights of every pair
     mass: FloatArray  # (2, P) float: weight of the rows under both
+
+
+@dataclass(frozen=True, slots=True)
+class EstimateLine:
+    """One question on all rows (region -1) or in one region, in the units of the question."""
+
+    question: str
+    region: int
+    rule: str
+    n_samples: int
+    plug_in: float
+    chance: float
+    corrected: float
+    low: float
+    high: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,7 +95,21 @@ class Estimate:
     global_fidelity: float
     confidence_level: float
     below_noise_floor: bool
-    lines: tuple[tuple[Any, ...], ...]
+    lines: tuple[EstimateLine, ...]
+
+    def in_units(self, powers: Mapping[str, int]) -> Estimate:
+        """The same in the model's own units, where these figures are in units of powers of two."""
+        figures = ("plug_in", "chance", "corrected", "low", "high")
+        lines = []
+        for line in self.lines:
+            told = by_power_of_two([getattr(line, key) for key in figures], powers[line.question]).tolist()
+            lines.append(EstimateLine(line.question, line.region, line.rule, line.n_samples, *told))
+        found = replace(self, lines=tuple(lines))
+        if len(powers) > 1:
+            return found
+        told = [self.disagreement, self.disagreement_low, self.disagreement_high]
+        own, low, high = by_power_of_two(told, *powers.values()).tolist()
+        return replace(found, disagreement=own, disagreement_low=low, disagreement_high=high)
 
     def frame(self) -> Any:
         """One line for all rows and one a region, for each question.
@@ -88,8 +117,7 @@ class Estimate:
         Columns: question, region (-1: all rows), rule, n_samples, plug_in, chance, corrected, low, high, in the units
         of the question.
         """
-        keys = ("question", "region", "rule", "n_samples", "plug_in", "chance", "corrected", "low", "high")
-        return frame({key: [line[i] for line in self.lines] for i, key in enumerate(keys)})
+        return frame({key: [getattr(line, key) for line in self.lines] for key in EstimateLine.__dataclass_fields__})
 
     @property
     def interval(self) -> str:
@@ -98,30 +126,39 @@ class Estimate:
         where = f"on {self.n_rows:,} {rows}" if self.rows != "fitting" else f"on {rows}, corrected for chance"
         if np.isnan(self.low):
             return where
-        level = percent(self.confidence_level)
+        level = f"{100 * self.confidence_level:g} %"
         return f"{level} interval {percent(self.low).removesuffix(' %')}–{percent(self.high)}, {where}"
+
+    @property
+    def headline(self) -> str:
+        """The estimate in a sentence; before it, where one curve a column tells most of the model, that it does."""
+        if not (self.global_fidelity >= MATERIAL and self.regions > 1):
+            return str(self)
+        told, rest = (f"{100 * share:.0f} %" for share in (self.global_fidelity, 1.0 - self.global_fidelity))
+        return f"One curve per column explains {told} of the model; the regions are about the other {rest}.\n{self}"
+
+    @property
+    def regions(self) -> int:
+        """Regions that this is about."""
+        return len({line.region for line in self.lines}) - 1
+
+    def facts(self) -> dict[str, Any]:
+        """The figures as plain values; None where there is none."""
+        own = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "lines"}
+        return {name: None if value != value else value for name, value in own.items()}
 
     def __str__(self) -> str:
         if self.below_noise_floor:
             return "There is no disagreement to explain."
         if np.isnan(self.remaining):
             return f"These rows show no disagreement beyond chance ({self.interval})."
-        count = len({line[1] for line in self.lines}) - 1
-        regions = "One region keeps" if count == 1 else f"{count} regions keep"
+        regions = "One region keeps" if self.regions == 1 else f"{self.regions} regions keep"
         return f"{regions} {percent(self.remaining)} of the disagreement ({self.interval})."
-
-
-def signs(clusters: IntArray, seed: int) -> FloatArray:
-    """Vectors of random signs, one sign for each cluster of rows, (P, n)."""
-    drawn = np.random.default_rng([seed, 11]).integers(0, 2, size=(PAIRS, int(clusters.max(initial=-1)) + 1))
-    found: FloatArray = (2.0 * drawn.astype(np.float64) - 1.0)[:, clusters]
-    return found
 
 
 def perturbed(question: ResolvedQuestion, evaluations: Evaluations, drawn: FloatArray) -> Perturbed:
     """One question on the rows of a region, under the signs of these rows."""
-    factors = np.vstack([np.ones(evaluations.n_rows), 1.0 + STEP * drawn, 1.0 - STEP * drawn])
-    lines, loss, half = factors * evaluations.weights, question.loss, 1 + len(drawn)
+    lines, loss, half = signed_lines(drawn, evaluations.weights), question.loss, 1 + len(drawn)
     gaps = question.gap_values(evaluations, Splits.weighted(lines, evaluations.weights, evaluations.primitives))
     mass = lines.sum(axis=1)
     moved, level, corrected = np.zeros(len(lines)), 0.0, 0.0
@@ -129,28 +166,18 @@ def perturbed(question: ResolvedQuestion, evaluations: Evaluations, drawn: Float
     if question.first.behavior.per_row:
         for gap, cells in zip(gaps, question.cell_sizes(evaluations), strict=True):
             moved += np.einsum("kn,kn->k", loss(gap), lines) / mass
-            slopes = _slopes(gap[1:half], gap[half:], cells)
-            level += float(loss(slopes).mean(axis=0) @ shares)
-            corrected += float((loss(gap[0]) - mean_excess(loss, gap[0], slopes)) @ shares)
+            away = slopes(gap, cells)
+            level += float(loss(away).mean(axis=0) @ shares)
+            corrected += float((loss(gap[0]) - mean_excess(loss, gap[0], away)) @ shares)
     else:
         found = np.stack([gap[:, 0] for gap in gaps], axis=1)
         moved = loss(found).sum(axis=1)
-        scale = np.sqrt(evaluations.n_rows / max(evaluations.n_rows - 1, 1))
-        slopes = scale * (found[1:half] - found[half:]) / (2 * STEP)
+        away = slopes(found, evaluations.n_rows)
         bias = (found[1:half] + found[half:] - 2 * found[0]).mean(axis=0) / (2 * STEP**2)
-        level = float(loss(slopes).sum(axis=1).mean())
-        corrected = float((loss(found[0] - bias) - mean_excess(loss, found[0] - bias, slopes)).sum())
+        level = float(loss(away).sum(axis=1).mean())
+        corrected = float((loss(found[0] - bias) - mean_excess(loss, found[0] - bias, away)).sum())
     both = (np.stack([each[1:half], each[half:]]) for each in (moved, mass))
     return Perturbed(float(moved[0]), level, corrected, *both)
-
-
-def _slopes(up: FloatArray, down: FloatArray, cells: IntArray) -> FloatArray:
-    """How far gaps lie from the true ones, one move a pair; a cell of one row borrows the variance of the others."""
-    slopes: FloatArray = (up - down) / (2 * STEP) * np.sqrt(cells / np.maximum(cells - 1, 1))
-    alone = cells == 1
-    if alone.any() and not alone.all():
-        slopes[:, alone] = np.sqrt(np.mean(cells[~alone] * np.square(slopes[:, ~alone]).mean(axis=0)))
-    return slopes
 
 
 def estimate(
@@ -173,7 +200,7 @@ def estimate(
     counts = np.where(root.exceeded(floors), np.asarray(weights, dtype=np.float64), 0.0)
     counts = counts / (counts.sum() or 1.0)
     share, slope, disagreement, chance = 0.0, np.zeros(PAIRS), np.zeros(3), 0.0
-    lines: list[tuple[Any, ...]] = []
+    lines: list[EstimateLine] = []
     normal = confidence.normal if rows != "fitting" else float("nan")
     for q, question in enumerate(everywhere.questions):
         found = [
@@ -185,7 +212,8 @@ def estimate(
             at = -1 if place is None else place
             words = "all rows" if place is None else rules[place]
             figures = (float("nan"),) * 5 if each is None else _figures(each, normal)
-            lines.append((question.question.label, at, words, 0 if sample is None else len(sample.rows), *figures))
+            count = 0 if sample is None else len(sample.rows)
+            lines.append(EstimateLine(question.question.label, at, words, count, *figures))
         if counts[q]:
             own, moves = _share(whole, [each for each in found[1:] if each is not None])
             share, slope = share + counts[q] * own, slope + counts[q] * moves

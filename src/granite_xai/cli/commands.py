@@ -21,7 +21,6 @@ disagreement_     {disagreement:<10.4g} mean squared gap between ICE and PDP ove
 remaining_        {remaining:<10.1%} of it is left inside the regions
 global_fidelity_  {global_fidelity:<10.1%} of the model's variance is explained by one curve per column
 fidelity_         {fidelity:<10.1%} by one curve per column and region"""
-_BEYOND = "Beyond the limits: use fewer rows (--max-samples) or a grid (--max-grid 64)."
 
 
 def explain(options: argparse.Namespace) -> None:
@@ -29,13 +28,12 @@ def explain(options: argparse.Namespace) -> None:
     check_outputs(options, data=options.data, test=options.test, model=options.model, predictor=options.predictor)
     case = opened(options)
     settings = _settings(options)
-    with remarks_instead_of_warnings():
+    with remarks_instead_of_warnings(options):
         if options.plan:
             _plan(gx.Granite(case.model, options.question, **settings), case, options)
             return
-        report = gx.explain(
-            case.model, case.X, case.y, question=options.question, test=case.test, title=options.title, **settings
-        )
+        told: dict[str, Any] = {"sample_weight": case.weights, "test": case.test, "title": options.title}
+        report = gx.explain(case.model, case.X, case.y, question=options.question, **told, **settings)
     if options.save:
         gx.save(report.granite, options.save)
     _say_report(report, options, options.save)
@@ -54,27 +52,39 @@ def _settings(options: argparse.Namespace) -> dict[str, Any]:
     output = options.output
     return {name: getattr(options, name) for name in names} | {
         "output": int(output) if output is not None and output.lstrip("-").isdigit() else output,
-        "max_samples": options.max_samples or None,
-        "resources": gx.Resources(memory_limit=options.memory * 2**20, max_grid=getattr(options, "max_grid", None)),
+        "max_samples": _samples(options),
+        "resources": _resources(options),
         "n_jobs": options.jobs,
         "random_state": options.seed,
     }
 
 
-def _plan(granite: gx.Granite, case: Case, options: argparse.Namespace) -> None:
-    from granite_xai.cost import plan
+def _samples(options: argparse.Namespace) -> Any:
+    """Rows to draw; 0 was the word for all."""
+    return None if options.max_samples in ("all", 0) else options.max_samples
 
-    found = plan(granite, case.X, case.y)
+
+def _resources(options: argparse.Namespace) -> gx.Resources:
+    names = ("max_seconds", "max_evaluations", "batch_size")
+    grid = None if options.max_grid == "exact" else options.max_grid
+    limits = {name: getattr(options, name) for name in names}
+    return gx.Resources(memory_limit=options.memory * 2**20, max_grid=grid, **limits)
+
+
+def _plan(granite: gx.Granite, case: Case, options: argparse.Namespace) -> None:
+    found = granite.plan(case.X, case.y, case.weights)
     if options.json:
         say_json(found)
         return
-    seconds, spilled = found["model_seconds"] + found["search_seconds"], found["spilled_bytes"]
+    evaluations, seconds = found["evaluations"], found["seconds"]
+    spilled = evaluations["spilled_bytes"]
     note = f" ({spilled / 2**20:,.1f} MiB of them in temporary files)" if spilled else ""
     say(
-        f"{found['rows']:,} rows and {found['columns']:,} columns: {found['evaluations']:,} evaluations "
-        f"({found['evaluated_by']}), {found['model_rows']:,} rows sent to the model, "
-        f"{found['bytes'] / 2**20:,.1f} MiB{note}, about {seconds:.1g} s.\n"
-        + ("Within the limits." if found["within_limits"] else _BEYOND)
+        f"{found['rows']:,} rows and {found['columns']:,} columns: {evaluations['count']:,} evaluations "
+        f"({evaluations['evaluated_by']}), {found['model_rows']:,} rows sent to the model, "
+        f"{found['bytes'] / 2**20:,.1f} MiB{note}.\n"
+        f"About {sum(seconds.values()):.1g} s: {seconds['evaluations']:.1g} s for evaluations, "
+        f"{seconds['search']:.1g} s for the search."
     )
 
 
@@ -87,7 +97,7 @@ def compare(options: argparse.Namespace) -> None:
         kept = [not held for held in held_out]
         (X, y), test = ((X[rows], None if y is None else y[rows]) for rows in (kept, held_out))
     settings = {k: v for k, v in _settings(options).items() if k not in ("features", "split_features", "random_state")}
-    with remarks_instead_of_warnings():
+    with remarks_instead_of_warnings(options):
         asked = {"questions": (options.question,), "frameworks": options.frameworks, "random_state": options.seed}
         found = gx.frameworks.compare(case.model, X, y, test=test, **asked, **settings)
     if options.json:
@@ -103,20 +113,19 @@ def demo(options: argparse.Namespace) -> None:
     check_outputs(options)
     X, y = gx.datasets.load_diabetes() if options.data == "diabetes" else gx.datasets.load_bike_sharing()
     model = HistGradientBoostingRegressor(random_state=0).fit(X, y)
-    rows = min(len(X), 1000)  # enough for a first look, in seconds
-    most = None if rows == len(X) else rows
     if options.report:
         title = f"Where ICE and PDP agree on the {options.data} data"
-        report = gx.explain(model, X, y, question="ice-pdp", title=title, max_samples=most)
+        report = gx.explain(model, X, y, question="ice-pdp", title=title)
         report.html(options.report)
         granite = report.granite
     else:
-        granite = gx.Granite(model, "ice-pdp", max_samples=most).fit(X, y)
+        granite = gx.Granite(model, "ice-pdp").fit(X, y)
+    rows = len(granite.diagnostics_["rows"]["search"])
     facts: dict[str, Any] = {"data": options.data, "n_rows": rows, "n_columns": X.shape[1], "question": "ice-pdp"}
     for name in ("disagreement", "remaining", "fidelity", "global_fidelity"):
         facts[name] = float(getattr(granite, f"{name}_"))
     if options.json:
-        say_json(facts | {"partition": granite.partition_.to_dict()})
+        say_json(facts | {"estimate": granite.estimate_.facts(), "partition": granite.partition_.to_dict()})
     else:
         say(_STORY.format(partition=granite.partition_, **facts))
     if options.report:
@@ -133,20 +142,24 @@ def _loaded(path: str, model: Any = None) -> Any:
 
 def evaluate(options: argparse.Namespace) -> None:
     """Disagreement on other rows, with and without the saved regions."""
-    X, y = features_and_target(read_table(options.data), options)
+    X, y, weights = features_and_target(read_table(options.data), options)
     granite = _loaded(options.saved, load_model(options))
     if not isinstance(granite, gx.Granite):
         message = f"{options.saved} holds a {type(granite).__name__}, which has nothing to evaluate."
         raise gx.FormatError(message, code="F04", argument="saved", hint="Save with granite explain --save.")
-    with remarks_instead_of_warnings():
-        found = granite.evaluate(_fitting_columns(granite, X), y)
+    with remarks_instead_of_warnings(options):
+        limits = {"max_samples": _samples(options), "resources": _resources(options)}
+        found = granite.evaluate(_fitting_columns(granite, X), y, weights, **limits)
     if options.json:
         lines = found.frame().to_dict(orient="records")
         facts = {name: getattr(found, name) for name in ("remaining", "disagreement", "global_disagreement")}
+        facts = {name: value if value == value else None for name, value in facts.items()}
+        facts["estimate"] = None if found.estimate is None else found.estimate.facts()
         say_json({**facts, "regions": [{k: v if v == v else None for k, v in line.items()} for line in lines]})
         return
     say(
-        f"Disagreement on {sum(found.counts):,} rows: {found.global_disagreement:.4g} without regions, "
+        (f"{found.estimate}\n" if found.estimate is not None else "")
+        + f"Disagreement on {sum(found.counts):,} rows: {found.global_disagreement:.4g} without regions, "
         f"{found.disagreement:.4g} with them; {found.remaining:.1%} is left.\n\n"
         + escaped(found.frame().to_string(index=False, float_format="{:.4g}".format, na_rep="–"))
     )
@@ -164,7 +177,7 @@ def apply(options: argparse.Namespace) -> None:
     saved = _loaded(options.saved)
     if not isinstance(saved, gx.Granite | gx.Partition):
         raise gx.FormatError(f"{options.saved} holds no regions.", code="F04", argument="saved")
-    with remarks_instead_of_warnings():
+    with remarks_instead_of_warnings(options):
         regions = saved.apply(_fitting_columns(saved, X) if isinstance(saved, gx.Granite) else X).tolist()
     if options.json:
         say_json({"regions": regions})

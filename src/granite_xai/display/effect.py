@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from granite_xai.base.options import whole_number
+from granite_xai.base.typing import BoolArray
 from granite_xai.base.wording import MISSING, coarse, drawable, shortened, told_apart
 from granite_xai.catalog import title
 from granite_xai.display.axis import Axis
@@ -91,6 +92,7 @@ class EffectDisplay(Drawn):
         max_curves: int = MOST_CURVES,
         points: int = 40,
         max_samples: int | None = None,
+        sample_weight: Any = None,
     ) -> EffectDisplay:
         """Compute the effects.
 
@@ -110,6 +112,8 @@ class EffectDisplay(Drawn):
             Which one, for an estimator with several; None: the first.
         max_features, max_curves, points : int
             Columns shown, curves of single rows in a panel (at most 50) and places along a curve, at most.
+        sample_weight : array, optional
+            Weights of the rows; those of weight 0 are left out.
         max_samples : int, optional
             Rows used, at most. None: as many as the fit used.
         """
@@ -117,7 +121,7 @@ class EffectDisplay(Drawn):
         sides = drawable_sides((resolved.question.first, resolved.question.second), explanations)
         whole_number("max_curves", max_curves, at_least=0, at_most=MOST_CURVES)
         whole_number("max_features", max_features, at_least=1)
-        shown = RowsToShow.of(g, X, None, sides, max_samples)
+        shown = RowsToShow.of(g, X, None, sides, max_samples, sample_weight)
         table = shown.table
         chosen = None if features is None else [table.names[table.resolve(f, "features")] for f in features]
         sides = tuple(side.with_influence(Individual(chosen)) for side in sides)
@@ -177,9 +181,10 @@ class EffectDisplay(Drawn):
 
         Columns: region (null: all rows), rule, feature, explanation ("rows": the bars that show the data;
         "disagreement": the share in the panel's corner), shape, curve (number of a thin line), x (place on the axis),
-        x_end (bars), level (name on the axis; null for numbers), value.
+        x_end (bars), level (name on the axis; null for numbers), value, standard_error (over the rows; bands are two of
+        them on both sides).
         """
-        keys = "region rule feature explanation shape curve x x_end level value"
+        keys = "region rule feature explanation shape curve x x_end level value standard_error"
         lines = (
             (panel.scope.region, panel.scope.rule, panel.axis.column.name, *cells)
             for panels in self.panels
@@ -209,8 +214,10 @@ def draw_panel(ax: Axes, panel: Panel, names: Sequence[str]) -> None:
         gone = np.array([level == MISSING for level in line.levels], dtype=bool)
         for part, alone in ((~gone, not line.joined), (gone, True)):
             if part.any():
-                look = _look(line, names, alone or part.sum() == 1)
-                ax.plot(line.x[part], line.y[part], **{**look, "color": region_color(panel.scope.region)})
+                color, single = region_color(panel.scope.region), bool(alone or part.sum() == 1)
+                if line.errors is not None and line.errors.any():
+                    draw_band(ax, line, part, color, single)
+                ax.plot(line.x[part], line.y[part], **{**_look(line, names, single), "color": color})
     panel.axis.dress(ax)
     corner: dict[str, Any] = {"transform": ax.transAxes, "fontsize": SMALL}
     if len(panel.lines) == 1:
@@ -219,6 +226,18 @@ def draw_panel(ax: Axes, panel: Panel, names: Sequence[str]) -> None:
     if panel.disagreement == panel.disagreement:
         text = f"disagreement per row {coarse(panel.disagreement)}"
         ax.text(0.98, 0.985, text, ha="right", va="top", color=BLACK, **corner)
+
+
+def draw_band(ax: Axes, line: Line, part: BoolArray, color: str, alone: bool) -> None:
+    """Two standard errors on both sides of a line, or of places that stand alone."""
+    if line.errors is None:
+        return
+    away = 2.0 * line.errors[part]
+    if alone:
+        ax.vlines(line.x[part], line.y[part] - away, line.y[part] + away, color=color, alpha=0.5, zorder=2)
+    else:
+        sides = (line.y[part] - away, line.y[part] + away)
+        ax.fill_between(line.x[part], *sides, color=color, alpha=0.18, linewidth=0, zorder=2)
 
 
 def _look(line: Line, names: Sequence[str], alone: bool) -> dict[str, Any]:

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from granite_xai.base.typing import BoolArray, Coalition, FloatArray, IntArray, PairwiseShapley
+from granite_xai.base.typing import AleColumn, BoolArray, Coalition, FloatArray, IntArray, PairwiseShapley
 from granite_xai.compute import Workspace
 from granite_xai.compute.primitives import ArrayNamespace, Pairs
+from granite_xai.evaluations.steps import Steps
 from granite_xai.evaluations.vectors import Vectors
 
 Reading = tuple[Any, Coalition]
@@ -180,8 +181,8 @@ class Evaluations:
     attributions: Mapping[PairwiseShapley, Matrix]
     # from a sampled attribution to its standard error, all rows being the reference
     errors: Mapping[PairwiseShapley, FloatArray]
-    # from a column to the change of the prediction across each row's interval, and the interval
-    changes: Mapping[int, tuple[FloatArray, IntArray]]
+    # from a column and a number of intervals to the predictions along the column
+    changes: Mapping[AleColumn, Steps]
     everything: Coalition  # all column positions
     # where matrices and attributions, and those of a node's children, are held
     space: Workspace = field(default_factory=Workspace)
@@ -191,7 +192,10 @@ class Evaluations:
     vectors: tuple[Vectors, ...] = ()
     # from a column on a grid to what this changes in its own gap
     snapped: Mapping[Coalition, GridColumn] = field(default_factory=dict)
+    # from (masking, coalition T) to F at T of a row with hidden columns drawn by the residuals of another
+    sampled: Mapping[Reading, Matrix] = field(default_factory=dict)
     primitives: ArrayNamespace | None = None  # those of the device that holds the matrices; None: the processor
+    exponent: int = 0  # predictions, and y, are in units of this power of two
 
     @property
     def n_rows(self) -> int:
@@ -208,6 +212,7 @@ class Evaluations:
     def stored(self, coalition: Coalition) -> tuple[Matrix, bool]:
         """The matrix of a coalition or of its complement, and whether it is the coalition's own."""
         store, shown = self.stored_as[coalition]
+        self.space.release()  # of what was read before
         return self.matrices[store], shown
 
     def matrix(self, columns: Coalition) -> Matrix:
@@ -250,23 +255,26 @@ class Evaluations:
             matrices={k: matrix.restrict(rows, self.space, self.primitives) for k, matrix in self.matrices.items()},
             bins={key: bins.restrict(rows) for key, bins in self.bins.items()},
             against={key: values[:, rows] for key, values in self.against.items()},
-            changes={key: (change[rows], interval[rows]) for key, (change, interval) in self.changes.items()},
+            changes={key: steps.restrict(rows) for key, steps in self.changes.items()},
             coordinates=None if self.coordinates is None else self.coordinates.restrict(rows),
             errors={key: error[rows] for key, error in self.errors.items()},
             attributions={key: phi.restrict(rows, self.space) for key, phi in self.attributions.items()},
             vectors=tuple(vectors.restrict(rows) for vectors in self.vectors),
             snapped={key: snapped.restrict(rows) for key, snapped in self.snapped.items()},
+            sampled={key: matrix.restrict(rows, self.space, self.primitives) for key, matrix in self.sampled.items()},
         )
 
     def on(self, primitives: ArrayNamespace | None) -> Evaluations:
         """The same evaluations with their matrices on a device."""
         if primitives is None:
             return self
-        moved = {key: replace(matrix, values=primitives.array(matrix.values)) for key, matrix in self.matrices.items()}
-        phi = {
-            key: replace(matrix, values=primitives.array(matrix.values)) for key, matrix in self.attributions.items()
-        }
-        return replace(self, matrices=moved, attributions=phi, primitives=primitives)
+
+        def moved(known: Mapping[Any, Matrix]) -> dict[Any, Matrix]:
+            return {key: replace(matrix, values=primitives.array(matrix.values)) for key, matrix in known.items()}
+
+        matrices, attributions = moved(self.matrices), moved(self.attributions)
+        sampled = moved(self.sampled)
+        return replace(self, matrices=matrices, attributions=attributions, sampled=sampled, primitives=primitives)
 
     def divide(self, inside: BoolArray, column: int, inner: bool) -> Evaluations:
         """One side of a cut along a column; only curves on a grid of this column know which column it is."""

@@ -48,11 +48,13 @@ def fit_bins(
     weights = rows_stood_for(weights)
     if not visible or len(visible) == table.n_columns:
         return OneBin()
-    columns = tuple(sorted(visible))
+    columns = tuple(sorted(visible - table.passing))
+    if not columns:
+        return OneBin()
     if isinstance(bins, str) and bins == "exact":
         return ExactBins(columns)
     if bins != "tree":
-        rest = [i for i in range(table.n_columns) if i not in columns]
+        rest = [i for i in table.explained if i not in columns]
         fitted = deepcopy(bins)  # one object of the user serves every coalition
         fitted.fit(table.select(columns), table.select(rest))
         return CustomBins(columns, fitted)
@@ -103,7 +105,7 @@ class LevelBins:
 
     def __call__(self, table: Table) -> IntArray:
         """Bin number of each row."""
-        return _level_codes(table.columns[self.fitted.position], self.fitted)
+        return level_codes(table.columns[self.fitted.position], self.fitted)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -222,7 +224,7 @@ def _tree_bins(
     """The tree; with weights a leaf must weigh as much as so many rows would."""
     from sklearn.tree import DecisionTreeRegressor
 
-    hidden = (column for column in table.columns if column.position not in columns)
+    hidden = (column for column in table.columns if column.position not in columns and not column.passes)
     targets = [block for column in hidden if (block := _target(column, weights)) is not None]
     least = LEAF if weights is None else LEAF * (1 - _SAME) / float(weights.sum())
     if not targets or (weights is not None and least > 0.5):
@@ -251,21 +253,21 @@ def _by_chance(outputs: FloatArray, n_columns: int) -> float:
     return float(scale * chi2.isf(level, float(np.sum(along)) / scale)) / int(outputs.shape[1])
 
 
-def interval_edges(column: Column, weights: FloatArray | None = None) -> IntArray:
+def interval_edges(column: Column, weights: FloatArray | None = None, count: int = COUNT) -> IntArray:
     """Upper ends of the bins of an ordered column, as positions among its levels.
 
     The k-th edge is the smallest value with at least k tenths of the (present) rows, by their weight, at or below it;
-    with at most ten distinct values every value is an edge.
+    with at most ten distinct values every value is an edge. ``count`` bins instead of ten.
     """
     n_levels, present = len(column.levels), column.codes >= 0
-    if n_levels <= COUNT:
+    if n_levels <= count:
         return np.arange(n_levels, dtype=np.intp)
     heavy = None if weights is None else weights[present]
     below = np.cumsum(np.bincount(column.codes[present], weights=heavy, minlength=n_levels))
-    tenths = np.arange(1, COUNT + 1) * below[-1]
+    shares = np.arange(1, count + 1) * below[-1]
     if weights is not None:
-        tenths = tenths * (1 - _SAME)
-    return np.unique(np.searchsorted(below * COUNT, tenths, side="left")).astype(np.intp)
+        shares = shares * (1 - _SAME)
+    return np.unique(np.searchsorted(below * count, shares, side="left")).astype(np.intp)
 
 
 def ranks_among(column: Column, fitted: Column, side: str) -> IntArray:
@@ -290,7 +292,7 @@ def sortable(column: Column, fitted: Column) -> tuple[Any, Any]:
     return [place[level] for level in fitted.levels], [place.get(level, len(place)) for level in column.levels]
 
 
-def _level_codes(column: Column, fitted: Column) -> IntArray:
+def level_codes(column: Column, fitted: Column) -> IntArray:
     """Code of each level in the fit; missing values and every unseen level get a number of their own after those."""
     known = {level: i for i, level in enumerate(fitted.levels.tolist())}
     missing = len(known)
@@ -312,7 +314,7 @@ def _predictors(table: Table, fitted: tuple[Column, ...]) -> FloatArray:
 def _numbers(column: Column, fitted: Column) -> FloatArray:
     """An ordered column as ranks among the fitting values, a nominal one as indicators, all 0 for an unseen level."""
     if fitted.kind in ("nominal", "boolean"):
-        return np.equal.outer(_level_codes(column, fitted), np.arange(_width(fitted))).astype(np.float64)
+        return np.equal.outer(level_codes(column, fitted), np.arange(_width(fitted))).astype(np.float64)
     ranks = ranks_among(column, fitted, side="right")
     # Below all fitting values: the lowest rank, since -1 is for missing values.
     return np.where(column.codes < 0, -1, np.maximum(ranks, 0))[:, None].astype(np.float64)

@@ -11,12 +11,15 @@ from collections.abc import Mapping, Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
 
+import numpy as np
+
 from granite_xai.base.typing import Coalition, FloatArray, IntArray, Term, Terms
 from granite_xai.engine.masked import Masked
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.influence import PlayersAndSets
 from granite_xai.masking.bins import BinFunction
+from granite_xai.masking.copula import Copula
 from granite_xai.tables import Table
 
 
@@ -28,15 +31,18 @@ class Needed(NamedTuple):
     # coalitions T whose ``F(x_T, b_{-T})`` is needed for the reference rows b that the masking learned
     against: AbstractSet[Coalition] = frozenset()
     bins: AbstractSet[Coalition] = frozenset()  # coalitions whose bins are needed
+    # coalitions T whose hidden columns are drawn for all pairs of rows by the copula that the masking learned
+    sampled: AbstractSet[Coalition] = frozenset()
     coordinates: bool = False  # whether the places of the rows in their columns are needed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Learned:
-    """What a masking learned from the fitting rows: the bins of some coalitions, or rows of reference."""
+    """What a masking learned from the fitting rows: the bins of some coalitions, rows of reference, or a copula."""
 
     bins: Mapping[Coalition, BinFunction] = field(default_factory=dict)
     references: Table | None = None
+    copula: Copula | None = None
 
 
 class Masking(ABC):
@@ -89,3 +95,11 @@ class Masking(ABC):
         ``keys`` are those of behavior, interaction and influence.
         """
         return None
+
+
+def smallest_cells(read: Mapping[Masking, Terms], evaluations: Evaluations) -> IntArray:
+    """Rows of the smallest cell that some terms of masked models average over, at every row."""
+    cells = [masking.cells(evaluations, term) for masking, terms in read.items() for term in terms]
+    counts = [np.bincount(numbers)[numbers] for numbers in cells if numbers is not None]
+    found: IntArray = np.min([np.full(evaluations.n_rows, evaluations.n_rows), *counts], axis=0)
+    return found

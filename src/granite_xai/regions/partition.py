@@ -48,6 +48,8 @@ class Partition:
         Names of all columns at fit, for tables without names.
     given : sequence of Region
         Regions without a tree; `from_rules` makes them.
+    headline : str
+        What is printed above them, such as an estimate of what they leave.
 
     Attributes
     ----------
@@ -68,6 +70,7 @@ class Partition:
     root: Node | None
     names: Sequence[str] = ()
     given: Sequence[Region] = ()
+    headline: str = field(default="", compare=False)
     regions: tuple[Region, ...] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -111,7 +114,7 @@ class Partition:
 
     def __str__(self) -> str:
         """Return the tree with rows and disagreement, before and after its splits."""
-        return list_text(self.regions) if self.root is None else tree_text(self.root)
+        return list_text(self.regions) if self.root is None else tree_text(self.root, self.headline)
 
     def __repr__(self) -> str:
         """Return the number of regions and the first rules."""
@@ -133,6 +136,29 @@ class Partition:
         """
         table = as_table(X)
         return self._apply_rules(table) if self.root is None else find_leaves(self.root, table, self.names)
+
+    def assign(self, frame: Any, name: str = "region") -> Any:
+        """Add the region of each row as a column, in the engine of the frame; a lazy frame stays lazy.
+
+        Any frame that narwhals reads: pandas, polars, pyarrow, DuckDB, Dask, PySpark. A row with a missing value for
+        which the rules have no place gets -1.
+
+        Parameters
+        ----------
+        frame : frame
+            With the columns of the rules, by name.
+        name : str
+            Name of the new column.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> Partition.from_rules(["x ≤ 1", "x > 1"]).assign(pd.DataFrame({"x": [0.5, 2.0]}))["region"].tolist()
+        [0, 1]
+        """
+        from granite_xai.tables.opening import with_regions
+
+        return with_regions(frame, self.rules, name)
 
     def _apply_rules(self, table: Table) -> IntArray:
         inside = np.array([region.rule.contains(table, self.names) for region in self.regions])

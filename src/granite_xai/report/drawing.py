@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from granite_xai.base.wording import brief, shortened, value, visible
+from granite_xai.base.wording import brief, number, shortened, value, visible
 from granite_xai.display.figures import REGIONS
 from granite_xai.display.layout import page_ticks, round_ticks
 
@@ -47,9 +47,9 @@ def _scale(low: float, high: float, start: float, stop: float, move: Scale) -> S
     return lambda v: min(max(start + (move(v) - low) / span * (stop - start), ends[0]), ends[1])
 
 
-def short(number: float) -> str:
+def short(place: float) -> str:
     """A coordinate in tenths."""
-    return f"{number:.1f}".removesuffix(".0")
+    return f"{place:.1f}".removesuffix(".0")
 
 
 def tag(name: str, look: str, text: str = "", **attributes: Any) -> str:
@@ -97,8 +97,9 @@ def _ends(effect: dict[str, Any]) -> Limits:
 
 
 def _placed(taken: list[tuple[float, ...]], wide: float, choices: Sequence[Point]) -> Point:
-    """The first of some places for a text, or for its lines further up, that is free; texts stand on 12 units each."""
-    far = ((x, y - 12 * k) for k in range(40) for x, y in choices)
+    """The first of some places for a text, or of those above and below, that is free; texts stand on 12 units each."""
+    far = ((x, y + 12 * ((k + 1) // 2) * (-1) ** k) for k in range(40) for x, y in choices)
+    far = ((x, y) for x, y in far if y >= 22)
     free = ((x, y) for x, y in far if not any(x < b and a < x + wide and abs(y - c) < 12 for a, b, c in taken))
     x, y = next(free, choices[0])
     taken.append((x, x + wide, y))
@@ -121,15 +122,24 @@ def _heights(panel: dict[str, Any], centred: bool) -> list[float | None]:
     return [None if y is None else y - less for line in every for y in line]
 
 
+def _rungs(limits: Limits) -> list[float]:
+    """Round numbers for a vertical axis, three at least."""
+    found = round_ticks(*limits, 4)
+    return found if len(found) > 2 else round_ticks(*limits, 6)
+
+
 def _axes(frame: Frame, effect: dict[str, Any], ys: Sequence[float], y_title: str, small: bool) -> list[str]:
     made = []
     for y in ys:
         made.append(tag("path", "grid", d=f"M{short(frame.left)} {short(frame.y(y))}H{short(frame.right)}"))
-        made.append(tag("text", "", brief(y), x=frame.left - 5, y=frame.y(y) + 4, text_anchor="end"))
+        made.append(tag("text", "", number(y), x=frame.left - 5, y=frame.y(y) + 4, text_anchor="end"))
     made.append(tag("path", "ax", d=f"M{short(frame.left)} {short(frame.bottom)}H{short(frame.right)}"))
     for place, text, full in page_ticks(effect, frame.right - frame.left, small):
         x = frame.x(place)
-        made.append(tag("text", "", text, x=x, y=frame.bottom + 21, text_anchor="middle"))
+        edge = x + 3.2 * len(text) > frame.width
+        made.append(
+            tag("text", "", text, x=x + 6 if edge else x, y=frame.bottom + 21, text_anchor="end" if edge else "middle")
+        )
         if full and full != text:
             made[-1] = made[-1].replace("</text>", tag("title", "", full) + "</text>")
     if not small:
@@ -199,7 +209,7 @@ def _labels(frame: Frame, curves: Sequence[tuple[dict[str, Any], list[Point]]]) 
         wide = 7.0 * len(name)
         x, y = _placed(taken, wide, [(x + 8, y + 4) if near else (x - wide / 2, y - 8)])
         look = "h" if panel["region"] is None else "h b"
-        made.append(tag("text", look, name, x=min(x, frame.width - wide), y=max(y, 22.0), data_r=panel["region"]))
+        made.append(tag("text", look, name, x=min(x, frame.width - wide), y=y, data_r=panel["region"]))
     return made
 
 
@@ -216,9 +226,7 @@ def overlay(
     """All regions' curves together, that of all rows behind; nodes between add theirs, hidden until one is chosen."""
     panels, less = effect["panels"], [p["centre"] if centred else 0.0 for p in effect["panels"]]
     frame = Frame.of(size, (46, 34, 24, 44), _ends(effect), limits, effect["log"])
-    made = _axes(frame, effect, round_ticks(*limits, 4), y_title, False) + _rug(
-        frame, effect, panels[0]["rows"], "rall"
-    )
+    made = _axes(frame, effect, _rungs(limits), y_title, False) + _rug(frame, effect, panels[0]["rows"], "rall")
     apart = min(12.0, 0.6 * (frame.right - frame.left) / len(effect["x"]) / max(len(panels), 1))
     drawn: list[tuple[dict[str, Any], list[Point]]] = []
     for k, panel in enumerate(panels):
@@ -260,17 +268,16 @@ def small(effect: dict[str, Any], k: int, limits: Limits, z: float) -> str:
     panel, whole, size = effect["panels"][k], effect["panels"][0], (150.0, 118.0)
     frame = Frame.of(size, (30, 8, 6, 28), _ends(effect), limits, effect["log"])
     made = _axes(frame, effect, round_ticks(*limits, 2), "", True)
-    look, last = color(panel["region"]), len(effect["x"]) - effect["gone"]
+    look, shown = color(panel["region"]), len(effect["x"]) - (effect["gone"] and effect["style"] == "line")
     if panel["low"] is not None:
         both = [
             (frame.x(x), frame.y(a), frame.y(b))
-            for x, a, b in zip(effect["x"], panel["high"], panel["low"], strict=True)
+            for x, a, b in zip(*(each[:shown] for each in (effect["x"], panel["high"], panel["low"])), strict=True)
             if a is not None
         ]
         if effect["style"] == "line":
-            ring = both[: last if len(both) > last else len(both)]
-            outline = [(x, a) for x, a, _ in ring] + [(x, b) for x, _, b in reversed(ring)]
-            made.append(tag("path", f"ice {look}", d=path(outline) + "Z" if ring else ""))
+            outline = [(x, a) for x, a, _ in both] + [(x, b) for x, _, b in reversed(both)]
+            made.append(tag("path", f"ice {look}", d=path(outline) + "Z" if both else ""))
         else:
             bars = "".join(f"M{short(x - 4)} {short(a)}h8V{short(b)}h-8z" for x, a, b in both)
             made.append(tag("path", f"ice {look}", d=bars))
@@ -299,8 +306,8 @@ def scatter(
         x, y = frame.x(math.sqrt(t)), frame.y(math.sqrt(t))
         across = f"M{short(frame.left)} {short(y)}H{short(frame.right)}"
         made.append(tag("path", "grid", d=f"{across}M{short(x)} {short(frame.top)}V{short(frame.bottom)}"))
-        made.append(tag("text", "", brief(t), x=frame.left - 5, y=y + 4, text_anchor="end"))
-        made.append(tag("text", "", brief(t), x=x, y=frame.bottom + 17, text_anchor="middle"))
+        made.append(tag("text", "", number(t), x=frame.left - 5, y=y + 4, text_anchor="end"))
+        made.append(tag("text", "", number(t), x=x, y=frame.bottom + 17, text_anchor="middle"))
     made.append(
         tag("path", "ax", d=f"M{short(frame.left)} {short(frame.bottom)}L{short(frame.right)} {short(frame.top)}")
     )

@@ -99,7 +99,7 @@ def _leading(
 ) -> dict[str, Any]:
     """A column that opens the report: all regions together, then one by one."""
     wide = (932.0, 320.0) if k == 0 else (440.0, 300.0)
-    title = f"predicted {amounts.unit}" if amounts.unit and not amounts.unit.startswith("in ") else "prediction"
+    title = f"predicted {amounts.unit.removeprefix('in ')}" if amounts.unit else "prediction"
     gaps = [sizes["hides"], *(cell[1] for cell in sizes["nodes"].values())] if sizes else []
     captions = [f"rows miss it by {brief(gap)}" for gap in gaps] or [""] * len(effect["panels"])
     captions = [

@@ -13,13 +13,15 @@ import numpy as np
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.base.wording import FEW_ROWS, plain, shortened
 from granite_xai.catalog import title
+from granite_xai.cause import cause
+from granite_xai.compute.units import by_power_of_two
 from granite_xai.curves import dependence_bins
 from granite_xai.disagreement import ResolvedQuestion
 from granite_xai.display.layout import PageAxis, page_axis
 from granite_xai.display.tree import Box, boxes_of
 from granite_xai.fit_values import Band, FitValues
 from granite_xai.influence import Interactions
-from granite_xai.report.sentences import Amounts, ReportSource, cause, listed, set_labels, spoken
+from granite_xai.report.sentences import Amounts, ReportSource, listed, set_labels, spoken
 from granite_xai.surrogate import RegionSurrogate
 from granite_xai.tables import Column
 
@@ -42,7 +44,7 @@ def gaps_left(source: ReportSource) -> dict[int, tuple[float, float, float, floa
     told = {-1: (total, *nothing, float(source.n_rows))}
     told |= {r.index: (shares[r.index], *nothing, float(r.n_samples)) for r in fitted.partition}
     if found is not None and len(fitted.comparisons) == 1 and not found.below_noise_floor:
-        lines = ((line[1], (max(line[6], 0.0), line[7], line[8], float(line[3]))) for line in found.lines)
+        lines = ((r.region, (max(r.corrected, 0.0), r.low, r.high, float(r.n_samples))) for r in found.lines)
         told |= {region: each for region, each in lines if np.isfinite(each[0])}
     return told
 
@@ -228,8 +230,7 @@ def _effect(source: ReportSource, position: int, others: Any) -> dict[str, Any]:
         panel["mean"] = _cut(axis.at(curve.effects) + part.mean, inside)
         panel["curve"] = listed(axis.at(curve.effects) + part.mean)
         panel["rows"] = _bars(axis, column, own)
-        offset = 0.0 if values is None else values.evaluations.offset
-        band = (None, None, None) if bands is None else (bands[k].low + offset, bands[k].high + offset, bands[k].error)
+        band = (None, None, None) if bands is None else bands[k]
         panel |= {key: each if each is None else _cut(each, inside) for key, each in zip(BAND, band, strict=True)}
         lines = others.get(column.name, ()) if values is not None else ()
         panel["lines"] = [{"name": name, **_line(column, values, k, by[k], part.mean)} for name, by in lines]  # type: ignore[arg-type]
@@ -320,7 +321,7 @@ def ledger(source: ReportSource) -> dict[str, Any]:
     told: dict[str, Any] = {"steps": steps, "note": "", "pairs": []}
     order_two = isinstance(fitted.comparisons[0].question.first.influence, Interactions)
     # Pairs could add something where there are three of them, and the surrogate has none yet.
-    if source.values is None or len(fitted.layout.players) <= 2 or order_two or not fitted.fidelity < 1 - 1e-9:
+    if source.values is None or len(fitted.layout.explained) <= 2 or order_two or not fitted.fidelity < 1 - 1e-9:
         return told
     found = source.values.pairs()
     if found.needed:
@@ -352,19 +353,19 @@ def disagreement_map(values: FitValues) -> dict[str, Any]:
         if label in found or len(question.first.layout.sets) < 2:
             continue
         gaps = values.gaps(question)
-        found[label] = None if gaps is None else _map_line(question, *gaps)
+        found[label] = None if gaps is None else _map_line(question, values.evaluations.exponent, *gaps)
     sets = set_labels(values.fitted.comparisons[0])
     return {"sets": sets, "questions": [line for line in found.values() if line and line["sets"] == sets]}
 
 
-def _map_line(resolved: ResolvedQuestion, before: FloatArray, after: FloatArray) -> dict[str, Any]:
+def _map_line(resolved: ResolvedQuestion, exponent: int, before: FloatArray, after: FloatArray) -> dict[str, Any]:
     total = float(before.sum())
     shares = before / total if total > 0 else np.zeros_like(before)
     return {
         **_named(resolved),
-        "cause": cause(resolved.question),
+        "cause": cause(resolved),
         "behavior": resolved.question.behavior.key,
-        "disagreement": total,
+        "disagreement": float(by_power_of_two(total, exponent * (resolved.degree or 0))),
         "remaining": float(after.sum() / total) if total > 0 else 0.0,
         "sets": set_labels(resolved),
         "shares": listed(shares),

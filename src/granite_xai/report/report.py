@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import html
+import inspect
 import json
 import math
 import os
 import re
 import time
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -18,9 +19,12 @@ from granite_xai.base.typing import FloatArray
 from granite_xai.base.wording import ALL_ROWS, brief, plain
 from granite_xai.behavior import Risk
 from granite_xai.compute import one_blas_thread
+from granite_xai.compute.units import by_power_of_two
 from granite_xai.display.figures import framed
 from granite_xai.estimator import FittedGranite, Granite, fit_with_evaluations, fitted_view, held_out_fidelity
+from granite_xai.fit_options import GraniteOptions
 from granite_xai.fit_values import FitValues
+from granite_xai.fitting import collected_for, read_rows_of
 from granite_xai.report import sentences
 from granite_xai.report.panels import (
     disagreement_map,
@@ -34,7 +38,6 @@ from granite_xai.report.panels import (
 )
 from granite_xai.report.sentences import Amounts, ReportSource
 from granite_xai.report.text import story_text
-from granite_xai.tables import read_table
 
 VERSION = 2
 """Version of the dict."""
@@ -138,10 +141,11 @@ def explain(
     y: Any = None,
     *,
     question: Any = "ice-pdp",
+    sample_weight: Any = None,
     test: Any = None,
     title: str | None = None,
     unit: str = "",
-    **options: Any,
+    **options: Unpack[GraniteOptions],
 ) -> Report:
     """Find the regions of a model and tell the story: in a terminal, a notebook or one HTML file.
 
@@ -149,6 +153,8 @@ def explain(
     ----------
     model, X, y, question
         As in `Granite`. With y the report also maps questions about risk.
+    sample_weight : array, optional
+        Weights of the rows, as in ``Granite.fit``.
     test : tuple (X, y) or table, optional
         Rows that the fit does not see; adds figures on them.
     title : str, optional
@@ -175,7 +181,8 @@ def explain(
     """
     begin = time.perf_counter()
     granite = Granite(model, question, **options)
-    found, view = fit_with_evaluations(granite, X, y), fitted_view(granite)
+    X, y, sample_weight = collected_for(granite, X, y, sample_weight)
+    found, view = fit_with_evaluations(granite, X, y, sample_weight), fitted_view(granite)
     by_trees = view.diagnostics["evaluations"]["path"] != "model"
     values = FitValues(
         found.result, found.evaluations, found.route, view.resources, view.seed, by_trees, found.inputs.clusters
@@ -188,10 +195,21 @@ def explain(
         granite.stability(HALVES)
     target, score = _target(granite, X, y), None
     if target is not None:
-        score = _score(view, X, values.evaluations.predictions + values.evaluations.offset, target)
+        known = values.evaluations
+        score = _score(view, X, by_power_of_two(known.predictions + known.offset, known.exponent), target)
         values = values.with_target(target[view.diagnostics["rows"]["search"]])
     source = ReportSource(granite, values, unit, str(getattr(y, "name", None) or ""), score)
     return Report(story(source, test=test, title=title, began=begin), granite)
+
+
+def _complete(function: Any, of: Any) -> inspect.Signature:
+    """The signature of a function that passes options on, with these by name."""
+    own, passed = (inspect.signature(each).parameters for each in (function, of))
+    named = [parameter for name, parameter in own.items() if name != "options"]
+    return inspect.Signature([*named, *(passed[name] for name in passed if name not in own)])
+
+
+explain.__signature__ = _complete(explain, Granite)  # type: ignore[attr-defined]
 
 
 def retold(granite: Granite, title: str | None = None) -> Report:
@@ -204,8 +222,7 @@ def _target(granite: Granite, X: Any, y: Any) -> FloatArray | None:
     if y is None:
         return None
     view = fitted_view(granite)
-    everyone = read_table(X, kinds=granite.kinds, missing="allow" if view.result.missing else "error")
-    return view.target(y, everyone, Risk().resolved(view.result.predictor.is_probability))
+    return view.target(y, read_rows_of(granite, X), Risk().resolved(view.result.predictor.is_probability))
 
 
 def _score(view: FittedGranite, X: Any, fitting: FloatArray, target: FloatArray) -> dict[str, str]:
@@ -213,7 +230,7 @@ def _score(view: FittedGranite, X: Any, fitting: FloatArray, target: FloatArray)
     from sklearn.metrics import log_loss, r2_score, roc_auc_score
 
     rows, which = view.diagnostics["rows"]["held_out"], "held-out"
-    predictions = view.result.predictor.on_rows(view.read(X).take(np.array(rows))) if rows else fitting
+    predictions = view.result.predictor.on_rows(view.read(X).take(np.asarray(rows, dtype=np.intp))) if rows else fitting
     if not rows:
         rows, which = view.diagnostics["rows"]["search"], "fitting"
     truth = target[rows]
@@ -248,7 +265,7 @@ def story(
         "facts": sentences.facts(source),
         "unit": source.unit,
         "amounts": {"squared": amounts.squared, "unit": amounts.unit, "rows": sentences.which_rows(source)},
-        "questions": [sentences.question_facts(resolved.question) for resolved in fitted.comparisons],
+        "questions": [sentences.question_facts(resolved, source) for resolved in fitted.comparisons],
         "figures": {
             "disagreement": granite.disagreement_,
             "remaining": granite.remaining_,
@@ -290,10 +307,12 @@ def _evaluation(granite: Granite, test: Any) -> dict[str, Any]:
     """The regions on rows that the fit did not see."""
     X, y = test if isinstance(test, tuple) and len(test) == 2 else (test, None)
     found = granite.evaluate(X, y)
-    floors = fitted_view(granite).result.floors
-    if len(floors) == 1 and found.disagreement <= float(floors[0]):  # rounding, as on the fitting rows
-        before = found.global_disagreement if found.global_disagreement > float(floors[0]) else 0.0
-        found = replace(found, disagreement=0.0, global_disagreement=before, regional=np.zeros_like(found.regional))
+    fitted = fitted_view(granite).result
+    floors = by_power_of_two(fitted.floors, fitted.unit)
+    if len(floors) == 1 and found.disagreement <= floors[0] > 0.0:  # rounding, as on the fitting rows
+        before = found.global_disagreement if found.global_disagreement > floors[0] else 0.0
+        zeros = np.zeros_like(found.regional)
+        found = replace(found, disagreement=0.0, global_disagreement=before, regional=zeros, ratios=None)
     lines = [
         {"region": k, "rule": rule, "n_samples": count, "disagreement": float(left)}
         for k, (rule, count, left) in enumerate(zip(found.rules, found.counts, found.regional, strict=True))

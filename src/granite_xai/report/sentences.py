@@ -14,6 +14,7 @@ import numpy as np
 
 from granite_xai.base.wording import FEW_ROWS, brief, count, percent, plain, shortened, value as value_of
 from granite_xai.catalog import meaning, title
+from granite_xai.cause import cause
 from granite_xai.disagreement import Disagreement, ResolvedQuestion
 from granite_xai.estimator import Granite, fitted_view
 from granite_xai.fit import FitResult
@@ -138,6 +139,8 @@ def _rest(name: str, condition: Condition, table: Table) -> str:
     column = next((each for each in table.columns if each.name == name), None)
     if column is None or column.kind != "numeric" or not isinstance(condition, Interval) or not condition.has_values:
         return shortened(rest or text, 60, 14)
+    if condition.low is None and condition.high is None:
+        return rest
     numbers = column.levels[condition.contains(column.levels)].astype(np.float64)
     if not len(numbers) or np.any(column.levels.astype(np.float64) % 1) or np.abs(numbers).max() > 1e6:
         low, high = (None if end is None else value_of(float(end)) for end in (condition.low, condition.high))
@@ -153,25 +156,13 @@ def said(region: dict[str, Any]) -> str:
     return ", ".join(shortened(f"{plain(name)} {plain(rest)}", 60, 14) for name, rest in region["conditions"])
 
 
-def cause(question: Disagreement) -> str:
-    """Why two explanations can differ at all.
-
-    >>> from granite_xai.catalog import questions
-    >>> [cause(questions()[name]) for name in ("mplot-pdp", "ice-pdp", "sobol")]
-    ['columns depend on each other', 'columns interact', 'columns interact or depend on each other']
-    """
-    masking = question.first.masking != question.second.masking
-    interaction = question.first.interaction != question.second.interaction
-    mixed = question.behavior.key != "local" and question.first.masking.key == question.second.masking.key == "marginal"
-    interact = "columns interact" + (" or depend on each other" if mixed else "")
-    return " or ".join(["columns depend on each other"] * masking + [interact] * interaction)
-
-
-def question_facts(question: Disagreement) -> dict[str, Any]:
-    """Both explanations of a question by name and meaning, and why they can differ."""
+def question_facts(resolved: ResolvedQuestion, source: ReportSource) -> dict[str, Any]:
+    """Both explanations of a question by name and meaning, why they can differ, what no interaction explains."""
+    question = resolved.question
     sides = ((question.first, "first"), (question.second, "second"))
     told = {place: {"name": title(side.name, place), "meaning": meaning(side.name)} for side, place in sides}
-    return {"name": question.label, **told, "cause": cause(question)}
+    noted = (source.granite.diagnostics_.get("cause") or {}).get(question.label) or {}
+    return {"name": question.label, **told, "cause": cause(resolved), "kept": noted.get("without_interactions") or None}
 
 
 def sides_of(question: Disagreement) -> str:
@@ -258,7 +249,7 @@ def sure(source: ReportSource) -> list[str]:
         lines = [f"Measured {found.interval}; chance alone shows as much."]
     else:
         squares = f"In squares {percent(found.remaining)} is left ({found.interval})"
-        alone = f"; chance alone would show {amounts.text(found.chance * found.lines[0][4])}" if amounts.squared else ""
+        alone = f"; chance alone would show {amounts.text(found.lines[0].chance)}" if amounts.squared else ""
         lines = [f"{squares}{alone}."]
         if found.rows == "fitting":
             lines.append(
