@@ -251,7 +251,8 @@ def regional_part(
     power = evaluations.exponent * (effect.behavior.degree or 0)
     values, errors, start = (by_power_of_two(each, power) for each in (values, errors, start))
     sizes = None if sizes is None else by_power_of_two(sizes, power)
-    return Part(region, name, rows if local else None, values, errors, start, effect.layout.labels, sizes)
+    own, labels = rows if local else None, effect.layout.labels
+    return Part(region, name, own, values, errors, start, labels, sizes, bool(effect.draws))
 
 
 def _sampling_errors(

@@ -96,11 +96,11 @@ class FitResult:
     remaining: float
     centres: dict[int | None, int]
     surrogate: Surrogate
-    everywhere: RegionSurrogate
     fidelity: float
     global_fidelity: float
     missing: bool
     exponent: int = 0
+    everywhere: RegionSurrogate | None = None  # curves of all rows; in older files not known
     confidence: Confidence | None = None
     chance: Chance | None = None
     estimate: Estimate | None = None
@@ -121,7 +121,7 @@ class FitResult:
     @property
     def global_surrogate(self) -> Surrogate:
         """The additive surrogate without regions."""
-        return replace(self.surrogate, regions=(self.everywhere,))
+        return replace(self.surrogate, regions=() if self.everywhere is None else (self.everywhere,))
 
     @property
     def by_chance(self) -> bool:
@@ -316,7 +316,8 @@ def search(
     if problem.below_noise_floor and not inputs.partitioner.ignores_noise_floor:
         by_chance = bool(np.any(roots > floors))
         reason = "no more than chance" if by_chance else "nothing to explain"
-        reason = "too few samples" if inputs.table.n_rows == 1 else reason
+        least = 1 if not by_chance else 2 * inputs.tree.min_samples_leaf - 1
+        reason = "too few samples" if inputs.table.n_rows <= least else reason
         leaf = Leaf(inputs.table.n_rows, 1.0, float(by_chance), reason)
         return PartitionResult(Partition(leaf, inputs.table.names))
     return inputs.partitioner.partition(problem)

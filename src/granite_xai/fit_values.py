@@ -165,10 +165,11 @@ class FitValues:
                 continue
             try:
                 resolved = asked.compare(self.route, self.resources, 0)
+                resolved = resolved if self.fitted.confidence is None else resolved.beyond_chance()
             except GraniteError:
                 continue
             if all(_is_known(effect, self.evaluations) for effect in (resolved.first, resolved.second)):
-                yield resolved if self.fitted.confidence is None else resolved.beyond_chance()
+                yield resolved
 
     def explained(self, scope: Scope) -> float:
         """Share of the variance in a scope that its own curves explain; 1 where nothing varies."""

@@ -339,7 +339,7 @@ class FittedGranite:
 
     def drawn(self, weights: FloatArray, max_samples: int | None = None) -> IntArray:
         """Positions of rows to use, drawn as the fit draws: at most ``max_samples``, None: as many as the fit."""
-        most = self.result.table.n_rows if self.max_samples == "auto" else self.max_samples
+        most = len(self.diagnostics["rows"]["search"]) if self.max_samples == "auto" else self.max_samples
         count = most if max_samples is None else max_samples
         rows = np.flatnonzero(weights > 0)
         return rows if count is None else drawn(rows, np.arange(len(weights)), int(count), self.seed)

@@ -12,12 +12,12 @@ import pandas as pd
 import pytest
 from hypothesis import given, strategies as st
 
-import granite_xai as gx
 from granite_xai.base.errors import FormatError, InputError
 from granite_xai.regions.conditions import complementary, cut, grouping, missing_or_present
 from granite_xai.regions.rule import Interval, Levels, Rule
 from granite_xai.regions.words import name_text
 from regions.random_rules import HOSTILE, conditions, dates, durations, finite, flags, intervals, level_sets, rules
+from strategies import paper
 
 small = st.sampled_from([-1.5, -0.0, 0.0, 1.0, 2.0, 3.5])
 levels = st.sampled_from(["a", "b", "c", "d"])
@@ -115,7 +115,7 @@ def test_D18_dates_with_a_time_zone_are_compared_and_written_in_utc():
     hours = pd.date_range("2012-03-01 00:30", periods=40, freq="h", tz="Europe/Berlin")
     X = pd.DataFrame({"when": hours, "x": np.arange(40) % 7 - 3.0})
     late = X["when"].iloc[20]
-    granite = gx.Granite(lambda X: X["x"] * (X["when"] >= late), split_features=["when"], max_depth=1).fit(X)
+    granite = paper(lambda X: X["x"] * (X["when"] >= late), split_features=["when"], max_depth=1).fit(X)
     assert [str(rule) for rule in granite.partition_.rules] == ["when ≤ 2012-03-01 19:00", "when > 2012-03-01 19:00"]
 
 

@@ -18,7 +18,7 @@ from granite_xai.search.clusters import Clusters
 from granite_xai.search.scatter import Scatter
 from granite_xai.search.subgroups import described
 from granite_xai.tables import read_table
-from strategies import examples
+from strategies import examples, paper
 
 
 @given(data=st.data())
@@ -71,9 +71,9 @@ def test_a_second_question_without_disagreement_does_not_silence_the_first():
     loud = gx.question("ice-pdp").with_influence(Individual(["x0"]))
     still = gx.question("ice-pdp").with_influence(Individual(["x2"]))
     for partitioner in (Clusters(Ice("x0"), n_clusters=2), gx.partitioners.Cohorts(free=2, restarts=2, rounds=1)):
-        granite = gx.Granite(model, [loud, still], partitioner=partitioner).fit(X)
+        granite = paper(model, [loud, still], partitioner=partitioner).fit(X)
         assert len(set(granite.clusters_.tolist())) > 1
-        assert len(set(gx.Granite(model, still, partitioner=partitioner).fit(X).clusters_.tolist())) == 1
+        assert len(set(paper(model, still, partitioner=partitioner).fit(X).clusters_.tolist())) == 1
 
 
 def test_columns_are_described_by_their_tenths_levels_or_standardised_values():

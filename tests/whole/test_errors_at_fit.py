@@ -70,9 +70,23 @@ def joint(groups, **options):
 
 TABLES = [
     Case(
-        "D01", "X", "column 'x1' (index 1) has 1 NaN (row 3)", changed(X, [(3, 1)], np.nan), columns=("x1",), rows=(3,)
+        "D01",
+        "X",
+        "column 'x1' (index 1) has 1 NaN (row 3)",
+        changed(X, [(3, 1)], np.nan),
+        options={"missing": "error"},
+        columns=("x1",),
+        rows=(3,),
     ),
-    Case("D01", "X", 'missing="allow"', changed(FRAME, [(3, 1), (9, 2)], None), columns=("work", "temp"), rows=(3, 9)),
+    Case(
+        "D01",
+        "X",
+        'missing="allow"',
+        changed(FRAME, [(3, 1), (9, 2)], None),
+        options={"missing": "error"},
+        columns=("work", "temp"),
+        rows=(3, 9),
+    ),
     Case("D03", "X", "column 'x2' (index 2) has 1 infinity", changed(X, [(5, 2)], -np.inf), columns=("x2",), rows=(5,)),
     Case(
         "D03",

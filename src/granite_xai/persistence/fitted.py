@@ -79,6 +79,7 @@ def granite_from_dict(data: dict[str, Any], model: Any, table: Table, place: str
     """Read what `granite_to_dict` wrote, and check the model if one is given."""
     form = structure(table, by_row=has_rows(table))
     parameters = form.read(entry(data, "parameters", dict, place), dict[str, Any], f"{place}.parameters")
+    parameters.setdefault("confidence_level", None)  # files of the first edition know nothing of chance
     unknown = sorted(set(parameters) - (set(inspect.signature(Granite).parameters) - {"model"}))
     if unknown:
         raise broken(f"{place}.parameters", f"has {unknown[0][:60]!r}, which is not known")
