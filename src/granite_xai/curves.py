@@ -13,7 +13,7 @@ from granite_xai.base.errors import InputError, column_text
 from granite_xai.base.options import choose, whole_number
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.compute import Resources, require_evaluations
-from granite_xai.evaluations.vectors import centred
+from granite_xai.evaluations.steps import centred
 from granite_xai.masking.bins import interval_edges
 from granite_xai.models import Predictor
 from granite_xai.tables import Column, Table

@@ -15,7 +15,7 @@ from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.base.errors import InputError, ModelError
 from granite_xai.base.typing import AleColumn, Coalition, FloatArray, IntArray, PairwiseShapley, Terms
 from granite_xai.compute import Budget, Meter, Resources, Workspace, require_budget, require_evaluations
-from granite_xai.compute.compiling import available
+from granite_xai.compute.compiled import available
 from granite_xai.compute.units import by_power_of_two, exponent_of
 from granite_xai.evaluations.agnostic import EvaluationRange, evaluate_plan
 from granite_xai.evaluations.evaluations import Bins, Coordinates, Evaluations, GridColumn, Matrix

@@ -15,8 +15,7 @@ from granite_xai.behavior import BEHAVIORS, Behavior, Local, Risk, Sensitivity
 from granite_xai.behavior.behavior import Game
 from granite_xai.compute import Resources, one_blas_thread, require_supported
 from granite_xai.compute.units import by_power_of_two
-from granite_xai.engine.signed_pairs import signed_lines, signs, standard_errors
-from granite_xai.engine.splits import Splits
+from granite_xai.engine.splits import Splits, signed_lines, signs, standard_errors
 from granite_xai.evaluation_plan import coordinates_of, evaluate, request
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.explanation import Explanation, Part

@@ -21,8 +21,7 @@ from granite_xai.chance.rows import drawn
 from granite_xai.compute import Resources, one_blas_thread
 from granite_xai.compute.units import by_power_of_two
 from granite_xai.disagreement import ResolvedQuestion, ScaledObjective
-from granite_xai.engine.signed_pairs import signs
-from granite_xai.engine.splits import Splits
+from granite_xai.engine.splits import Splits, signs
 from granite_xai.evaluation_plan import evaluate, request
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.explainer import regional_part, target_for

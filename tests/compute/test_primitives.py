@@ -11,8 +11,7 @@ import pytest
 
 import granite_xai as gx
 from granite_xai.compute import compiled
-from granite_xai.compute.compiled import Compiled
-from granite_xai.compute.compiling import available
+from granite_xai.compute.compiled import Compiled, available
 from granite_xai.compute.primitives import (
     ABSOLUTE,
     MOMENTS,

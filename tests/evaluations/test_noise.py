@@ -16,6 +16,7 @@ from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.base.errors import ModelError, ModelWarning
 from granite_xai.evaluations.noise_floor import (
     Probe,
+    Speed,
     delta,
     floor,
     is_float32,
@@ -225,9 +226,9 @@ def test_integer_and_category_columns_do_not_move():
 
 
 def test_M13_seconds_of_a_plan_follow_from_rows_and_calls():
-    found = Probe(0.0, 0.0, 0.0, False, seconds_per_row=0.001, seconds_per_call=0.5)
-    assert found.seconds(1000, batch_size=250) == pytest.approx(4 * 0.5 + 1.0)
-    assert found.seconds(1001, batch_size=250) == pytest.approx(5 * 0.5 + 1.001)
+    found = Speed(per_call=0.5, per_row=0.001, batch_size=250)
+    assert found.seconds(1000) == pytest.approx(4 * 0.5 + 1.0)
+    assert found.seconds(1001) == pytest.approx(5 * 0.5 + 1.001)
     assert found.seconds(0) == 0.0
 
 
@@ -248,7 +249,8 @@ def test_M13_what_a_row_costs_is_told_from_what_a_call_costs(clock, per_row, per
     found = quietly(model)
     assert found.seconds_per_row == pytest.approx(per_row, abs=1e-12)
     assert found.seconds_per_call == pytest.approx(per_call, abs=1e-12)
-    assert found.seconds(10**6, 10**5) == pytest.approx(10**6 * per_row + 10 * per_call)
+    speed = Speed(found.seconds_per_call, found.seconds_per_row, batch_size=10**5)
+    assert speed.seconds(10**6) == pytest.approx(10**6 * per_row + 10 * per_call)
 
 
 def test_M13_a_slow_first_call_does_not_count(clock):

@@ -366,7 +366,7 @@ def test_R15_no_standard_streams_at_all(tmp_path):
 
 def test_R15_without_a_folder_for_machine_code_it_is_compiled_all_the_same(monkeypatch):
     caching = pytest.importorskip("numba.core.caching")
-    from granite_xai.compute.compiling import compiled
+    from granite_xai.compute.compiled import compiled
 
     def fill(values, number):
         for i in range(len(values)):

@@ -18,8 +18,7 @@ from granite_xai.base.wording import percent
 from granite_xai.chance.replicates import Confidence, mean_excess
 from granite_xai.compute.units import by_power_of_two
 from granite_xai.disagreement import ResolvedQuestion
-from granite_xai.engine.signed_pairs import PAIRS, STEP, signed_lines, signs, slopes
-from granite_xai.engine.splits import Splits
+from granite_xai.engine.splits import PAIRS, STEP, Splits, signed_lines, signs, slopes
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.tables import frame
 

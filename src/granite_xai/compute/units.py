@@ -9,16 +9,11 @@ import numpy as np
 
 from granite_xai.base.typing import FloatArray, IntArray
 
-ORDINARY = 200
-"""Powers of two between which fourth powers of predictions, and of their rounding errors, are numbers."""
+ORDINARY = 200  # powers of two between which fourth powers of predictions, and of their rounding errors, are numbers
 
 
 def exponent_of(*values: FloatArray) -> int:
-    """The power of two next to the largest size; 0 where it is an ordinary one.
-
-    >>> exponent_of(np.array([0.0, -3.0])), exponent_of(np.array([2.0**-600]), np.array([5 * 2.0**-600]))
-    (0, -598)
-    """
+    """The power of two next to the largest size; 0 where it is an ordinary one."""
     exponent = frexp(max(float(np.max(np.abs(each))) for each in values))[1] - 1
     return exponent if abs(exponent) > ORDINARY else 0
 

@@ -10,7 +10,7 @@ from granite_xai.base.errors import InputError
 from granite_xai.base.options import choose
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.catalog import explanations
-from granite_xai.evaluations.vectors import Vectors
+from granite_xai.evaluations.steps import Vectors
 from granite_xai.explainer import Explainer
 from granite_xai.regions.nodes import find_leaves
 from granite_xai.search.problem import PartitionResult, Problem, measured

@@ -17,7 +17,7 @@ from granite_xai.curves import ice_curves, make_grid, require_numeric
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.noise_floor import floor
-from granite_xai.evaluations.vectors import Vectors, centred
+from granite_xai.evaluations.steps import Vectors, centred
 from granite_xai.explainer import Explainer
 from granite_xai.influence import Individual
 from granite_xai.masking import Accumulated

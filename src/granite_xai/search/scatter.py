@@ -17,7 +17,7 @@ from granite_xai.base.typing import BoolArray, FloatArray
 from granite_xai.disagreement import Measure, ScaledObjective
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.evaluations.vectors import Vectors, centred
+from granite_xai.evaluations.steps import Vectors, centred
 from granite_xai.search.problem import Problem
 
 

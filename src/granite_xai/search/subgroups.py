@@ -11,7 +11,7 @@ import numpy as np
 from granite_xai.base.options import choose
 from granite_xai.base.typing import FloatArray
 from granite_xai.compute import Resources
-from granite_xai.evaluations.vectors import Vectors
+from granite_xai.evaluations.steps import Vectors
 from granite_xai.masking.bins import interval_edges
 from granite_xai.resolved import ResolvedExplainer
 from granite_xai.search.problem import Partitioner, PartitionResult, Problem, measured
