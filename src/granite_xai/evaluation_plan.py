@@ -231,7 +231,7 @@ def _evaluate(
     predictions = route.predictions(fast, space)
     known = Unfinished() if unfinished is None else unfinished
     extent, matrices = known.extent, known.matrices
-    extent.exponent = _unit(asked, predictions, y) if exponent is None else exponent
+    extent.exponent = exponent_of(asked.effects, predictions, y) if exponent is None else exponent
     predictions = extent.see(predictions)
     offset = float(np.average(predictions, weights=weights))
     predictions = predictions - offset
@@ -271,12 +271,6 @@ def _evaluate(
         exponent=extent.exponent,
     )
     return found, extent
-
-
-def _unit(asked: EvaluationPlan, predictions: FloatArray, y: FloatArray | None) -> int:
-    """The power of two near the predictions (and y), where their squares may be no numbers and all effects scale."""
-    known = all(effect.behavior.degree is not None for effect in asked.effects)
-    return exponent_of(*(each for each in (predictions, y) if each is not None)) if known else 0
 
 
 def _at_ends(

@@ -11,7 +11,6 @@ import numpy as np
 from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.base.files import BY_ROW
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.cause import causes
 from granite_xai.chance.estimate import Estimate
 from granite_xai.chance.replicates import Chance, ChanceRule, Confidence, Replicates
 from granite_xai.chance.stability import Stability
@@ -23,8 +22,7 @@ from granite_xai.engine.splits import CUT_BYTES, Splits
 from granite_xai.evaluation_plan import EvaluationPlan, Unfinished, evaluate, request
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.noise_floor import Probe, probe
-from granite_xai.fit_roots import exponent_for, measure, order_of, units_of
-from granite_xai.grid_check import grid_check, in_words, note_bins
+from granite_xai.fit_checks import causes, exponent_for, grid_check, in_words, measure, note_bins, order_of, units_of
 from granite_xai.influence import PlayersAndSets
 from granite_xai.interaction import Additive
 from granite_xai.masking.fitted import FittedMaskings, fit_reference

@@ -185,5 +185,5 @@ def test_slices_hold_a_line_at_least():
 
 
 def test_only_extraordinary_sizes_have_an_exponent():
-    assert exponent_of(np.array([0.0, -3.0])) == 0
-    assert exponent_of(np.array([2.0**-600]), np.array([5 * 2.0**-600])) == -598
+    assert exponent_of((), np.array([0.0, -3.0])) == 0
+    assert exponent_of((), np.array([2.0**-600]), np.array([5 * 2.0**-600])) == -598

@@ -26,7 +26,7 @@ from granite_xai.search.cohorts import (
     row_distances,
     scatter_within,
 )
-from granite_xai.search.describe import accuracy
+from granite_xai.search.scatter import accuracy
 from granite_xai.tables import read_table
 from granite_xai.trees.routes import Route
 from strategies import examples, paper

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from typing import Any
 
 import numpy as np
 
 from granite_xai.base.errors import FormatError, InputError, count_text
-from granite_xai.base.files import Form, Structure, broken, entry
+from granite_xai.base.files import NAN_AS_NULL, Structure, broken, entry
 from granite_xai.base.typing import IntArray
+from granite_xai.regions.code import DIALECTS
 from granite_xai.regions.conditions import Condition
 from granite_xai.regions.nodes import Leaf, Node, Region, Split, find_leaves, leaves, list_text, tree_text
 from granite_xai.regions.rule import CONDITIONS, Rule, as_table
@@ -26,13 +27,8 @@ MAX_DEPTH = 100
 # Nodes times labels of the longest list in one of them: what reading the rules of all leaves costs at most.
 MAX_WORK = 2**23
 
-
-# The share of a region that someone named may be unknown: NaN, which is null in a file.
-_SHARE = Form(
-    lambda value, place: None if math.isnan(value) else CONDITIONS.write(value, float, place),
-    lambda data, place: math.nan if data is None else CONDITIONS.read(data, float, place),
-)
-_NODES = Structure(forms={float: _SHARE})
+# The share of a region that someone named may be unknown.
+_NODES = Structure(forms={float: NAN_AS_NULL})
 _BELOW = ("left", "right", "children")
 
 
@@ -101,15 +97,12 @@ class Partition:
         return cls(None, names, _regions(zip(read, known, strict=True)))
 
     def __len__(self) -> int:
-        """Return the number of regions."""
         return len(self.regions)
 
     def __iter__(self) -> Iterator[Region]:
-        """List the regions from left to right."""
         return iter(self.regions)
 
     def __getitem__(self, index: int) -> Region:
-        """Return one region by its number."""
         return self.regions[index]
 
     def __str__(self) -> str:
@@ -117,7 +110,6 @@ class Partition:
         return list_text(self.regions) if self.root is None else tree_text(self.root, self.headline)
 
     def __repr__(self) -> str:
-        """Return the number of regions and the first rules."""
         rules = "; ".join(str(rule) for rule in self.rules[:4])
         return f"<Partition of {len(self)} regions: {rules}{'; …' if len(self) > 4 else ''}>"
 
@@ -172,6 +164,24 @@ class Partition:
         found: IntArray = inside.argmax(axis=0).astype(np.intp)
         return found
 
+    def to_sql(self, name: str = "region", dialect: str | None = None) -> str:
+        """Write one CASE expression with its alias; NULL for a row that `apply` would refuse.
+
+        Parameters
+        ----------
+        name : str
+            The alias.
+        dialect : "ansi", "duckdb", "postgres" or "sqlite", optional
+            None: the standard.
+
+        Examples
+        --------
+        >>> Partition.from_rules(["x0 ≤ 1", "x0 > 1"]).to_sql()
+        'CASE WHEN "x0" <= 1 THEN 0 WHEN "x0" > 1 THEN 1 END AS "region"'
+        """
+        cases = " ".join(f"WHEN {region.rule.to_sql(dialect)} THEN {region.index}" for region in self)
+        return f"CASE {cases} END AS {DIALECTS['ansi'].column(name)}"
+
     def to_dict(self) -> dict[str, Any]:
         """Return the partition in the types of JSON; the tree is a flat list of nodes.
 
@@ -217,10 +227,7 @@ class Partition:
 
 
 def _regions(found: Iterable[tuple[Rule, Leaf]]) -> tuple[Region, ...]:
-    return tuple(
-        Region(i, rule, leaf.n_samples, leaf.fraction, leaf.disagreement, leaf.stop_reason)
-        for i, (rule, leaf) in enumerate(found)
-    )
+    return tuple(Region(i, rule, *astuple(leaf)) for i, (rule, leaf) in enumerate(found))
 
 
 def _write(node: Node, nodes: list[dict[str, Any]]) -> int:

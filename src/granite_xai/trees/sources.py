@@ -213,14 +213,8 @@ def _xgboost(model: Any, asked: Asked) -> Source:
         raise RefusalError(f"xgboost's booster {booster!r} is no sum of trees")
     if objective in ("multi:softmax", "binary:hinge") and asked.method == "predict" and not asked.raw:
         raise RefusalError(f"xgboost's objective {objective!r} predicts labels")
-<<<<<<< HEAD
-    own = Source(partial(_loaded, model, "frontend", "from_xgboost"), partial(single_precision, model))
+    own = Source(partial(_loaded, model, "frontend", "from_xgboost"))
     return _xgboost_with_categories(model, own) if "c" in (model.feature_types or ()) else own
-=======
-    if "c" in (model.feature_types or ()):
-        return _xgboost_with_categories(model)
-    return Source(partial(_loaded, model, "frontend", "from_xgboost"))
->>>>>>> wt-lean2
 
 
 def _xgboost_with_categories(model: Any, by_codes: Source) -> Source:
