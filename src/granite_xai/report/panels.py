@@ -13,12 +13,12 @@ import numpy as np
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.base.wording import FEW_ROWS, plain, shortened
 from granite_xai.catalog import title
-from granite_xai.cause import cause
 from granite_xai.compute.units import by_power_of_two
 from granite_xai.curves import dependence_bins
 from granite_xai.disagreement import ResolvedQuestion
 from granite_xai.display.layout import PageAxis, page_axis
 from granite_xai.display.tree import Box, boxes_of
+from granite_xai.fit_checks import cause
 from granite_xai.fit_values import Band, FitValues
 from granite_xai.influence import Interactions
 from granite_xai.report.sentences import Amounts, ReportSource, listed, set_labels, spoken

@@ -14,10 +14,10 @@ import numpy as np
 
 from granite_xai.base.wording import FEW_ROWS, brief, count, percent, plain, shortened, value as value_of
 from granite_xai.catalog import meaning, title
-from granite_xai.cause import cause
 from granite_xai.disagreement import Disagreement, ResolvedQuestion
 from granite_xai.estimator import Granite, fitted_view
 from granite_xai.fit import FitResult
+from granite_xai.fit_checks import cause
 from granite_xai.fit_values import FitValues
 from granite_xai.influence import Interactions
 from granite_xai.regions.conditions import Condition, Interval
