@@ -15,7 +15,7 @@ from granite_xai.behavior import Local
 from granite_xai.behavior.behavior import Game
 from granite_xai.compute import Resources
 from granite_xai.compute.units import by_power_of_two
-from granite_xai.disagreement import Objective, ResolvedQuestion
+from granite_xai.disagreement import Disagreement, Objective, ResolvedQuestion
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluation_plan import evaluate, request
 from granite_xai.evaluations.agnostic import EvaluationRange, too_large
@@ -197,16 +197,16 @@ def note_bins(record: Diagnostics, evaluations: Evaluations, regions: Sequence[I
         )
 
 
-def cause(question: ResolvedQuestion) -> str:
+def cause(question: Disagreement) -> str:
     """What makes the two explanations of a question differ.
 
     Local effects under marginal masking differ by interactions alone; conditional against marginal by dependence alone
     where effects are otherwise the same; variances and risks mix both, since covariances count in them.
     """
-    first, second = question.question.first, question.question.second
+    first, second = question.first, question.second
     if first.masking.key != second.masking.key:
         return DEPEND if first.interaction == second.interaction else EITHER
-    return INTERACT if question.question.behavior.key == "local" and first.masking.key != "conditional" else EITHER
+    return INTERACT if question.behavior.key == "local" and first.masking.key != "conditional" else EITHER
 
 
 def causes(
@@ -221,13 +221,16 @@ def causes(
     rows = np.linspace(0, evaluations.n_rows - 1, count).astype(np.intp)
     some = evaluations.restrict(rows) if count < evaluations.n_rows else evaluations
     return {
-        question.question.label: {"cause": cause(question), "without_interactions": _kept(question, some, floor)}
+        question.question.label: {
+            "cause": cause(question.question),
+            "without_interactions": _kept(question, some, floor),
+        }
         for question, floor in zip(questions, floors.tolist(), strict=True)
     }
 
 
 def _kept(question: ResolvedQuestion, evaluations: Evaluations, floor: float) -> float | None:
-    if cause(question) == INTERACT:
+    if cause(question.question) == INTERACT:
         return 0.0
     without = additive_evaluations(question, evaluations)
     whole = Splits.whole(evaluations.weights)

@@ -195,7 +195,7 @@ def show(options: argparse.Namespace) -> None:
 
 def questions(options: argparse.Namespace) -> None:
     """The questions with a name."""
-    from granite_xai.report.sentences import cause
+    from granite_xai.fit_checks import cause
 
     lines = [(key, q.first.name, q.second.name, q.behavior.key, cause(q)) for key, q in gx.questions().items()]
     _say_table(("question", "first", "second", "about", "differ where"), lines, options.json)

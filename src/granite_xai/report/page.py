@@ -174,14 +174,12 @@ def _table(effect: dict[str, Any]) -> dict[str, Any]:
 def _line(story: dict[str, Any], amounts: Amounts) -> str:
     """Where chance, regions and one curve per column lie."""
     found = story["estimate"]
-    if found is None or not amounts.squared or not found["disagreement"] > 0 or math.isnan(found["remaining"]):
+    if found is None or not amounts.squared or not found["disagreement"] > 0 or found["remaining"] is None:
         return ""
     total = found["disagreement"]
     marks = [("chance", amounts.root(total * found["chance"])), ("regions", amounts.root(total * found["remaining"]))]
     marks += [("one curve each", amounts.root(total))]
-    ends = (
-        None if math.isnan(found["low"]) else (amounts.root(total * found["low"]), amounts.root(total * found["high"]))
-    )
+    ends = None if found["low"] is None else (amounts.root(total * found["low"]), amounts.root(total * found["high"]))
     return certainty(marks if len(story["regions"]) > 1 else [marks[0], marks[2]], ends, amounts.unit)
 
 

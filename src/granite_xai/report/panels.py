@@ -363,7 +363,7 @@ def _map_line(resolved: ResolvedQuestion, exponent: int, before: FloatArray, aft
     shares = before / total if total > 0 else np.zeros_like(before)
     return {
         **_named(resolved),
-        "cause": cause(resolved),
+        "cause": cause(resolved.question),
         "behavior": resolved.question.behavior.key,
         "disagreement": float(by_power_of_two(total, exponent * (resolved.degree or 0))),
         "remaining": float(after.sum() / total) if total > 0 else 0.0,

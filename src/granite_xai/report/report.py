@@ -43,8 +43,6 @@ VERSION = 2
 """Version of the dict."""
 HALVES, SEARCHED = 4, 10_000
 """Halves of the rows that the search is repeated on, and cells of a table up to which this costs no more than a fit."""
-FIGURES = ("remaining", "low", "high", "standard_error", "disagreement", "disagreement_low", "disagreement_high")
-ESTIMATE = (*FIGURES, "chance", "rows", "n_rows", "fidelity", "global_fidelity", "confidence_level")
 _NOT_IN_JSON = re.compile("[\u2028\u2029\ud800-\udfff]")
 
 
@@ -273,7 +271,7 @@ def story(
             "global_fidelity": granite.global_fidelity_,
             "nothing_to_explain": fitted.below_noise_floor,
         },
-        "estimate": None if found is None else {key: _plain(getattr(found, key)) for key in ESTIMATE},
+        "estimate": None if found is None else found.facts(),
         **told,
         "regions": parts,
         "tree": tree(source, gaps),
@@ -283,10 +281,6 @@ def story(
         "warnings": list(granite.diagnostics_.get("warnings", [])),
         "provenance": sentences.provenance(source, time.perf_counter() - begin),
     }
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
 
 
 def _measured(source: ReportSource, amounts: Amounts) -> dict[str, Any]:

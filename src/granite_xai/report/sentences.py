@@ -162,7 +162,7 @@ def question_facts(resolved: ResolvedQuestion, source: ReportSource) -> dict[str
     sides = ((question.first, "first"), (question.second, "second"))
     told = {place: {"name": title(side.name, place), "meaning": meaning(side.name)} for side, place in sides}
     noted = (source.granite.diagnostics_.get("cause") or {}).get(question.label) or {}
-    return {"name": question.label, **told, "cause": cause(resolved), "kept": noted.get("without_interactions") or None}
+    return {"name": question.label, **told, "cause": cause(question), "kept": noted.get("without_interactions") or None}
 
 
 def sides_of(question: Disagreement) -> str:
@@ -251,10 +251,6 @@ def sure(source: ReportSource) -> list[str]:
         squares = f"In squares {percent(found.remaining)} is left ({found.interval})"
         alone = f"; chance alone would show {amounts.text(found.lines[0].chance)}" if amounts.squared else ""
         lines = [f"{squares}{alone}."]
-        if found.rows == "fitting":
-            lines.append(
-                "These rows also chose the regions: with 600 rows or more some are held out, with an interval."
-            )
     if again is not None and len(again.overlaps) > 1:
         told = [f"region {k} {firmness(share)}" for k, share in enumerate(again.overlaps)]
         lines.append(f"In {again.searches} searches on halves of the rows: {', '.join(told)}.")
