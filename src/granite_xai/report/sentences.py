@@ -231,7 +231,7 @@ def further(source: ReportSource, regions: list[dict[str, Any]], evaluation: dic
         lines.append(f"The model is simplest in {told[0]} and least simple in {told[1]}.")
     if evaluation is not None and not fitted.below_noise_floor:
         share = percent(evaluation["remaining"])
-        lines.append(f"On {evaluation['n_rows']:,} rows given for testing {share} of the disagreement is left.")
+        lines.append(f"On {evaluation['n_rows']:,} held-out rows given for testing {share} of the disagreement is left.")
     small = [str(region["region"]) for region in regions if region["small"]]
     if small:
         lines.append(f"Fewer than {FEW_ROWS} rows: region {', '.join(small)}; read its figures with caution.")
