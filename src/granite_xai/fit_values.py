@@ -64,6 +64,7 @@ class Band(NamedTuple):
     low: FloatArray
     high: FloatArray
     error: FloatArray
+    effect_error: FloatArray  # the same of the mean around its own mean
 
 
 class PairEffects(NamedTuple):
@@ -199,7 +200,7 @@ class FitValues:
         for scope, mean in zip(self.scopes, own[:, None], strict=True):
             rows, clusters = scope.rows, np.unique(self.clusters[scope.rows], return_inverse=True)[1].reshape(-1)
             band = _band(drawn[:, rows], mean[:, rows], weights[rows], clusters, tiny)
-            band = Band(band.low + known.offset, band.high + known.offset, band.error)
+            band = band._replace(low=band.low + known.offset, high=band.high + known.offset)
             found.append(Band(*(by_power_of_two(each, known.exponent) for each in band)))
         return found
 
@@ -289,10 +290,13 @@ def _band(curves: FloatArray, own: FloatArray, weights: FloatArray, clusters: In
     mass, moved = weights.sum(), curves - own
     moved[np.abs(moved) < tiny] = 0.0  # rounding is no effect
     centre = float(own[0] @ weights / mass)
-    rest = (curves - curves @ weights[:, None] / mass) * weights / mass
-    sums = np.stack([np.bincount(clusters, weights=line) for line in rest])
     low, high = (_quantile(moved, weights, share) + centre for share in (0.1, 0.9))
-    return Band(low, high, np.sqrt(np.square(sums).sum(axis=1)))
+    errors = []
+    for lines in (curves, moved):
+        rest = (lines - lines @ weights[:, None] / mass) * weights / mass
+        sums = np.stack([np.bincount(clusters, weights=line) for line in rest])
+        errors.append(np.sqrt(np.square(sums).sum(axis=1)))
+    return Band(low, high, *errors)
 
 
 def _quantile(values: FloatArray, weights: FloatArray, share: float) -> FloatArray:

@@ -161,5 +161,5 @@ def page_ticks(effect: Mapping[str, Any], width: float, small: bool = False) -> 
     else:
         numbers = round_ticks(low, high, 2 if small else max(3, min(6, room)))
         numbers = numbers if len(numbers) > 1 else round_ticks(low, high, 4)
-    limit = last[0][0] - 0.06 * (high - low) if last else math.inf
+    limit = last[0][0] - (0.4 if small else 0.06) * (high - low) if last else math.inf
     return [*((place, value(place), "") for place in numbers if place < limit), *((p, MISSING, t) for p, t, _ in last)]

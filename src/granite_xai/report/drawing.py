@@ -166,7 +166,7 @@ def _curve(
 ) -> list[str]:
     """One scope's curve with the interval of its mean: a line, points on a thin line, or points side by side."""
     x = [frame.x(place) + dodge for place in effect["x"]]
-    ends = panel["error"] if panel["error"] is not None else [None] * len(x)
+    ends = panel["effect_error" if less else "error"] or [None] * len(x)
     rows = list(zip(x, panel["mean"], ends, strict=True))
     points = [None if y is None else (at, frame.y(y - less)) for at, y, _ in rows]
     look, made, alone = color(panel["region"]), [], []
@@ -209,7 +209,9 @@ def _labels(frame: Frame, curves: Sequence[tuple[dict[str, Any], list[Point]]]) 
         wide = 7.0 * len(name)
         x, y = _placed(taken, wide, [(x + 8, y + 4) if near else (x - wide / 2, y - 8)])
         look = "h" if panel["region"] is None else "h b"
-        made.append(tag("text", look, name, x=min(x, frame.width - wide), y=y, data_r=panel["region"]))
+        made.append(
+            tag("text", look, name, x=min(max(x, frame.left + 2), frame.width - wide), y=y, data_r=panel["region"])
+        )
     return made
 
 
@@ -360,15 +362,16 @@ def stacked(steps: Sequence[dict[str, Any]], width: float) -> str:
 def certainty(marks: Sequence[tuple[str, float]], interval: Limits | None, unit: str) -> str:
     """Chance, what the regions leave and what one curve per column leaves, along one line."""
     most = max(x for _, x in marks) or 1.0
-    frame = Frame.of((300.0, 56.0), (14, 40, 18, 22), (0.0, most), (0.0, 1.0))
+    frame = Frame.of((300.0, 56.0), (44, 40, 18, 22), (0.0, most), (0.0, 1.0))
     made = [tag("path", "ax", d=f"M{short(frame.left)} 34H{short(frame.right)}")]
     if interval is not None:
         made.append(tag("path", "wide-mark", d=f"M{short(frame.x(interval[0]))} 34H{short(frame.x(interval[1]))}"))
+    near = len(marks) == 3 and frame.x(marks[1][1]) - frame.x(marks[0][1]) < 60
     for i, (name, x) in enumerate(marks):
-        at = frame.x(x)
-        anchor = ("start", "middle", "end")[i] if len(marks) == 3 else ("start", "end")[i]
-        shift = (-10.0, 0.0, 36.0)[i] if len(marks) == 3 else (-10.0, 36.0)[i]
-        made.append(tag("circle", ("out", "in rink", "out")[i] if len(marks) == 3 else "out", cx=at, cy=34.0, r=4.5))
+        at, last = frame.x(x), i == len(marks) - 1
+        anchor = "end" if last else ("end", "start")[i] if near else "middle"
+        shift = 36.0 if last else (4.0, -4.0)[i] if near else 0.0
+        made.append(tag("circle", "in rink" if i > 0 and not last else "out", cx=at, cy=34.0, r=4.5))
         made.append(tag("text", "", name, x=at + shift, y=18.0, text_anchor=anchor))
-        made.append(tag("text", "t", brief(x), x=at, y=52.0, text_anchor="middle"))
+        made.append(tag("text", "t", brief(x), x=at + shift, y=52.0, text_anchor=anchor))
     return svg((300.0, 56.0), ", ".join(f"{name}: {brief(x)} {unit}" for name, x in marks), made)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from statistics import NormalDist
@@ -63,7 +63,9 @@ def _figures(story: dict[str, Any]) -> dict[str, Any]:
     z = NormalDist().inv_cdf(0.5 + level / 2)
     first = [effect for effect in story["effects"] if effect["leading"]]
     common = limits_of(first, False)
-    hides = {each["set"]: each for each in story["triage"]}
+    hides, asked, predicted = {each["set"]: each for each in story["triage"]}, story["questions"][0], story["predicted"]
+    words = ("gap", f"{asked['first']['name']} and {asked['second']['name']} differ by", f"predicted {predicted}")
+    words = ("rows miss it by", "Rows miss the curve by", words[2]) if asked["name"] == "ice-pdp" else words
     drawn = [each for each in story["triage"] if each["shows"] or each["hides"]][:MOST_DRAWN]
     sides = [story["importances"][0][side] for side in ("second", "first")] if story["importances"] else ["", ""]
     named = f" ({amounts.unit})" if amounts.unit else ""
@@ -73,9 +75,9 @@ def _figures(story: dict[str, Any]) -> dict[str, Any]:
         "amounts": amounts,
         "level": percent(level, 0),
         "leading": [
-            _leading(effect, between, common, amounts, z, hides.get(effect["set"]), k) for k, effect in enumerate(first)
+            _leading(effect, between, common, words, z, hides.get(effect["set"]), k) for k, effect in enumerate(first)
         ],
-        "others": [_other(e, between, common, amounts, z) for e in story["effects"] if not e["leading"]],
+        "others": [_other(e, between, common, predicted, z) for e in story["effects"] if not e["leading"]],
         "scatters": [scatter(drawn, titles, width, nodes) for width in (600.0, NARROW)] if drawn else [],
         "bars": [stacked(story["ledger"]["steps"], width) for width in (932.0, NARROW)],
         "line": _line(story, amounts),
@@ -95,36 +97,30 @@ def _walk(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _leading(
-    effect: dict[str, Any], nodes: Any, limits: Any, amounts: Amounts, z: float, sizes: Any, k: int
+    effect: dict[str, Any], nodes: Any, limits: Any, words: Sequence[str], z: float, sizes: Any, k: int
 ) -> dict[str, Any]:
     """A column that opens the report: all regions together, then one by one."""
     wide = (932.0, 320.0) if k == 0 else (440.0, 300.0)
-    title = f"predicted {amounts.unit.removeprefix('in ')}" if amounts.unit else "prediction"
     gaps = [sizes["hides"], *(cell[1] for cell in sizes["nodes"].values())] if sizes else []
-    captions = [f"rows miss it by {brief(gap)}" for gap in gaps] or [""] * len(effect["panels"])
-    captions = [
-        "one value: settled by the split" if p["values"] < 2 else c
-        for p, c in zip(effect["panels"], captions, strict=True)
-    ]
+    captions = [f"{words[0]} {brief(gap)}" for gap in gaps] or [""] * len(effect["panels"])
+    pairs = zip(effect["panels"], captions, strict=True)
+    captions = ["one value: settled by the split" if p["values"] < 2 else c for p, c in pairs]
+    within = f", in the regions by {brief(sizes['within'][1])}" if len(gaps) > 1 else ""
     return {
         "effect": effect,
         "finding": finding(effect),
-        "sub": f"Rows miss the curve by {brief(gaps[0])}, in the regions by {brief(sizes['within'][1])}"
-        if gaps
-        else "",
-        "charts": [overlay(effect, nodes, limits, size, title, z) for size in (wide, (NARROW, 290.0))],
+        "sub": f"{words[1]} {brief(gaps[0])}{within}" if gaps else "",
+        "charts": [overlay(effect, nodes, limits, size, words[2], z) for size in (wide, (NARROW, 290.0))],
         "panels": [(p["region"], captions[i], small(effect, i, limits, z)) for i, p in enumerate(effect["panels"])],
         "table": _table(effect),
     }
 
 
-def _other(
-    effect: dict[str, Any], nodes: Any, common: tuple[float, float], amounts: Amounts, z: float
-) -> dict[str, Any]:
+def _other(effect: dict[str, Any], nodes: Any, common: tuple[float, float], predicted: str, z: float) -> dict[str, Any]:
     """A column whose effect is shown enlarged, around the mean of each region."""
     limits = limits_of([effect], True)
     times = (common[1] - common[0]) / (limits[1] - limits[0] or 1.0)
-    title = f"effect: {amounts.unit}" if amounts.unit else "effect on the prediction"
+    title = f"effect on the predicted {predicted}"
     chart = [overlay(effect, nodes, limits, size, title, z, centred=True) for size in ((440.0, 230.0), (NARROW, 230.0))]
     return {
         "effect": effect,

@@ -6,6 +6,7 @@ Everything is in plain types; sizes and gaps are in the units of the question, s
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -154,10 +155,13 @@ def triage(source: ReportSource, importance: Mapping[str, Any], amounts: Amounts
     ``nodes`` has the same for every region, in root units as everything here.
     """
     everywhere, *inside = importance["scopes"]
+    counted = 0.0 if source.fitted.below_noise_floor else 1.0  # rounding is no gap
     mass = np.array([region.n_samples for region in source.fitted.partition], dtype=np.float64)
     found = []
     for i, name in enumerate(importance["sets"]):
-        cells = [(abs(s["second"][i] or 0.0), amounts.root(s["gap"][i] or 0.0)) for s in (everywhere, *inside)]
+        cells = [
+            (abs(s["second"][i] or 0.0), counted * amounts.root(s["gap"][i] or 0.0)) for s in (everywhere, *inside)
+        ]
         within = np.sqrt(np.average(np.square(cells[1:]), axis=0, weights=mass)).tolist() if inside else list(cells[0])
         nodes = {str(s["region"]): list(cell) for s, cell in zip(inside, cells[1:], strict=True)}
         found.append({"set": name, "shows": cells[0][0], "hides": cells[0][1], "within": within, "nodes": nodes})
@@ -169,9 +173,9 @@ def effects(source: ReportSource, sizes: Sequence[Mapping[str, Any]]) -> list[di
 
     ``leading``: rows of several regions still differ in it, so regions can be compared along it.
     """
-    fitted = source.fitted
     gaps = {each["set"]: (each["hides"], each["within"][1]) for each in sizes}
-    positions = {curve.column.position: _reach(source, place) for place, curve in enumerate(fitted.everywhere.curves)}
+    curves = enumerate(_everywhere(source).curves)
+    positions = {curve.column.position: _reach(source, place) for place, curve in curves}
     varying = [i for i, reach in positions.items() if reach > 0]
     ranked = sorted(varying, key=lambda i: -positions[i])
     compared = [i for i in ranked if _compared(source, i)]
@@ -183,9 +187,24 @@ def effects(source: ReportSource, sizes: Sequence[Mapping[str, Any]]) -> list[di
     ]
 
 
+def _everywhere(source: ReportSource) -> RegionSurrogate:
+    """The curves of all rows; an older file knows those of the regions, of which they are the mean."""
+    fitted = source.fitted
+    if fitted.everywhere is not None:
+        return fitted.everywhere
+    parts, shares = fitted.surrogate.regions, [region.n_samples / source.n_rows for region in fitted.partition]
+    mean = sum(share * part.mean for share, part in zip(shares, parts, strict=True))
+    curves = []
+    for same in zip(*(part.curves for part in parts), strict=True):
+        told = zip(shares, parts, same, strict=True)
+        total = np.sum([share * (part.mean + curve.effects) for share, part, curve in told], axis=0)
+        curves.append(replace(same[0], effects=total - mean))
+    return RegionSurrogate(mean, tuple(curves), parts[0].rows[:0])
+
+
 def _scopes(source: ReportSource) -> list[tuple[int | None, RegionSurrogate]]:
     """All rows and each region, with their curves."""
-    parts: list[tuple[int | None, RegionSurrogate]] = [(None, source.fitted.everywhere)]
+    parts: list[tuple[int | None, RegionSurrogate]] = [(None, _everywhere(source))]
     regional = source.fitted.surrogate.regions
     return parts + (list(enumerate(regional)) if len(regional) > 1 else [])
 
@@ -218,7 +237,7 @@ def _compared(source: ReportSource, position: int) -> bool:
 def _effect(source: ReportSource, position: int, others: Any) -> dict[str, Any]:
     column, values = source.table.columns[position], source.values
     counts = _counts(source, column)
-    whole = next(c for c in source.fitted.everywhere.curves if c.column.position == position)
+    whole = next(c for c in _everywhere(source).curves if c.column.position == position)
     axis = page_axis(column, whole.effects, counts, POINTS)
     bands: list[Band] | None = None if values is None else values.bands(position, axis.groups, counts)
     panels = []
@@ -230,7 +249,7 @@ def _effect(source: ReportSource, position: int, others: Any) -> dict[str, Any]:
         panel["mean"] = _cut(axis.at(curve.effects) + part.mean, inside)
         panel["curve"] = listed(axis.at(curve.effects) + part.mean)
         panel["rows"] = _bars(axis, column, own)
-        band = (None, None, None) if bands is None else bands[k]
+        band = (None,) * len(BAND) if bands is None else bands[k]
         panel |= {key: each if each is None else _cut(each, inside) for key, each in zip(BAND, band, strict=True)}
         lines = others.get(column.name, ()) if values is not None else ()
         panel["lines"] = [{"name": name, **_line(column, values, k, by[k], part.mean)} for name, by in lines]  # type: ignore[arg-type]
@@ -240,7 +259,7 @@ def _effect(source: ReportSource, position: int, others: Any) -> dict[str, Any]:
     return {"set": column.name, "kind": column.kind, **told, "bars": _bar_places(axis), "panels": panels}
 
 
-BAND = ("low", "high", "error")
+BAND = ("low", "high", "error", "effect_error")
 
 
 def _cut(values: FloatArray, inside: Sequence[bool]) -> list[float | None]:

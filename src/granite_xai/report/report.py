@@ -21,10 +21,11 @@ from granite_xai.behavior import Risk
 from granite_xai.compute import one_blas_thread
 from granite_xai.compute.units import by_power_of_two
 from granite_xai.display.figures import framed
-from granite_xai.estimator import FittedGranite, Granite, fit_with_evaluations, fitted_view, held_out_fidelity
+from granite_xai.estimator import Granite, fit_with_evaluations, fitted_view, held_out_fidelity
 from granite_xai.fit_options import GraniteOptions
 from granite_xai.fit_values import FitValues
 from granite_xai.fitting import collected_for, read_rows_of
+from granite_xai.new_rows import FittedGranite
 from granite_xai.report import sentences
 from granite_xai.report.panels import (
     disagreement_map,
@@ -262,6 +263,7 @@ def story(
         "sure": sentences.sure(source),
         "facts": sentences.facts(source),
         "unit": source.unit,
+        "predicted": source.measured_in or ("probability" if fitted.predictor.is_probability else "value"),
         "amounts": {"squared": amounts.squared, "unit": amounts.unit, "rows": sentences.which_rows(source)},
         "questions": [sentences.question_facts(resolved, source) for resolved in fitted.comparisons],
         "figures": {

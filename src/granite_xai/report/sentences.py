@@ -162,7 +162,8 @@ def question_facts(resolved: ResolvedQuestion, source: ReportSource) -> dict[str
     sides = ((question.first, "first"), (question.second, "second"))
     told = {place: {"name": title(side.name, place), "meaning": meaning(side.name)} for side, place in sides}
     noted = (source.granite.diagnostics_.get("cause") or {}).get(question.label) or {}
-    return {"name": question.label, **told, "cause": cause(question), "kept": noted.get("without_interactions") or None}
+    kept = None if source.fitted.below_noise_floor or by_chance(source) else noted.get("without_interactions") or None
+    return {"name": question.label, **told, "cause": cause(question), "kept": kept}
 
 
 def sides_of(question: Disagreement) -> str:
@@ -178,7 +179,7 @@ def opening(source: ReportSource) -> str:
     if fitted.below_noise_floor:
         where = "this one row" if rows == 1 else f"these {rows:,} rows"
         return f"On {where} {sides} agree: there is nothing to explain, and either can be read."
-    if _by_chance(source):
+    if by_chance(source):
         return f"These rows show no disagreement beyond chance between {sides}."
     found, several = fitted.estimate, len(fitted.partition)
     total = source.granite.disagreement_ if found is None else found.disagreement
@@ -193,7 +194,8 @@ def opening(source: ReportSource) -> str:
     return f"{begin} {amounts.text(total)}{over}; {inside}."
 
 
-def _by_chance(source: ReportSource) -> bool:
+def by_chance(source: ReportSource) -> bool:
+    """Whether the rows show no more than chance."""
     found = source.fitted.estimate
     return source.fitted.by_chance or (found is not None and bool(np.isnan(found.remaining)))
 
@@ -231,7 +233,9 @@ def further(source: ReportSource, regions: list[dict[str, Any]], evaluation: dic
         lines.append(f"The model is simplest in {told[0]} and least simple in {told[1]}.")
     if evaluation is not None and not fitted.below_noise_floor:
         share = percent(evaluation["remaining"])
-        lines.append(f"On {evaluation['n_rows']:,} held-out rows given for testing {share} of the disagreement is left.")
+        lines.append(
+            f"On {evaluation['n_rows']:,} held-out rows given for testing {share} of the disagreement is left."
+        )
     small = [str(region["region"]) for region in regions if region["small"]]
     if small:
         lines.append(f"Fewer than {FEW_ROWS} rows: region {', '.join(small)}; read its figures with caution.")
@@ -292,7 +296,8 @@ def facts(source: ReportSource) -> list[list[str]]:
     columns = count(source.table.n_columns, "column")
     told = [["Model", fitted.predictor.label if model == "function" else model, columns]]
     unit = f"in {source.measured_in}" if source.measured_in else ""
-    told.append(["Explained", plain(source.target or fitted.predictor.label), unit or plain(fitted.predictor.label)])
+    label = plain(fitted.predictor.label)
+    told.append(["Explained", plain(source.target) or label, unit or (label if source.target else "")])
     others = f"{found.n_rows:,} held out" if found is not None and found.rows != "fitting" else "none held out"
     told.append(["Rows", f"{source.n_rows:,} to find the regions", others])
     if source.score is not None:
