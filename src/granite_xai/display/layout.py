@@ -11,14 +11,14 @@ import numpy as np
 
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.base.wording import MISSING, percent, shortened, value
-from granite_xai.display.axis import FEW_VALUES
+from granite_xai.display.axis import FEW_VALUES, Axis
 from granite_xai.tables import Column
 from granite_xai.tables.columns import LABELLED
 
 DOTS, FOLDED = 12, 12
 """Values of a column that are drawn as dots, and levels without an order that are drawn one by one, at most."""
-LETTER = 6.6
-"""Width of a letter below an axis."""
+LETTER, PAGE_BARS = 6.6, 30
+"""Width of a letter below an axis, and bars there that show where the rows lie."""
 
 Tick = tuple[float, str, str]
 
@@ -31,6 +31,7 @@ class PageAxis:
     size of their effect, rare ones together; missing values are a point of their own, after all others.
     """
 
+    column: Column
     style: str  # "points", "dots" or "line"
     groups: tuple[IntArray, ...]  # levels at each place: their number, -1 for missing
     counts: FloatArray  # rows of each level, missing first
@@ -44,44 +45,55 @@ class PageAxis:
         """Whether the last place is that of missing values."""
         return bool(len(self.groups[-1]) == 1 and self.groups[-1][0] == -1)
 
-    @property
-    def few(self) -> bool:
-        """Whether every level has a place, so that rows are counted there."""
-        return self.style != "line" or len(self.groups) - self.gone == len(self.counts) - 1
-
     def at(self, by_level: FloatArray) -> FloatArray:
         """Values at the places, from those of all levels (missing first, along the first axis)."""
         shares = [self.counts[group + 1] / max(self.counts[group + 1].sum(), 1e-300) for group in self.groups]
         return np.array([s @ by_level[g + 1] for s, g in zip(shares, self.groups, strict=True)], dtype=np.float64)
 
+    def reaches(self, counts: FloatArray) -> list[bool]:
+        """Whether some rows reach each place: it lies between their smallest and largest value, or is their level."""
+        present = np.flatnonzero(counts[1:])
+        if self.column.kind in ("nominal", "boolean") or not len(present):
+            return [bool(counts[group + 1].any()) for group in self.groups]
+        return [bool(counts[0]) if g[0] < 0 else bool(present[0] <= g[0] <= present[-1]) for g in self.groups]
+
+    def bars(self, counts: FloatArray) -> tuple[list[float], list[int]]:
+        """Middles of the bars that show where some rows lie, and the rows of each."""
+        last = len(self.x) - self.gone
+        if self.style != "line" or last == len(self.counts) - 1:  # every level has a place
+            return list(self.x), [int(counts[group + 1].sum()) for group in self.groups]
+        move, back = (np.log, np.exp) if self.log else (np.asarray, np.asarray)
+        edges = np.linspace(*move(np.array(self.x[:last])[[0, -1]]), PAGE_BARS + 1)
+        found = np.histogram(move(places_of(self.column)), bins=edges, weights=counts[1:])[0]
+        middles, rows = back((edges[1:] + edges[:-1]) / 2).tolist(), [int(each) for each in found]
+        return [*middles, *self.x[last:]], [*rows, *([int(counts[0])] if self.gone else [])]
+
 
 def page_axis(column: Column, effects: FloatArray, counts: FloatArray, points: int) -> PageAxis:
     """The axis of a column on a page; ``effects`` and ``counts`` are those of all rows, by level, missing first."""
-    levels, known = len(column.levels), counts[1:]
-    order = np.arange(levels)
-    groups: list[IntArray]
+    levels, known, named = len(column.levels), counts[1:], column.kind in LABELLED
+    groups = [np.array([code]) for code in _spread_out(known, points)]
     if column.kind in ("nominal", "boolean"):
         common = np.sort(np.argsort(-known, kind="stable")[: FOLDED if levels > FOLDED else levels])
-        order = common[np.argsort(-effects[1:][common], kind="stable")]
-        groups = [np.array([code]) for code in order]
-        if levels > FOLDED:
-            groups.append(np.setdiff1d(np.arange(levels), common))
-    else:
-        groups = [np.array([code]) for code in _spread_out(known, points)]
-    style = "points" if levels <= FEW_VALUES else "dots" if levels <= DOTS or column.kind in LABELLED else "line"
+        groups = [np.array([code]) for code in common[np.argsort(-effects[1:][common], kind="stable")]]
+        groups += [np.setdiff1d(np.arange(levels), common)] if levels > FOLDED else []
+    style = "points" if levels <= FEW_VALUES else "dots" if levels <= DOTS or named else "line"
     log, note = False, ""
     if style == "line" and column.kind == "numeric":
         groups, log, note = _unskewed(column, known, groups)
-    places = [float(k) for k in range(len(groups))]
-    if column.kind not in LABELLED:
-        places = _places(column, np.concatenate(groups)) if groups else []
+    places = [float(k) for k in range(len(groups))] if named else places_of(column)[[g[0] for g in groups]].tolist()
     texts = [_text(column, group) for group in groups]
     if counts[0] > 0:
         share = percent(float(counts[0] / counts.sum()), 0)
-        step = 1.0 if column.kind in LABELLED or not places else 0.08 * (max(places) - min(places)) or 1.0
+        step = 1.0 if named or not places else 0.08 * (max(places) - min(places)) or 1.0
         far = max(places, default=0.0) * 1.35 if log else max(places, default=-1.0) + step
         groups, places, texts = [*groups, np.array([-1])], [*places, far], [*texts, f"{MISSING} ({share})"]
-    return PageAxis(style, tuple(groups), counts, tuple(places), tuple(texts), log, note)
+    return PageAxis(column, style, tuple(groups), counts, tuple(places), tuple(texts), log, note)
+
+
+def places_of(column: Column) -> FloatArray:
+    """Where the levels of a column stand: numbers at their value, dates in days, names at their rank."""
+    return Axis(column, column.name).numbers(column.levels)
 
 
 def _spread_out(counts: FloatArray, points: int) -> list[int]:
@@ -103,13 +115,6 @@ def _unskewed(column: Column, counts: FloatArray, groups: list[IntArray]) -> tup
         kept = [group for group in groups if values[group[0]] <= far]
         return kept, False, f"up to the 99th percentile; the largest value is {value(most)}"
     return groups, False, ""
-
-
-def _places(column: Column, codes: IntArray) -> list[float]:
-    """Numbers at their value, dates in days from the first."""
-    if column.kind == "numeric":
-        return [float(level) for level in column.levels[codes]]
-    return [float((level - column.levels[0]) / np.timedelta64(1, "s")) / 86400 for level in column.levels[codes]]
 
 
 def _text(column: Column, group: IntArray) -> str:

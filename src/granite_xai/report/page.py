@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from statistics import NormalDist
@@ -13,24 +12,13 @@ from typing import Any
 
 from granite_xai.base.wording import LONGEST, brief, number, percent, plain, shortened, value, visible
 from granite_xai.display.figures import EVERYONE, REGIONS
-from granite_xai.report.drawing import NARROW, certainty, color, limits_of, overlay, scatter, small, stacked
-from granite_xai.report.panels import MOST_DRAWN, MOST_LISTED, swing
-from granite_xai.report.sentences import Amounts, firmness
+from granite_xai.report.drawing import NARROW, Limits, Point, as_drawn, color, limits_of, overlay, scatter, small
+from granite_xai.report.panels import MOST_DRAWN, MOST_LISTED
+from granite_xai.report.sentences import Amounts, finding, firmness
 
 _TEMPLATES = Path(__file__).with_name("templates")
-COLORS = {
-    "bg": ("#fff", "#15181c"),
-    "paper": ("#f6f6f3", "#1d2126"),
-    "ink": ("#1b1e22", "#eceef0"),
-    "ink2": ("#555b62", "#a9b0b7"),
-    "rule": ("#d9dbdc", "#3a4048"),
-    "hair": ("#ebecea", "#292e34"),
-    "focus": ("#0b57d0", "#8ab4f8"),
-    "warn": ("#8f2d00", "#ffb38a"),
-    "all": EVERYONE,
-    **{f"r{k}": pair for k, pair in enumerate(REGIONS)},
-}
-"""Colors by their use, on light and on dark paper; regions as in the displays."""
+COLORS = {"all": EVERYONE, **{f"r{k}": pair for k, pair in enumerate(REGIONS)}}
+"""Colors of the regions, as in the displays, on light and on dark paper; the others are in the style."""
 
 
 def render(story: dict[str, Any]) -> str:
@@ -40,53 +28,46 @@ def render(story: dict[str, Any]) -> str:
     variables = f":root{{{light}}}\n@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}\n{regional}\n"
     style, script = variables + _asset("style.css"), _asset("script.js")
     sources = f"style-src {_hash(style)}; script-src {_hash(script)}; img-src data:"
-    page: str = (
-        _environment()
-        .get_template("page.html")
-        .render(
-            story=story,
-            style=style,
-            script=script,
-            policy=f"default-src 'none'; {sources}; base-uri 'none'; form-action 'none'",
-            **_figures(story),
-        )
-    )
-    return page
+    policy = f"default-src 'none'; {sources}; base-uri 'none'; form-action 'none'"
+    known = {"story": story, "style": style, "script": script, "policy": policy, **_figures(story)}
+    return str(_environment().get_template("page.html").render(known))
 
 
 def _figures(story: dict[str, Any]) -> dict[str, Any]:
     """Everything that is drawn, and what is said about it."""
-    amounts = Amounts(story["amounts"]["squared"], story["amounts"]["unit"])
-    nodes = list(_walk(story["tree"]))
+    amounts, nodes = Amounts(story["amounts"]["squared"], story["amounts"]["unit"]), list(_walk(story["tree"]))
     between = [node for node in nodes if node["children"] and node["id"] != "all"]
     level = (story["estimate"] or {}).get("confidence_level", 0.95)
-    z = NormalDist().inv_cdf(0.5 + level / 2)
-    first = [effect for effect in story["effects"] if effect["leading"]]
-    common = limits_of(first, False)
-    hides, asked, predicted = {each["set"]: each for each in story["triage"]}, story["questions"][0], story["predicted"]
-    words = ("gap", f"{asked['first']['name']} and {asked['second']['name']} differ by", f"predicted {predicted}")
-    words = ("rows miss it by", "Rows miss the curve by", words[2]) if asked["name"] == "ice-pdp" else words
-    drawn = [each for each in story["triage"] if each["shows"] or each["hides"]][:MOST_DRAWN]
-    sides = [story["importances"][0][side] for side in ("second", "first")] if story["importances"] else ["", ""]
-    named = f" ({amounts.unit})" if amounts.unit else ""
-    titles = (f"what its {sides[0]} shows{named}", f"what that hides: the gap to {sides[1]}{named}")
+    z, asked, effects = NormalDist().inv_cdf(0.5 + level / 2), story["questions"][0], story["effects"]
+    first = [as_drawn(effect, z) for effect in effects if effect["leading"]]
+    others = [as_drawn(effect, z, centred=True) for effect in effects if not effect["leading"]]
+    common, sizes = limits_of(first), {each["set"]: each for each in story["triage"]}
+    told = ("gap", f"{asked['first']['name']} and {asked['second']['name']} differ by")
+    told = ("rows miss it by", "Rows miss the curve by") if asked["name"] == "ice-pdp" else told
+    title, named = f"predicted {story['predicted']}", f" ({amounts.unit})" if amounts.unit else ""
+    hidden = f"what that hides: the gap to {asked['first']['name']}{named}"
+    titles = f"what its {asked['second']['name']} shows{named}", hidden
+    dots = [each for each in story["triage"] if each["shows"] or each["hides"]][:MOST_DRAWN]
+    leading = []
+    for effect in first:
+        wide = (932.0, 320.0) if not leading else (440.0, 300.0)
+        leading.append(_figure(effect, between, common, wide, title) | _alone(effect, common, told, sizes))
+    enlarged = []
+    for effect in others:
+        limits = limits_of([effect])
+        made = _figure(effect, between, limits, (440.0, 230.0), f"effect on the {title}")
+        enlarged.append(made | {"times": brief((common[1] - common[0]) / (limits[1] - limits[0] or 1.0))})
     return {
         "nodes": nodes,
         "amounts": amounts,
         "level": percent(level, 0),
-        "leading": [
-            _leading(effect, between, common, words, z, hides.get(effect["set"]), k) for k, effect in enumerate(first)
-        ],
-        "others": [_other(e, between, common, predicted, z) for e in story["effects"] if not e["leading"]],
-        "scatters": [scatter(drawn, titles, width, nodes) for width in (600.0, NARROW)] if drawn else [],
-        "bars": [stacked(story["ledger"]["steps"], width) for width in (932.0, NARROW)],
-        "line": _line(story, amounts),
+        "leading": leading,
+        "others": enlarged,
+        "scatters": [scatter(dots, titles, width, nodes) for width in (600.0, NARROW)] if dots else [],
+        "marks": _marks(story, amounts),
         "listed": MOST_LISTED,
         "alone": {c["id"] for n in nodes for c in n["children"] if sum(not d["children"] for d in n["children"]) == 1},
-        "leads": [_lead(region) for region in story["regions"]],
-        "settled": [
-            e["set"] for e in story["effects"] if len(e["panels"]) > 1 and all(p["values"] < 2 for p in e["panels"][1:])
-        ],
+        "settled": [e["set"] for e in effects if e["panels"][1:] and all(p["values"] < 2 for p in e["panels"][1:])],
     }
 
 
@@ -96,87 +77,47 @@ def _walk(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield from _walk(child)
 
 
-def _leading(
-    effect: dict[str, Any], nodes: Any, limits: Any, words: Sequence[str], z: float, sizes: Any, k: int
-) -> dict[str, Any]:
-    """A column that opens the report: all regions together, then one by one."""
-    wide = (932.0, 320.0) if k == 0 else (440.0, 300.0)
-    gaps = [sizes["hides"], *(cell[1] for cell in sizes["nodes"].values())] if sizes else []
-    captions = [f"{words[0]} {brief(gap)}" for gap in gaps] or [""] * len(effect["panels"])
-    pairs = zip(effect["panels"], captions, strict=True)
-    captions = ["one value: settled by the split" if p["values"] < 2 else c for p, c in pairs]
-    within = f", in the regions by {brief(sizes['within'][1])}" if len(gaps) > 1 else ""
-    return {
-        "effect": effect,
-        "finding": finding(effect),
-        "sub": f"{words[1]} {brief(gaps[0])}{within}" if gaps else "",
-        "charts": [overlay(effect, nodes, limits, size, words[2], z) for size in (wide, (NARROW, 290.0))],
-        "panels": [(p["region"], captions[i], small(effect, i, limits, z)) for i, p in enumerate(effect["panels"])],
-        "table": _table(effect),
-    }
-
-
-def _other(effect: dict[str, Any], nodes: Any, common: tuple[float, float], predicted: str, z: float) -> dict[str, Any]:
-    """A column whose effect is shown enlarged, around the mean of each region."""
-    limits = limits_of([effect], True)
-    times = (common[1] - common[0]) / (limits[1] - limits[0] or 1.0)
-    title = f"effect on the predicted {predicted}"
-    chart = [overlay(effect, nodes, limits, size, title, z, centred=True) for size in ((440.0, 230.0), (NARROW, 230.0))]
-    return {
-        "effect": effect,
-        "finding": finding(effect),
-        "charts": chart,
-        "times": brief(times),
-        "table": _table(effect),
-    }
-
-
-def finding(effect: dict[str, Any]) -> str:
-    """What differs between regions along a column, in a few words."""
-    whole, *regional = effect["panels"]
-    moves = sorted(((swing(p), p["region"]) for p in regional if p["values"] > 1), reverse=True)
-    if len(moves) < 2:
-        return f"moves the prediction by {brief(swing(whole))}"
-    (most, one), (least, two) = moves[0], moves[-1]
-    if most < 1.3 * least:
-        return f"moves the prediction by {brief(least)} to {brief(most)} in every region"
-    return f"moves the prediction by {brief(most)} in region {one}, by {brief(least)} in region {two}"
-
-
-def _lead(region: dict[str, Any]) -> tuple[str, str]:
-    """The column whose reach differs most from that on all rows, and how."""
-    told = [m for m in region["moves"] if m["everywhere"] > 0]
-    if not told:
-        return "", ""
-    move = max(told, key=lambda m: abs(math.log(m["here"] / m["everywhere"])) * math.sqrt(m["here"] + m["everywhere"]))
-    times = move["here"] / move["everywhere"]
-    how = (
-        f"{times:.1f} times as far as"
-        if times >= 1.15
-        else f"{percent(times, 0)} as far as"
-        if times < 0.87
-        else "as far as"
-    )
-    return move["set"], f"moves the prediction {how} over all rows"
-
-
-def _table(effect: dict[str, Any]) -> dict[str, Any]:
-    """The numbers of a figure: a line a place, a cell a scope."""
+def _figure(effect: dict[str, Any], nodes: Any, limits: Limits, wide: Point, title: str) -> dict[str, Any]:
+    """A column with all regions together, for a wide and a narrow screen, and its numbers: a line a place."""
     heads = ["all rows", *(f"R{panel['region']}" for panel in effect["panels"][1:])]
     lines = [(text, [panel["mean"][i] for panel in effect["panels"]]) for i, text in enumerate(effect["texts"])]
-    return {"heads": heads, "lines": lines}
+    sizes = (wide, (NARROW, min(wide[1], 290.0)))
+    return {
+        "effect": effect,
+        "finding": finding(effect),
+        "charts": [overlay(effect, nodes, limits, size, title) for size in sizes],
+        "table": {"heads": heads, "lines": lines},
+    }
 
 
-def _line(story: dict[str, Any], amounts: Amounts) -> str:
-    """Where chance, regions and one curve per column lie."""
+def _alone(effect: dict[str, Any], limits: Limits, words: tuple[str, str], sizes: Any) -> dict[str, Any]:
+    """The regions of a column one by one, each with its gap."""
+    size = sizes.get(effect["set"])
+    gaps = [size["hides"], *(cell[1] for cell in size["nodes"].values())] if size else []
+    captions = [f"{words[0]} {brief(gap)}" for gap in gaps] or [""] * len(effect["panels"])
+    within = f", in the regions by {brief(size['within'][1])}" if len(gaps) > 1 else ""
+    panels = []
+    for k, (panel, caption) in enumerate(zip(effect["panels"], captions, strict=True)):
+        told = "one value: settled by the split" if panel["values"] < 2 else caption
+        panels.append((panel["region"], told, small(effect, k, limits)))
+    return {"sub": f"{words[1]} {brief(gaps[0])}{within}" if gaps else "", "panels": panels}
+
+
+def _marks(story: dict[str, Any], amounts: Amounts) -> dict[str, Any] | None:
+    """Where chance, regions and one curve per column lie along a line, in hundredths of it, and the interval there."""
     found = story["estimate"]
     if found is None or not amounts.squared or not found["disagreement"] > 0 or found["remaining"] is None:
-        return ""
-    total = found["disagreement"]
-    marks = [("chance", amounts.root(total * found["chance"])), ("regions", amounts.root(total * found["remaining"]))]
-    marks += [("one curve each", amounts.root(total))]
-    ends = None if found["low"] is None else (amounts.root(total * found["low"]), amounts.root(total * found["high"]))
-    return certainty(marks if len(story["regions"]) > 1 else [marks[0], marks[2]], ends, amounts.unit)
+        return None
+    shares = {"chance": found["chance"], "regions": found["remaining"], "one curve each": 1.0}
+    if len(story["regions"]) < 2:
+        del shares["regions"]
+    ends = [] if found["low"] is None else [found["low"], found["high"]]
+    roots = {name: amounts.root(found["disagreement"] * share) for name, share in shares.items()}
+    most = max(roots.values()) or 1.0
+    near = len(roots) > 2 and abs(roots["regions"] - roots["chance"]) < 0.28 * most
+    marks = [(name, brief(root), 100 * root / most) for name, root in roots.items()]
+    places = [100 * amounts.root(found["disagreement"] * end) / most for end in ends]
+    return {"marks": marks, "ends": [min(place, 100.0) for place in places], "near": near}
 
 
 @cache
@@ -184,14 +125,9 @@ def _environment() -> Any:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
-    made = Environment(
-        loader=FileSystemLoader(_TEMPLATES, encoding="utf-8"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=visible,
-    )
+    loader = FileSystemLoader(_TEMPLATES, encoding="utf-8")
+    strict: dict[str, Any] = {"autoescape": True, "undefined": StrictUndefined, "finalize": visible}
+    made = Environment(loader=loader, trim_blocks=True, lstrip_blocks=True, **strict)
     made.filters.update(percent=percent, number=number, value=value, cut=_cut, plain=plain, brief=brief)
     made.filters.update(color=color, firm=firmness, drawn=Markup)  # figures are escaped where they are made
     return made

@@ -11,25 +11,25 @@ from typing import Any
 
 import numpy as np
 
-from granite_xai.base.typing import Coalition, FloatArray, IntArray
+from granite_xai.base.typing import Coalition, FloatArray
 from granite_xai.base.wording import FEW_ROWS, plain, shortened
 from granite_xai.catalog import title
 from granite_xai.compute.units import by_power_of_two
 from granite_xai.curves import dependence_bins
 from granite_xai.disagreement import ResolvedQuestion
-from granite_xai.display.layout import PageAxis, page_axis
+from granite_xai.display.layout import page_axis, places_of
 from granite_xai.display.tree import Box, boxes_of
 from granite_xai.fit_checks import cause
 from granite_xai.fit_values import Band, FitValues
 from granite_xai.influence import Interactions
-from granite_xai.report.sentences import Amounts, ReportSource, listed, set_labels, spoken
+from granite_xai.report.sentences import Amounts, ReportSource, listed, region_lead, set_labels, spoken, swing
 from granite_xai.surrogate import RegionSurrogate
 from granite_xai.tables import Column
 
 LEADING, MOST_DRAWN, MOST_LISTED = 3, 15, 200
 """Columns that open the report, that are drawn at all, and that are listed in tables."""
-POINTS, BARS = 32, 30
-"""Places along a curve, and bars that show where the rows lie, at most."""
+POINTS = 32
+"""Places along a curve, at most."""
 MANY_CELLS = 20_000
 """Rows times columns up to which other questions are read off the evaluations too."""
 
@@ -92,7 +92,8 @@ def regions(source: ReportSource, drawn: Sequence[dict[str, Any]], gaps: Mapping
             "mean": float(source.fitted.surrogate.regions[region.index].mean),
             "explained": explained.get(region.index),
             "found_again": None if again is None else again.overlaps[region.index],
-            "moves": _moves(drawn, region.index),
+            "moves": (moves := _moves(drawn, region.index)),
+            "lead": region_lead(moves),
             "stop_reason": region.stop_reason,
             "small": region.n_samples < FEW_ROWS,
         }
@@ -102,12 +103,6 @@ def regions(source: ReportSource, drawn: Sequence[dict[str, Any]], gaps: Mapping
 
 def _finite(value: float) -> float | None:
     return float(value) if value == value else None
-
-
-def swing(panel: Mapping[str, Any]) -> float:
-    """How far a curve moves the prediction: from its lowest to its highest point."""
-    known = [y for y in panel["mean"] if y is not None]
-    return max(known) - min(known) if known else 0.0
 
 
 def _moves(drawn: Sequence[dict[str, Any]], region: int) -> list[dict[str, Any]]:
@@ -235,71 +230,36 @@ def _compared(source: ReportSource, position: int) -> bool:
 
 
 def _effect(source: ReportSource, position: int, others: Any) -> dict[str, Any]:
-    column, values = source.table.columns[position], source.values
-    counts = _counts(source, column)
-    whole = next(c for c in _everywhere(source).curves if c.column.position == position)
-    axis = page_axis(column, whole.effects, counts, POINTS)
-    bands: list[Band] | None = None if values is None else values.bands(position, axis.groups, counts)
-    panels = []
-    for k, (region, part) in enumerate(_scopes(source)):
-        curve = next(c for c in part.curves if c.column.position == position)
+    column, values, counts = (
+        source.table.columns[position],
+        source.values,
+        _counts(source, source.table.columns[position]),
+    )
+    scopes = [(region, part, _curve_of(part, position)) for region, part in _scopes(source)]
+    axis = page_axis(column, scopes[0][2], counts, POINTS)
+    bands = [] if values is None else values.bands(position, axis.groups, counts)
+    panels: list[dict[str, Any]] = []
+    for k, (region, part, curve) in enumerate(scopes):
         own = _counts(source, column, region)
-        inside = _inside(axis, column, own)
+        inside, whole = axis.reaches(own), listed(axis.at(curve) + part.mean)
+        band = dict.fromkeys(Band._fields) if values is None else bands[k]._asdict()
+        drawn = {"mean": whole, **{key: None if each is None else listed(each) for key, each in band.items()}}
         panel: dict[str, Any] = {"region": region, "centre": float(part.mean), "values": int(np.count_nonzero(own))}
-        panel["mean"] = _cut(axis.at(curve.effects) + part.mean, inside)
-        panel["curve"] = listed(axis.at(curve.effects) + part.mean)
-        panel["rows"] = _bars(axis, column, own)
-        band = (None,) * len(BAND) if bands is None else bands[k]
-        panel |= {key: each if each is None else _cut(each, inside) for key, each in zip(BAND, band, strict=True)}
-        lines = others.get(column.name, ()) if values is not None else ()
-        panel["lines"] = [{"name": name, **_line(column, values, k, by[k], part.mean)} for name, by in lines]  # type: ignore[arg-type]
+        panel |= {"curve": whole, "rows": axis.bars(own)[1]}
+        panel |= {
+            key: each and [y if known else None for y, known in zip(each, inside, strict=True)]
+            for key, each in drawn.items()
+        }
+        lines = others.get(column.name, ())
+        panel["lines"] = [{"name": name, **_line(column, values, k, by[k], part.mean)} for name, by in lines]
         panels.append(panel)
     told = {"style": axis.style, "x": list(axis.x), "texts": [plain(text) for text in axis.texts], "log": axis.log}
     told |= {"gone": axis.gone, "note": axis.note, "named": column.kind not in ("numeric", "date")}
-    return {"set": column.name, "kind": column.kind, **told, "bars": _bar_places(axis), "panels": panels}
+    return {"set": column.name, "kind": column.kind, **told, "bars": axis.bars(counts)[0], "panels": panels}
 
 
-BAND = ("low", "high", "error", "effect_error")
-
-
-def _cut(values: FloatArray, inside: Sequence[bool]) -> list[float | None]:
-    return [each if known else None for each, known in zip(listed(values), inside, strict=True)]
-
-
-def _inside(axis: PageAxis, column: Column, counts: FloatArray) -> list[bool]:
-    """Places that a scope reaches: between its smallest and largest value, or levels that it has."""
-    present = np.flatnonzero(counts[1:])
-    if column.kind in ("nominal", "boolean") or not len(present):
-        return [bool(counts[group + 1].any()) for group in axis.groups]
-    ends = int(present[0]), int(present[-1])
-    return [bool(counts[0]) if g[0] < 0 else ends[0] <= g[0] <= ends[1] for g in axis.groups]
-
-
-def _bar_places(axis: PageAxis) -> list[float]:
-    """Middles of the bars below a curve."""
-    known = np.array(axis.x[: len(axis.x) - axis.gone])
-    if axis.few:
-        return list(axis.x)
-    ends = np.log(known[[0, -1]]) if axis.log else known[[0, -1]]
-    middles = ends[0] + (np.arange(BARS) + 0.5) / BARS * (ends[1] - ends[0])
-    return listed(np.exp(middles) if axis.log else middles) + list(axis.x[len(known) :])  # type: ignore[return-value]
-
-
-def _bars(axis: PageAxis, column: Column, counts: FloatArray) -> list[int]:
-    """Rows at each bar."""
-    if axis.few:
-        return [int(counts[group + 1].sum()) for group in axis.groups]
-    numbers = column.levels.astype(np.float64) if column.kind == "numeric" else _days(column)
-    known = np.array(axis.x[: len(axis.x) - axis.gone])
-    if axis.log:
-        numbers, known = np.log(numbers), np.log(known)
-    found = np.histogram(numbers, bins=BARS, range=(known[0], known[-1]), weights=counts[1:])[0]
-    return [int(each) for each in found] + ([int(counts[0])] if axis.gone else [])
-
-
-def _days(column: Column) -> FloatArray:
-    found: FloatArray = np.asarray((column.levels - column.levels[0]) / np.timedelta64(1, "s"), dtype=np.float64)
-    return found / 86400
+def _curve_of(part: RegionSurrogate, position: int) -> FloatArray:
+    return next(curve.effects for curve in part.curves if curve.column.position == position)
 
 
 def _other_sides(values: FitValues) -> dict[str, list[tuple[str, list[FloatArray]]]]:
@@ -320,13 +280,12 @@ def _other_sides(values: FitValues) -> dict[str, list[tuple[str, list[FloatArray
 
 
 def _line(column: Column, values: FitValues, scope: int, effects: FloatArray, mean: float) -> dict[str, Any]:
-    """Mean of local effects in the tenths (or levels) of a column, around the mean prediction."""
-    rows: IntArray = values.scopes[scope].rows
-    part = column.take(rows)
-    bins = np.where(part.codes < 0, 0, dependence_bins(part))
-    numbers = column.levels if column.kind == "numeric" else _days(column) if column.kind == "date" else None
-    places = np.maximum(part.codes, 0) if numbers is None else np.asarray(numbers, dtype=np.float64)[part.codes]
-    used = [bins == b for b in np.unique(bins).tolist() if b > 0] if column.kind not in ("nominal", "boolean") else []
+    """Mean of local effects in the tenths of a column that has an order, around the mean prediction."""
+    if column.kind in ("nominal", "boolean"):
+        return {"x": [], "y": []}
+    part = column.take(values.scopes[scope].rows)
+    bins, places = np.where(part.codes < 0, 0, dependence_bins(part)), places_of(column)[part.codes]
+    used = [bins == b for b in np.unique(bins).tolist() if b > 0]
     return {"x": listed([places[b].mean() for b in used]), "y": listed([effects[b].mean() + mean for b in used])}
 
 

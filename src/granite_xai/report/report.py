@@ -27,16 +27,7 @@ from granite_xai.fit_values import FitValues
 from granite_xai.fitting import collected_for, read_rows_of
 from granite_xai.new_rows import FittedGranite
 from granite_xai.report import sentences
-from granite_xai.report.panels import (
-    disagreement_map,
-    effects,
-    gaps_left,
-    importances,
-    ledger,
-    regions,
-    tree,
-    triage,
-)
+from granite_xai.report.panels import disagreement_map, effects, gaps_left, importances, ledger, regions, tree, triage
 from granite_xai.report.sentences import Amounts, ReportSource
 from granite_xai.report.text import story_text
 
@@ -279,7 +270,7 @@ def story(
         "tree": tree(source, gaps),
         "stability": sentences.stability(source),
         "evaluation": evaluation,
-        "glossary": [{"word": word, "meaning": meaning} for word, meaning in sentences.GLOSSARY.items()],
+        "glossary": sentences.glossary(),
         "warnings": list(granite.diagnostics_.get("warnings", [])),
         "provenance": sentences.provenance(source, time.perf_counter() - begin),
     }

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import platform
 import sys
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,24 +29,6 @@ from granite_xai.regions.words import name_text
 from granite_xai.tables import Table
 
 _PACKAGES = ("granite-xai", "numpy", "scikit-learn", "pandas")
-GLOSSARY: dict[str, str] = {
-    "Explanation": "A number or curve that says how a column matters, such as PDP, SHAP or permutation importance.",
-    "Curve of a column (PDP)": "The mean prediction if all rows had this value, the other columns left as they are.",
-    "A row's own curve (ICE)": "The same for one row alone. Where rows' own curves run apart, the mean hides it.",
-    "Gap, disagreement": "How far two explanations of the same model lie apart: squared, averaged over rows, added up "
-    "over columns (so an interaction counts once for each of its columns). The report shows its root, in units of the "
-    "prediction; shares are shares of the squares.",
-    "Region": "Rows that satisfy a simple rule. Inside a region both explanations are computed from its own rows.",
-    "Left": "The gap inside the regions. The smaller, the better one simple explanation per region tells the story.",
-    "Held-out rows": "Rows that were not used to find the regions; they tell whether the regions hold in general.",
-    "Chance": "The gap that a sample of this size shows where there is none. Figures are corrected for it.",
-    "Interval": "Where the figure lies for other rows from the same source, in 95 of 100 samples, for this model and "
-    "these regions. A model fitted again may differ by more.",
-    "Found again": "The search is repeated on random halves of the rows. A region that comes back with less than 60 % "
-    "of common rows should not be relied on.",
-    "Interaction, dependence": "The effect of one column depends on the value of another; columns that move together.",
-    "Explained": "Share of the variance of the predictions that a simpler description reproduces.",
-}
 FIRM = ((0.85, "firm"), (0.75, "usable"), (0.6, "shaky"), (-1.0, "do not rely on it"))
 """From which share on something that is found again is called what."""
 
@@ -166,6 +150,12 @@ def question_facts(resolved: ResolvedQuestion, source: ReportSource) -> dict[str
     return {"name": question.label, **told, "cause": cause(question), "kept": kept}
 
 
+def glossary() -> list[dict[str, str]]:
+    """Words that a reader may not know, and what they mean."""
+    lines = Path(__file__).with_name("templates").joinpath("glossary.txt").read_text(encoding="utf-8").splitlines()
+    return [{"word": word, "meaning": meaning} for word, _, meaning in (line.partition(": ") for line in lines)]
+
+
 def sides_of(question: Disagreement) -> str:
     """Both explanations of a question by name."""
     return f"{title(question.first.name, 'first')} and {title(question.second.name, 'second')}"
@@ -259,6 +249,35 @@ def sure(source: ReportSource) -> list[str]:
         told = [f"region {k} {firmness(share)}" for k, share in enumerate(again.overlaps)]
         lines.append(f"In {again.searches} searches on halves of the rows: {', '.join(told)}.")
     return lines
+
+
+def swing(panel: Mapping[str, Any]) -> float:
+    """How far a curve moves the prediction: from its lowest to its highest point."""
+    known = [y for y in panel["mean"] if y is not None]
+    return max(known) - min(known) if known else 0.0
+
+
+def finding(effect: Mapping[str, Any]) -> str:
+    """What differs between regions along a column, in a few words."""
+    whole, *regional = effect["panels"]
+    moves = sorted(((swing(p), p["region"]) for p in regional if p["values"] > 1), reverse=True)
+    if len(moves) < 2:
+        return f"moves the prediction by {brief(swing(whole))}"
+    (most, one), (least, two) = moves[0], moves[-1]
+    if most < 1.3 * least:
+        return f"moves the prediction by {brief(least)} to {brief(most)} in every region"
+    return f"moves the prediction by {brief(most)} in region {one}, by {brief(least)} in region {two}"
+
+
+def region_lead(moves: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
+    """The sentence of a region: the column whose reach differs most from that on all rows, and how."""
+    told = [move for move in moves if move["everywhere"] > 0]
+    if not told:
+        return "", ""
+    move = max(told, key=lambda m: abs(np.log(m["here"] / m["everywhere"])) * np.sqrt(m["here"] + m["everywhere"]))
+    times = move["here"] / move["everywhere"]
+    much = f"{times:.1f} times " if times >= 1.15 else f"{percent(times, 0)} " if times < 0.87 else ""
+    return move["set"], f"moves the prediction {much}as far as over all rows"
 
 
 def firmness(share: float) -> str:
