@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -33,8 +33,6 @@ from granite_xai.surrogate import additive
 from granite_xai.tables import Table
 from granite_xai.trees.routes import Route
 
-MAX_CELLS = 200_000
-"""Cells of the table up to which bins for conditional questions are learned: trees of every column on the others."""
 PAIRS, TRIED = 3, 20
 """Pairs that are told, and columns among which they are sought."""
 CHEAP_TREES = 4
@@ -156,13 +154,10 @@ class FitValues:
     def further_questions(self) -> Iterator[ResolvedQuestion]:
         """Named questions about the same sets that need no further model rows."""
         influence = self.fitted.comparisons[0].question.first.influence
-        small = self.table.n_rows * self.table.n_columns <= MAX_CELLS
         for question in named_questions().values():
             asked = question.with_influence(influence)
-            sides = (asked.first, asked.second)
-            costly = not small and any(side.masking.key == "conditional" for side in sides)
             unknown = asked.behavior.key == "risk" and self.evaluations.y is None
-            if costly or unknown or any(side.interaction.key not in ("pure", "full") for side in sides):
+            if unknown or any(side.interaction.key not in ("pure", "full") for side in (asked.first, asked.second)):
                 continue
             try:
                 resolved = asked.compare(self.route, self.resources, 0)
@@ -181,25 +176,21 @@ class FitValues:
         nothing = total <= 1e-20 * self.variance * float(node.weights.sum())  # rounding: the region is constant
         return 1.0 if nothing else 1.0 - float(node.weights @ np.square(gap)) / total
 
-    def bands(self, position: int, groups: Sequence[IntArray], counts: FloatArray) -> list[Band]:
-        """The ICE curves of one column in every scope, at groups of its levels (-1: missing) with so many rows each."""
+    def bands(self, position: int, at: Callable[[FloatArray, IntArray], FloatArray]) -> list[Band]:
+        """The ICE curves of one column in every scope, at the places of an axis."""
         known, column = self.evaluations, self.table.columns[position]
         matrix, weights = known.matrix(frozenset({position})), known.weights
         level = column.codes if matrix.levels is None else matrix.levels[matrix.codes]  # on a grid, that of the grid
         held, first = np.unique(level, return_index=True)
         near = np.clip(np.searchsorted(held, np.arange(-1, len(column.levels))), 0, len(held) - 1)
         lines, values = matrix.codes[first[near]], np.asarray(matrix.values)
-        shares = (counts[group + 1] / max(counts[group + 1].sum(), 1e-300) for group in groups)
-        drawn = np.stack([s @ values[lines[g + 1]] for s, g in zip(shares, groups, strict=True)])
-        masses = np.zeros((len(self.scopes), len(values)))
-        for mass, scope in zip(masses, self.scopes, strict=True):
-            mass += np.bincount(matrix.codes[scope.rows], weights=weights[scope.rows], minlength=len(mass))
-        own = (masses / masses.sum(axis=1, keepdims=True)) @ values
-        tiny = 1e-12 * np.abs(known.predictions).max()
-        found = []
-        for scope, mean in zip(self.scopes, own[:, None], strict=True):
+        drawn = at(values, lines)
+        tiny, found = 1e-12 * np.abs(known.predictions).max(), []
+        for scope in self.scopes:
             rows, clusters = scope.rows, np.unique(self.clusters[scope.rows], return_inverse=True)[1].reshape(-1)
-            band = _band(drawn[:, rows], mean[:, rows], weights[rows], clusters, tiny)
+            mass = np.bincount(matrix.codes[rows], weights=weights[rows], minlength=len(values))
+            mean = (mass / mass.sum() @ values)[None, rows]
+            band = _band(drawn[:, rows], mean, weights[rows], clusters, tiny)
             band = band._replace(low=band.low + known.offset, high=band.high + known.offset)
             found.append(Band(*(by_power_of_two(each, known.exponent) for each in band)))
         return found
@@ -210,10 +201,8 @@ class FitValues:
         coalitions = {union(pair) for pair in chosen}
         cost = plan(self.table, coalitions).rows
         spent = sum(matrix.values.size for matrix in self.evaluations.matrices.values())
-        limits = self.resources
-        limit = min(
-            (CHEAP_TREES if self.by_trees else 1) * spent, limits.max_evaluations or MAX_ROWS, limits.memory_limit // 8
-        )
+        allowed = self.resources.max_evaluations or MAX_ROWS, self.resources.memory_limit // 8
+        limit = min((CHEAP_TREES if self.by_trees else 1) * spent, *allowed)
         if not chosen or self.evaluations.everything in coalitions or cost > limit:
             return PairEffects(None, (), cost if chosen and cost > limit else 0, spent)
         known, wanted, nothing = self.evaluations, request(self.table, [], coalitions), FittedMaskings({}, {}, {})
@@ -318,9 +307,8 @@ def _moves(node: Evaluations, player: Coalition) -> FloatArray:
 
 def _spread(curves: FloatArray, bins: IntArray, weights: FloatArray) -> float:
     """Variance of the curves between the bins of another column."""
-    mass = np.bincount(bins, weights=weights)
-    members = np.zeros((len(mass), len(bins)))
-    members[bins, np.arange(len(bins))] = weights
+    members = np.where(bins == np.arange(bins.max() + 1)[:, None], weights, 0.0)
+    mass = members.sum(axis=1)
     means = curves @ members.T / np.maximum(mass, 1e-300)
     centre = curves @ weights / weights.sum()
     return float((np.square(means - centre[:, None]) @ mass).sum() / weights.sum())

@@ -23,20 +23,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
 BLUE, ORANGE, BLACK, GREY, PALE = "#0072B2", "#D55E00", "#222222", "#8C8C8C", "#D9D9D9"
-REGIONS = (
-    ("#2a83ee", "#3f9bff"),
-    ("#8f4200", "#f9761f"),
-    ("#35835a", "#9df3df"),
-    ("#ad3fa9", "#d9a3b8"),
-    ("#bd8600", "#ebe02a"),
-    ("#265267", "#35d0fb"),
-    ("#371a7d", "#a056cc"),
-    ("#670325", "#bb5438"),
-)
+_LIGHT = ("#2a83ee", "#8f4200", "#35835a", "#ad3fa9", "#bd8600", "#265267", "#371a7d", "#670325")
+_DARK = ("#3f9bff", "#f9761f", "#9df3df", "#d9a3b8", "#ebe02a", "#35d0fb", "#a056cc", "#bb5438")
+REGIONS = tuple(zip(_LIGHT, _DARK, strict=True))
 """Colors of the regions by number, on white and on dark paper."""
 EVERYONE = ("#8d9298", "#7d848b")
 """Color of all rows, and of regions beyond the palette, on white and on dark paper."""
-SIDES = ("#222222", "#8C8C8C")
+PATTERNS = ("", "///", "...", "xxx")
+"""Where areas have more regions than colors, these repeat with a pattern."""
+SIDES = (BLACK, GREY)
 """First and second explanation of a question, where no region is drawn."""
 SMALL, LARGE = 7.5, 11.0
 """Sizes of text, in points."""
@@ -112,6 +107,16 @@ def region_color(region: int | None) -> str:
     ('#2a83ee', '#8d9298')
     """
     return EVERYONE[0] if region is None or region >= len(REGIONS) else REGIONS[region][0]
+
+
+def region_style(number: int) -> dict[str, Any]:
+    """Color and pattern of a region in an area.
+
+    >>> region_style(0)["facecolor"] == region_style(8)["facecolor"], region_style(8)["hatch"]
+    (True, '///')
+    """
+    turn, place = divmod(number, len(REGIONS))
+    return {"facecolor": REGIONS[place][0], "hatch": PATTERNS[turn % len(PATTERNS)]}
 
 
 def grid_of(count: int, most: int = MOST_COLUMNS) -> tuple[int, int]:

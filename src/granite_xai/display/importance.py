@@ -13,20 +13,7 @@ from granite_xai.base.options import choose, whole_number
 from granite_xai.base.typing import FloatArray
 from granite_xai.base.wording import count, drawable, told_apart, wrapped
 from granite_xai.catalog import title
-from granite_xai.display.figures import (
-    BLACK,
-    GREY,
-    PALE,
-    REGIONS,
-    SIDES,
-    SMALL,
-    Drawn,
-    framed,
-    grid_of,
-    set_title,
-    sheet,
-    tidy,
-)
+from granite_xai.display.figures import PALE, SIDES, SMALL, Drawn, framed, grid_of, region_style, set_title, sheet, tidy
 from granite_xai.explainer import Explainer
 from granite_xai.influence import Individual
 from granite_xai.scopes import EFFECTS, MEASURES, RowsToShow, Scope, chosen_question, shown_names, sides_shown
@@ -38,8 +25,6 @@ if TYPE_CHECKING:
 KINDS = {"paired": "paired", "layered": "layered"}
 THICK = 0.76
 """Share of a line that its bars fill."""
-PATTERNS = ("", "///", "...", "xxx")
-"""Where there are more regions than colors, these repeat with a pattern."""
 
 
 @dataclass(eq=False)
@@ -205,9 +190,7 @@ def _comparable(sides: tuple[Explainer, ...]) -> tuple[Explainer, ...]:
 def _positions(sides: int, count: int) -> tuple[FloatArray, float]:
     """Middle of each explanation's bar in each line, the first explanation on top, and a bar's height."""
     height = THICK / sides
-    offsets = (np.arange(sides, dtype=np.float64) - (sides - 1) / 2) * height
-    middles: FloatArray = offsets[:, None] + np.arange(count)
-    return middles, height
+    return (np.arange(sides)[:, None] - (sides - 1) / 2) * height + np.arange(count), height
 
 
 def set_labels(sets: Sequence[tuple[str, ...]], width: int = 26) -> list[str]:
@@ -221,7 +204,7 @@ def set_labels(sets: Sequence[tuple[str, ...]], width: int = 26) -> list[str]:
 
 def _dress(ax: Axes, sets: Sequence[tuple[str, ...]]) -> None:
     tidy(ax)
-    ax.axvline(0.0, color=BLACK, linewidth=0.8, zorder=5)
+    ax.axvline(0.0, color=SIDES[0], linewidth=0.8, zorder=5)
     ax.spines["left"].set_visible(False)
     ax.locator_params(axis="x", nbins=4)
     ax.set_yticks(range(len(sets)), set_labels(sets), fontsize=SMALL)
@@ -234,10 +217,9 @@ def _dress(ax: Axes, sets: Sequence[tuple[str, ...]]) -> None:
 def draw_pairs(ax: Axes, values: FloatArray, errors: FloatArray) -> None:
     """One bar for each explanation and set; ``values`` has shape (explanations, sets)."""
     middles, height = _positions(*values.shape)
-    caps = {"elinewidth": 0.8, "capsize": 2}
+    look: dict[str, Any] = {"height": height, "error_kw": {"elinewidth": 0.8, "capsize": 2}, "zorder": 3}
     for side, (places, lengths, error) in enumerate(zip(middles, values, np.nan_to_num(errors), strict=True)):
-        color, known = SIDES[side % len(SIDES)], error if error.any() else None
-        ax.barh(places, lengths, height=height, color=color, xerr=known, error_kw=caps, zorder=3)
+        ax.barh(places, lengths, color=SIDES[side % len(SIDES)], xerr=error if error.any() else None, **look)
 
 
 def draw_layers(ax: Axes, values: FloatArray, regions: Sequence[Scope]) -> None:
@@ -251,16 +233,6 @@ def draw_layers(ax: Axes, values: FloatArray, regions: Sequence[Scope]) -> None:
             ax.barh(middles[side, i], lengths[k], height=height * 0.92, zorder=order, **look)
 
 
-def region_style(number: int) -> dict[str, Any]:
-    """Color and pattern of a region.
-
-    >>> region_style(0)["facecolor"] == region_style(8)["facecolor"], region_style(8)["hatch"]
-    (True, '///')
-    """
-    turn = number // len(REGIONS) % len(PATTERNS)
-    return {"facecolor": REGIONS[number % len(REGIONS)][0], "hatch": PATTERNS[turn]}
-
-
 def handles(names: Sequence[str], regions: Sequence[Scope]) -> list[Any]:
     """What the legend says about the explanations, and about regions that have colors."""
     from matplotlib.patches import Patch
@@ -270,5 +242,5 @@ def handles(names: Sequence[str], regions: Sequence[Scope]) -> list[Any]:
     found = [Patch(facecolor=SIDES[i % len(SIDES)], label=label) for i, label in enumerate(labels)]
     for scope in regions:
         label, style = f"region {scope.region}: {wrapped(drawable(scope.rule), 40, 2)}", region_style(scope.region or 0)
-        found.append(Patch(edgecolor=GREY, linewidth=0.4, label=label, **style))
+        found.append(Patch(edgecolor=SIDES[1], linewidth=0.4, label=label, **style))
     return found

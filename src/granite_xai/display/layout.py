@@ -45,10 +45,10 @@ class PageAxis:
         """Whether the last place is that of missing values."""
         return bool(len(self.groups[-1]) == 1 and self.groups[-1][0] == -1)
 
-    def at(self, by_level: FloatArray) -> FloatArray:
-        """Values at the places, from those of all levels (missing first, along the first axis)."""
+    def at(self, values: FloatArray, lines: IntArray) -> FloatArray:
+        """Values at the places: means over their levels, which stand at these lines (missing first)."""
         shares = [self.counts[group + 1] / max(self.counts[group + 1].sum(), 1e-300) for group in self.groups]
-        return np.array([s @ by_level[g + 1] for s, g in zip(shares, self.groups, strict=True)], dtype=np.float64)
+        return np.array([s @ values[lines[g + 1]] for s, g in zip(shares, self.groups, strict=True)], dtype=np.float64)
 
     def reaches(self, counts: FloatArray) -> list[bool]:
         """Whether some rows reach each place: it lies between their smallest and largest value, or is their level."""

@@ -113,29 +113,18 @@ def _moves(drawn: Sequence[dict[str, Any]], region: int) -> list[dict[str, Any]]
     return [each for each in found[:4] if each["here"] > 1e-9]
 
 
-def importances(values: FitValues) -> list[dict[str, Any]]:
-    """Both sides of each question, a number for each set and scope: root mean square of local effects."""
-    return [_importance(values, question) for question in values.fitted.comparisons]
-
-
-def _importance(values: FitValues, resolved: ResolvedQuestion) -> dict[str, Any]:
+def importance(values: FitValues, resolved: ResolvedQuestion) -> dict[str, Any]:
+    """Both sides of a question, a number for each set and scope: root mean square of local effects."""
     found = [values.question(resolved, scope) for scope in values.scopes]
     sizes, gaps = np.stack([each.sizes for each in found]), np.stack([each.gaps for each in found])
     for cells, share in ((sizes, 1e-12), (gaps, 1e-20)):  # what is nothing beside the largest is rounding
         cells[np.abs(cells) < share * np.nan_to_num(np.abs(cells), posinf=0.0).max(initial=0.0)] = 0.0
-    scopes: list[dict[str, Any]] = [
-        {"region": scope.region, "first": listed(first), "second": listed(second), "gap": listed(gap)}
-        for scope, (first, second), gap in zip(values.scopes, sizes, gaps, strict=True)
-    ]
-    size = np.abs(np.nan_to_num(sizes[0])).max(axis=0)
-    local = resolved.first.behavior.per_row
-    return {
-        **_named(resolved),
-        "measure": "typical size of the effect (root mean square)" if local else "importance",
-        "sets": set_labels(resolved),
-        "order": np.argsort(-size, kind="stable").tolist(),
-        "scopes": scopes,
-    }
+    keys, told = ("region", "first", "second", "gap"), zip(values.scopes, sizes, gaps, strict=True)
+    lines = ((scope.region, *map(listed, (*both, gap))) for scope, both, gap in told)
+    measure = "typical size of the effect (root mean square)" if resolved.first.behavior.per_row else "importance"
+    order = np.argsort(-np.abs(np.nan_to_num(sizes[0])).max(axis=0), kind="stable").tolist()
+    named = {**_named(resolved), "measure": measure, "sets": set_labels(resolved), "order": order}
+    return {**named, "scopes": [dict(zip(keys, line, strict=True)) for line in lines]}
 
 
 def _named(resolved: ResolvedQuestion) -> dict[str, str]:
@@ -149,14 +138,13 @@ def triage(source: ReportSource, importance: Mapping[str, Any], amounts: Amounts
 
     ``nodes`` has the same for every region, in root units as everything here.
     """
-    everywhere, *inside = importance["scopes"]
+    inside = importance["scopes"][1:]
     counted = 0.0 if source.fitted.below_noise_floor else 1.0  # rounding is no gap
     mass = np.array([region.n_samples for region in source.fitted.partition], dtype=np.float64)
     found = []
     for i, name in enumerate(importance["sets"]):
-        cells = [
-            (abs(s["second"][i] or 0.0), counted * amounts.root(s["gap"][i] or 0.0)) for s in (everywhere, *inside)
-        ]
+        told = [(scope["second"][i] or 0.0, scope["gap"][i] or 0.0) for scope in importance["scopes"]]
+        cells = [(abs(size), counted * amounts.root(gap)) for size, gap in told]
         within = np.sqrt(np.average(np.square(cells[1:]), axis=0, weights=mass)).tolist() if inside else list(cells[0])
         nodes = {str(s["region"]): list(cell) for s, cell in zip(inside, cells[1:], strict=True)}
         found.append({"set": name, "shows": cells[0][0], "hides": cells[0][1], "within": within, "nodes": nodes})
@@ -169,17 +157,14 @@ def effects(source: ReportSource, sizes: Sequence[Mapping[str, Any]]) -> list[di
     ``leading``: rows of several regions still differ in it, so regions can be compared along it.
     """
     gaps = {each["set"]: (each["hides"], each["within"][1]) for each in sizes}
-    curves = enumerate(_everywhere(source).curves)
-    positions = {curve.column.position: _reach(source, place) for place, curve in curves}
-    varying = [i for i, reach in positions.items() if reach > 0]
-    ranked = sorted(varying, key=lambda i: -positions[i])
+    names, curves = source.table.names, enumerate(_everywhere(source).curves)
+    reach = {curve.column.position: _reach(source, place) for place, curve in curves}
+    ranked = sorted((i for i in reach if reach[i] > 0), key=lambda i: -reach[i])
     compared = [i for i in ranked if _compared(source, i)]
-    leading = sorted(compared, key=lambda i: -gaps.get(source.table.names[i], (0.0,))[0])[:LEADING]
+    leading = sorted(compared, key=lambda i: -gaps.get(names[i], (0.0,))[0])[:LEADING]
     drawn = (leading + [i for i in ranked if i not in leading])[:MOST_DRAWN]
     others = {} if source.values is None else _other_sides(source.values)
-    return [
-        {**_effect(source, i, others), "leading": i in leading, "gap": gaps.get(source.table.names[i])} for i in drawn
-    ]
+    return [{**_effect(source, i, others), "leading": i in leading, "gap": gaps.get(names[i])} for i in drawn]
 
 
 def _everywhere(source: ReportSource) -> RegionSurrogate:
@@ -230,26 +215,19 @@ def _compared(source: ReportSource, position: int) -> bool:
 
 
 def _effect(source: ReportSource, position: int, others: Any) -> dict[str, Any]:
-    column, values, counts = (
-        source.table.columns[position],
-        source.values,
-        _counts(source, source.table.columns[position]),
-    )
+    column, values = source.table.columns[position], source.values
+    counts = _counts(source, column)
     scopes = [(region, part, _curve_of(part, position)) for region, part in _scopes(source)]
     axis = page_axis(column, scopes[0][2], counts, POINTS)
-    bands = [] if values is None else values.bands(position, axis.groups, counts)
+    bands = [] if values is None else values.bands(position, axis.at)
     panels: list[dict[str, Any]] = []
     for k, (region, part, curve) in enumerate(scopes):
         own = _counts(source, column, region)
-        inside, whole = axis.reaches(own), listed(axis.at(curve) + part.mean)
-        band = dict.fromkeys(Band._fields) if values is None else bands[k]._asdict()
-        drawn = {"mean": whole, **{key: None if each is None else listed(each) for key, each in band.items()}}
+        inside, whole = axis.reaches(own), axis.at(curve, np.arange(len(curve))) + part.mean
         panel: dict[str, Any] = {"region": region, "centre": float(part.mean), "values": int(np.count_nonzero(own))}
-        panel |= {"curve": whole, "rows": axis.bars(own)[1]}
-        panel |= {
-            key: each and [y if known else None for y, known in zip(each, inside, strict=True)]
-            for key, each in drawn.items()
-        }
+        panel |= {"curve": listed(whole), "rows": axis.bars(own)[1], **dict.fromkeys(Band._fields)}
+        for key, each in {"mean": whole, **(bands[k]._asdict() if bands else {})}.items():
+            panel[key] = listed(np.where(inside, each, np.nan))
         lines = others.get(column.name, ())
         panel["lines"] = [{"name": name, **_line(column, values, k, by[k], part.mean)} for name, by in lines]
         panels.append(panel)
@@ -338,13 +316,7 @@ def disagreement_map(values: FitValues) -> dict[str, Any]:
 
 def _map_line(resolved: ResolvedQuestion, exponent: int, before: FloatArray, after: FloatArray) -> dict[str, Any]:
     total = float(before.sum())
-    shares = before / total if total > 0 else np.zeros_like(before)
-    return {
-        **_named(resolved),
-        "cause": cause(resolved.question),
-        "behavior": resolved.question.behavior.key,
-        "disagreement": float(by_power_of_two(total, exponent * (resolved.degree or 0))),
-        "remaining": float(after.sum() / total) if total > 0 else 0.0,
-        "sets": set_labels(resolved),
-        "shares": listed(shares),
-    }
+    known = {**_named(resolved), "cause": cause(resolved.question), "behavior": resolved.question.behavior.key}
+    known["disagreement"] = float(by_power_of_two(total, exponent * (resolved.degree or 0)))
+    shares = {"remaining": float(after.sum() / total), "shares": listed(before / total)} if total > 0 else {}
+    return {**known, "remaining": 0.0, "shares": [0.0] * len(before), **shares, "sets": set_labels(resolved)}

@@ -27,7 +27,7 @@ from granite_xai.fit_values import FitValues
 from granite_xai.fitting import collected_for, read_rows_of
 from granite_xai.new_rows import FittedGranite
 from granite_xai.report import sentences
-from granite_xai.report.panels import disagreement_map, effects, gaps_left, importances, ledger, regions, tree, triage
+from granite_xai.report.panels import disagreement_map, effects, gaps_left, importance, ledger, regions, tree, triage
 from granite_xai.report.sentences import Amounts, ReportSource
 from granite_xai.report.text import story_text
 
@@ -279,7 +279,7 @@ def story(
 def _measured(source: ReportSource, amounts: Amounts) -> dict[str, Any]:
     """What is read off the evaluations of the fit; of a loaded object only its curves."""
     values = source.values
-    sizes = [] if values is None else importances(values)
+    sizes = [] if values is None else [importance(values, asked) for asked in source.fitted.comparisons]
     columns = triage(source, sizes[0], amounts) if sizes else []
     return {
         "ledger": ledger(source),
