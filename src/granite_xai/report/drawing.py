@@ -108,8 +108,9 @@ def as_drawn(effect: dict[str, Any], z: float, centred: bool = False) -> dict[st
 def limits_of(effects: Sequence[dict[str, Any]]) -> Limits:
     """The range that holds the curves of some columns; from 0 where that is near."""
     panels = [panel for effect in effects for panel in effect["panels"]]
-    every = [line for p in panels for line in (p["mean"], *(side["y"] for side in p["lines"]))]
-    known = [y for line in every for y in line if y is not None]
+    both = [pair for panel in panels for pair in zip(panel["mean"], panel["away"], strict=True)]
+    known = [y + sign * (away or 0.0) for y, away in both if y is not None for sign in (-1, 1)]
+    known += [y for panel in panels for line in panel["lines"] for y in line["y"] if y is not None]
     low, high = min(known, default=0.0), max(known, default=1.0)
     pad = 0.06 * (high - low) or abs(high) * 0.1 or 1.0
     return (0.0 if 0 <= low < 0.4 * high else low - pad), high + pad
@@ -189,7 +190,7 @@ def _labels(frame: Frame, curves: Sequence[tuple[dict[str, Any], list[Point]]]) 
     made = []
     for panel, points in sorted(known, key=lambda each: each[1][-1][1], reverse=near):
         x, y = points[-1] if near else min(points, key=lambda point: point[1])
-        name, look = ("all rows", "h") if panel["region"] is None else (f"R{panel['region']}", "h b")
+        name, look = ("all", "h") if panel["region"] is None else (f"R{panel['region']}", "h b")
         wide = 7.0 * len(name)
         x, y = _placed(taken, wide, [(x + 8, y + 4) if near else (x - wide / 2, y - 8)])
         x = min(max(x, frame.left + 2), frame.width - wide)
@@ -202,7 +203,10 @@ def overlay(effect: dict[str, Any], nodes: Sequence[dict[str, Any]], limits: Lim
     panels, frame = effect["panels"], _frame(effect, size, (46, 34, 24, 44), limits)
     rungs = round_ticks(*limits, 4)
     made = _axes(frame, effect, rungs if len(rungs) > 2 else round_ticks(*limits, 6), y_title)
-    made.append(_rug(frame, effect, panels[0]["rows"], "rall"))
+    made += [
+        _rug(frame, effect, panels[0]["rows"], "rall"),
+        *(_ice(frame, effect, panels[0]) if not panels[1:] else []),
+    ]
     apart = min(12.0, 0.6 * (frame.right - frame.left) / len(effect["x"]) / len(panels))
     drawn: list[tuple[dict[str, Any], list[Point]]] = []
     for k, panel in enumerate(panels):
@@ -233,18 +237,20 @@ def _joint(panels: Sequence[dict[str, Any]], regions: Sequence[int], i: int) -> 
     return float(sum(n * p["curve"][i] for n, p in zip(rows, parts, strict=True)) / sum(rows))
 
 
+def _ice(frame: Frame, effect: dict[str, Any], panel: dict[str, Any]) -> list[str]:
+    """Where most of the rows' own curves run."""
+    look, bars = f"ice {color(panel['region'])}", list(zip(effect["x"], panel["high"] or (), panel["low"] or ()))
+    ends = [(frame.x(x), frame.y(a), frame.y(b)) for x, a, b in bars if a is not None]
+    if _is_line(effect):
+        return [_ring(look, ends[: len(ends) - (effect["gone"] and panel["mean"][-1] is not None)])]
+    return [_ring(look, [(x - 4, a, b), (x + 4, a, b)]) for x, a, b in ends]
+
+
 def small(effect: dict[str, Any], k: int, limits: Limits) -> str:
     """One scope alone: where its rows' own curves run, its mean, and the curve of all rows behind."""
     panel, whole, size = effect["panels"][k], effect["panels"][0], (150.0, 118.0)
     frame, look = _frame(effect, size, (30, 8, 6, 28), limits), color(panel["region"])
-    made = _axes(frame, effect, round_ticks(*limits, 2))
-    if panel["low"] is not None:
-        bars = list(zip(effect["x"], panel["high"], panel["low"], strict=True))
-        bars = [(frame.x(x), frame.y(a), frame.y(b)) for x, a, b in bars if a is not None]
-        if _is_line(effect):
-            made.append(_ring(f"ice {look}", bars[: len(bars) - (panel["mean"][-1] is not None and effect["gone"])]))
-        else:
-            made += [_ring(f"ice {look}", [(x - 4, a, b), (x + 4, a, b)]) for x, a, b in bars]
+    made = [*_axes(frame, effect, round_ticks(*limits, 2)), *_ice(frame, effect, panel)]
     made.append(_line("base", *((x, frame.y(panel["centre"])) for x in (frame.left, frame.right))))
     if k:
         made += _curve(frame, effect, {**whole, "away": [None] * len(effect["x"])})
@@ -270,7 +276,8 @@ def scatter(columns: Sequence[dict[str, Any]], titles: tuple[str, str], width: f
     made.append(tag("text", "t", titles[1], x=0.0, y=12.0))
     made.append(tag("text", "t", titles[0], x=frame.right, y=size[1] - 6, text_anchor="end"))
     spots = [(frame.x(math.sqrt(each["shows"])), frame.y(math.sqrt(each["hides"]))) for each in columns]
-    taken: list[tuple[float, ...]] = [(x - 5, x + 5, y + 4) for x, y in spots]
+    inner = [(frame.x(math.sqrt(shows)), frame.y(math.sqrt(hides))) for shows, hides in (c["within"] for c in columns)]
+    taken: list[tuple[float, ...]] = [(x - 5, x + 5, y + 4) for x, y in (*spots, *inner)]
     names = []
     for each, (x, y) in zip(columns, spots, strict=True):
         for key, (shows, hides), where in _dots(each, nodes):
@@ -281,8 +288,8 @@ def scatter(columns: Sequence[dict[str, Any]], titles: tuple[str, str], width: f
         name = shortened(each["set"], 14)
         wide = 7.0 * len(name)
         around = [(x + 7, y + 4), (x - 7 - wide, y + 4), (x - wide / 2, y - 9), (x - wide / 2, y + 18)]
-        x, y = _placed(taken, wide, around)
-        names.append(tag("text", "h m", name, x=min(max(x, frame.left + 3), width - wide - 2), y=y))
+        x, y = _placed(taken, wide, [(a, b) for a, b in around if frame.left + 3 <= a <= width - wide - 2])
+        names.append(tag("text", "h m", name, x=x, y=y))
     label = "Columns by what one curve shows and what it hides; the numbers are in the table below"
     return svg(size, label, [*made, *names], "narrow" if width == NARROW else "wide")
 

@@ -50,7 +50,7 @@ def _figures(story: dict[str, Any]) -> dict[str, Any]:
     dots = [each for each in story["triage"] if each["shows"] or each["hides"]][:MOST_DRAWN]
     leading = []
     for effect in first:
-        wide = (932.0, 320.0) if not leading else (440.0, 300.0)
+        wide = (440.0, 300.0) if leading and effect["panels"][1:] else (932.0, 320.0)
         leading.append(_figure(effect, between, common, wide, title) | _alone(effect, common, told, sizes))
     enlarged = []
     for effect in others:
@@ -114,10 +114,9 @@ def _marks(story: dict[str, Any], amounts: Amounts) -> dict[str, Any] | None:
     ends = [] if found["low"] is None else [found["low"], found["high"]]
     roots = {name: amounts.root(found["disagreement"] * share) for name, share in shares.items()}
     most = max(roots.values()) or 1.0
-    near = len(roots) > 2 and abs(roots["regions"] - roots["chance"]) < 0.28 * most
     marks = [(name, brief(root), 100 * root / most) for name, root in roots.items()]
     places = [100 * amounts.root(found["disagreement"] * end) / most for end in ends]
-    return {"marks": marks, "ends": [min(place, 100.0) for place in places], "near": near}
+    return {"marks": marks, "ends": [min(place, 100.0) for place in places]}
 
 
 @cache

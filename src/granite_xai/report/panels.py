@@ -60,49 +60,29 @@ def _node(source: ReportSource, boxes: Sequence[Box], at: int, gaps: Mapping[int
     children = [_node(source, boxes, child, gaps) for child in box.children]
     regions = [r for child in children for r in child["regions"]] if children else [box.region or 0]
     left, rows = zip(*((gaps[r][0], gaps[r][3]) for r in regions), strict=True)
-    root = box.parent is None
-    return {
-        "id": "all" if root else f"node-{box.node}" if children else f"region-{box.region}",
-        "text": box.condition,
-        "conditions": [] if root else spoken(box.rule, source.table)[-1:],
-        "region": None if root else box.region,
-        "regions": regions,
-        "column": box.column,
-        "n_samples": box.n_samples,
-        "left": float(np.average(left, weights=rows)) if sum(rows) else None,
-        "children": children,
-    }
+    own = {"id": f"node-{box.node}" if children else f"region-{box.region}", "region": box.region}
+    own["conditions"] = spoken(box.rule, source.table)[-1:]
+    own |= {"id": "all", "region": None, "conditions": []} if box.parent is None else {}
+    own |= {"text": box.condition, "column": box.column, "n_samples": box.n_samples, "regions": regions}
+    return {**own, "left": float(np.average(left, weights=rows)) if sum(rows) else None, "children": children}
 
 
 def regions(source: ReportSource, drawn: Sequence[dict[str, Any]], gaps: Mapping[int, Any]) -> list[dict[str, Any]]:
     """Each region: rule, rows, gap, how well its own curves describe it, and how far columns move the prediction."""
-    partition, values, again = source.fitted.partition, source.values, source.granite.stability_
-    explained: dict[int | None, float] = {}
-    if values is not None:
-        explained = {scope.region: values.explained(scope) for scope in values.regions}
-    return [
-        {
-            "region": region.index,
-            "rule": str(region.rule),
-            "conditions": spoken(region.rule, source.table),
-            "n_samples": region.n_samples,
-            "fraction": _finite(region.fraction),
-            "disagreement": _finite(region.disagreement),
-            "gap": [_finite(each) for each in gaps[region.index][:3]],
-            "mean": float(source.fitted.surrogate.regions[region.index].mean),
-            "explained": explained.get(region.index),
-            "found_again": None if again is None else again.overlaps[region.index],
-            "moves": (moves := _moves(drawn, region.index)),
-            "lead": region_lead(moves),
-            "stop_reason": region.stop_reason,
-            "small": region.n_samples < FEW_ROWS,
-        }
-        for region in partition
-    ]
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if value == value else None
+    fitted, values, again = source.fitted, source.values, source.granite.stability_
+    explained = {} if values is None else {scope.region: values.explained(scope) for scope in values.regions}
+    found = []
+    for each in fitted.partition:
+        k, moves = each.index, _moves(drawn, each.index)
+        shares = (each.fraction, each.disagreement, *gaps[k][:3])
+        fraction, left, *gap = (float(share) if share == share else None for share in shares)
+        told = {"region": k, "rule": str(each.rule), "conditions": spoken(each.rule, source.table)}
+        told |= {"n_samples": each.n_samples, "fraction": fraction, "disagreement": left, "gap": gap}
+        told |= {"mean": float(fitted.surrogate.regions[k].mean), "explained": explained.get(k)}
+        told |= {"found_again": None if again is None else again.overlaps[k], "moves": moves}
+        told |= {"lead": region_lead(moves), "stop_reason": each.stop_reason, "small": each.n_samples < FEW_ROWS}
+        found.append(told)
+    return found
 
 
 def _moves(drawn: Sequence[dict[str, Any]], region: int) -> list[dict[str, Any]]:
@@ -129,8 +109,8 @@ def importance(values: FitValues, resolved: ResolvedQuestion) -> dict[str, Any]:
 
 def _named(resolved: ResolvedQuestion) -> dict[str, str]:
     question = resolved.question
-    sides = {"first": title(question.first.name, "first"), "second": title(question.second.name, "second")}
-    return {"question": question.label, **sides}
+    first, second = title(question.first.name, "first"), title(question.second.name, "second")
+    return {"question": question.label, "first": first, "second": second}
 
 
 def triage(source: ReportSource, importance: Mapping[str, Any], amounts: Amounts) -> list[dict[str, Any]]:
@@ -169,17 +149,16 @@ def effects(source: ReportSource, sizes: Sequence[Mapping[str, Any]]) -> list[di
 
 def _everywhere(source: ReportSource) -> RegionSurrogate:
     """The curves of all rows; an older file knows those of the regions, of which they are the mean."""
-    fitted = source.fitted
+    fitted, parts = source.fitted, source.fitted.surrogate.regions
     if fitted.everywhere is not None:
         return fitted.everywhere
-    parts, shares = fitted.surrogate.regions, [region.n_samples / source.n_rows for region in fitted.partition]
-    mean = sum(share * part.mean for share, part in zip(shares, parts, strict=True))
+    shares = np.array([region.n_samples / source.n_rows for region in fitted.partition])
+    means = np.array([part.mean for part in parts])
     curves = []
     for same in zip(*(part.curves for part in parts), strict=True):
-        told = zip(shares, parts, same, strict=True)
-        total = np.sum([share * (part.mean + curve.effects) for share, part, curve in told], axis=0)
-        curves.append(replace(same[0], effects=total - mean))
-    return RegionSurrogate(mean, tuple(curves), parts[0].rows[:0])
+        around = shares @ (np.stack([curve.effects for curve in same]) + (means - shares @ means)[:, None])
+        curves.append(replace(same[0], effects=around))
+    return RegionSurrogate(float(shares @ means), tuple(curves), parts[0].rows[:0])
 
 
 def _scopes(source: ReportSource) -> list[tuple[int | None, RegionSurrogate]]:

@@ -174,14 +174,10 @@ def explain(
     X, y, sample_weight = collected_for(granite, X, y, sample_weight)
     found, view = fit_with_evaluations(granite, X, y, sample_weight), fitted_view(granite)
     by_trees = view.diagnostics["evaluations"]["path"] != "model"
-    values = FitValues(
-        found.result, found.evaluations, found.route, view.resources, view.seed, by_trees, found.inputs.clusters
-    )
-    if (
-        len(granite.partition_) > 1
-        and granite.confidence_level is not None
-        and view.result.table.n_rows * view.result.table.n_columns <= SEARCHED
-    ):
+    rest = (view.resources, view.seed, by_trees, found.inputs.clusters)
+    values = FitValues(found.result, found.evaluations, found.route, *rest)
+    small = view.result.table.n_rows * view.result.table.n_columns <= SEARCHED
+    if small and len(granite.partition_) > 1 and granite.confidence_level is not None:
         granite.stability(HALVES)
     target, score = _target(granite, X, y), None
     if target is not None:
@@ -246,6 +242,7 @@ def story(
         parts = regions(source, told["effects"], gaps)
     evaluation = None if test is None else _evaluation(granite, test)
     found = fitted.estimate
+    figures = {key: getattr(granite, f"{key}_") for key in ("disagreement", "remaining", "fidelity", "global_fidelity")}
     return {
         "version": VERSION,
         "title": title or f"Where {sentences.sides_of(fitted.comparisons[0].question)} agree",
@@ -257,13 +254,7 @@ def story(
         "predicted": source.measured_in or ("probability" if fitted.predictor.is_probability else "value"),
         "amounts": {"squared": amounts.squared, "unit": amounts.unit, "rows": sentences.which_rows(source)},
         "questions": [sentences.question_facts(resolved, source) for resolved in fitted.comparisons],
-        "figures": {
-            "disagreement": granite.disagreement_,
-            "remaining": granite.remaining_,
-            "fidelity": granite.fidelity_,
-            "global_fidelity": granite.global_fidelity_,
-            "nothing_to_explain": fitted.below_noise_floor,
-        },
+        "figures": {**figures, "nothing_to_explain": fitted.below_noise_floor},
         "estimate": None if found is None else found.facts(),
         **told,
         "regions": parts,
@@ -300,15 +291,11 @@ def _evaluation(granite: Granite, test: Any) -> dict[str, Any]:
         before = found.global_disagreement if found.global_disagreement > floors[0] else 0.0
         zeros = np.zeros_like(found.regional)
         found = replace(found, disagreement=0.0, global_disagreement=before, regional=zeros, ratios=None)
-    lines = [
-        {"region": k, "rule": rule, "n_samples": count, "disagreement": float(left)}
-        for k, (rule, count, left) in enumerate(zip(found.rules, found.counts, found.regional, strict=True))
-    ]
+    keys = ("region", "rule", "n_samples", "disagreement")
+    lines = zip(range(len(found.rules)), found.rules, found.counts, found.regional.tolist(), strict=True)
     return {
         "n_rows": int(sum(found.counts)),
-        "global_disagreement": found.global_disagreement,
-        "disagreement": found.disagreement,
-        "remaining": found.remaining,
+        **{key: getattr(found, key) for key in ("global_disagreement", "disagreement", "remaining")},
         "explained": held_out_fidelity(granite, X),
-        "regions": lines,
+        "regions": [dict(zip(keys, line, strict=True)) for line in lines],
     }

@@ -206,26 +206,21 @@ def further(source: ReportSource, regions: list[dict[str, Any]], evaluation: dic
     explained = percent(known[1]) if known[1] >= 0 else "nothing"
     lines = [f"{unit} explains {explained} of the variance of the predictions on {where}"]
     if several and 0.9 <= known[1] < 1:
-        lines[0] += (
-            f"; the regions below are about the other {percent(1 - known[1])}, and leave {percent(1 - known[0])}."
-        )
+        rest = (percent(1 - share) for share in (known[1], known[0]))
+        lines[0] += "; the regions below are about the other {}, and leave {}.".format(*rest)
     else:
         lines[0] += f", with curves of its own in each region {percent(known[0])}." if several else "."
     amounts, root = Amounts.of(source), fitted.partition.root
     if several and isinstance(root, Split):
-        saved = 1.0 - sum(child.disagreement for child in root.children)
-        lines.append(
-            f"{name_text(root.column)} alone takes away {percent(saved)} of the gap (fitting rows, in squares)."
-        )
+        saved = percent(1.0 - sum(child.disagreement for child in root.children))
+        lines.append(f"{name_text(root.column)} alone takes away {saved} of the gap (fitting rows, in squares).")
     if several and amounts.squared:
         simple, hard = (pick(regions, key=lambda region: region["gap"][0] or 0.0) for pick in (min, max))
         told = [f"region {r['region']} ({said(r)}: {amounts.bare(r['gap'][0])} left)" for r in (simple, hard)]
         lines.append(f"The model is simplest in {told[0]} and least simple in {told[1]}.")
     if evaluation is not None and not fitted.below_noise_floor:
-        share = percent(evaluation["remaining"])
-        lines.append(
-            f"On {evaluation['n_rows']:,} held-out rows given for testing {share} of the disagreement is left."
-        )
+        rows, share = f"{evaluation['n_rows']:,} held-out rows", percent(evaluation["remaining"])
+        lines.append(f"On {rows} given for testing {share} of the disagreement is left.")
     small = [str(region["region"]) for region in regions if region["small"]]
     if small:
         lines.append(f"Fewer than {FEW_ROWS} rows: region {', '.join(small)}; read its figures with caution.")
@@ -294,17 +289,11 @@ def stability(source: ReportSource) -> dict[str, Any] | None:
     again = source.granite.stability_
     if again is None:
         return None
-    lines = [
-        {
-            "rule": each.rule,
-            "cut": each.cut,
-            "share": each.share,
-            "between": "" if np.isnan(each.low) else " to ".join(dict.fromkeys(map(value_of, (each.low, each.high)))),
-            "instead": each.instead or "",
-            "verdict": firmness(each.share),
-        }
-        for each in again.splits
-    ]
+    lines = []
+    for each in again.splits:
+        ends = () if np.isnan(each.low) else dict.fromkeys(map(value_of, (each.low, each.high)))
+        line = {"rule": each.rule, "cut": each.cut, "share": each.share, "between": " to ".join(ends)}
+        lines.append({**line, "instead": each.instead or "", "verdict": firmness(each.share)})
     return {"score": again.score, "low": again.low, "high": again.high, "searches": again.searches, "splits": lines}
 
 
@@ -329,6 +318,7 @@ def provenance(source: ReportSource, seconds: float) -> dict[str, Any]:
     granite, findings = source.granite, source.granite.diagnostics_
     usage = getattr(source.fitted.predictor, "usage", None)  # with what the report itself asked; a loaded one has none
     library = type(granite.model).__module__.partition(".")[0]
+    spent = {"fit": findings["seconds"].get("total", 0.0), "model": findings["model"]["seconds"], "report": seconds}
     return {
         "made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "model": _told(granite.model) if granite.model is not None else "not given",
@@ -341,11 +331,7 @@ def provenance(source: ReportSource, seconds: float) -> dict[str, Any]:
         "model_calls": usage.calls if usage is not None else findings["model"]["calls"],
         "model_rows": usage.rows if usage is not None else findings["model"]["rows"],
         "fit_rows": findings["model"]["rows"],
-        "seconds": {
-            "fit": round(findings["seconds"].get("total", 0.0), 3),
-            "model": round(findings["model"]["seconds"], 3),
-            "report": round(seconds, 3),
-        },
+        "seconds": {key: round(each, 3) for key, each in spent.items()},
         "versions": {"python": platform.python_version(), **_versions(library)},
     }
 
