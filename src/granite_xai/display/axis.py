@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -50,12 +51,9 @@ class Axis:
     @property
     def drawn(self) -> IntArray:
         """Codes of the levels that have a place: all, or the most frequent ones of a nominal column."""
-        codes = self.column.codes
-        every = np.arange(len(self.column.levels))
-        if not self.labelled or len(every) <= MOST_LEVELS:
-            return every
-        counts = np.bincount(codes[codes >= 0], minlength=len(every))
-        return np.sort(np.argsort(-counts, kind="stable")[:MOST_LEVELS])
+        every = len(self.column.levels)
+        counts = np.bincount(self.column.codes + 1, minlength=every + 1)[1:]
+        return np.sort(np.argsort(-counts, kind="stable")[: MOST_LEVELS if self.labelled else every])
 
     @property
     def missing_place(self) -> float:
@@ -97,19 +95,14 @@ class Axis:
         """Left ends, right ends and shares of rows of the bars along the axis."""
         places = self.of_rows(column)
         if self.labelled:
-            middles = np.arange(len(self.drawn) + bool(self.column.missing.any()), dtype=np.float64)
-            left, right = middles - 0.35, middles + 0.35
+            middles, half = np.arange(len(self.drawn) + bool(self.column.missing.any()), dtype=np.float64), 0.35
+            counts = (places[:, None] == middles).sum(axis=0)
         else:
-            edges = np.linspace(*self.limits, BARS + 1, dtype=np.float64)
-            left, right = edges[:-1], edges[1:]
-        inside = (places[:, None] >= left) & ((places[:, None] < right) | (right == right[-1]))
-        inside &= places[:, None] <= right
-        if not self.labelled and column.missing.any():
-            half = (right[0] - left[0]) / 2
-            left, right = np.append(left, self.missing_place - half), np.append(right, self.missing_place + half)
-            inside = np.column_stack([inside, column.missing])
-        shares: FloatArray = inside.sum(axis=0) / max(len(places), 1)
-        return left, right, shares
+            counts, edges = np.histogram(places[~column.missing], BARS, self.limits)
+            middles, half = (edges[:-1] + edges[1:]) / 2, (edges[1] - edges[0]) / 2
+            if column.missing.any():
+                middles, counts = np.append(middles, self.missing_place), np.append(counts, column.missing.sum())
+        return middles - half, middles + half, counts / max(len(places), 1)
 
     @property
     def calendar(self) -> bool:
@@ -126,7 +119,9 @@ class Axis:
             return [float(place) for place in range(len(names))], names
         if self.column.kind != "numeric" or (not gone and len(self.column.levels) > FEW_VALUES):
             return None
-        places = self._numeric_ticks() if gone else self.column.levels.tolist()
+        (low, high), places = self.limits, self.column.levels.tolist()
+        if gone:  # round numbers that leave room for the tick of missing values
+            places = [tick for tick in round_ticks(low, high, 4) if self.missing_place - tick > 0.25 * (high - low)]
         texts = [f"{place:g}" for place in places]
         return ([*places, self.missing_place], [*texts, MISSING]) if gone else (places, texts)
 
@@ -166,14 +161,6 @@ class Axis:
             tick.set_fontsize(SMALL if len(names) <= 12 else SMALL - 1.5)
             tick.set_rotation_mode("anchor" if rotation == 45 else "default")
 
-    def _numeric_ticks(self) -> list[float]:
-        """Round numbers that leave room for the tick of missing values."""
-        from matplotlib.ticker import MaxNLocator
-
-        low, high = self.limits
-        ticks = [float(tick) for tick in MaxNLocator(4).tick_values(low, high) if low <= tick <= high]
-        return [tick for tick in ticks if self.missing_place - tick > 0.25 * (high - low)]
-
 
 class ShownLevels(NamedTuple):
     """The levels of a column that a panel shows, missing last: codes (-1: missing), places, names, and their rows."""
@@ -195,3 +182,20 @@ def shown_levels(axis: Axis, table: Table, points: int) -> ShownLevels:
         codes, x, texts = np.append(codes, -1), np.append(x, axis.missing_place), [*texts, MISSING]
         rows = np.append(rows, np.flatnonzero(column.missing)[0])
     return ShownLevels(codes, x, texts, Grid(column.position, x, table.take(rows)))
+
+
+def round_ticks(low: float, high: float, most: int = 5) -> list[float]:
+    """Round numbers inside a range.
+
+    >>> round_ticks(0.0, 23.0)
+    [0.0, 5.0, 10.0, 15.0, 20.0]
+    """
+    span = high - low
+    if not span > 0 or not math.isfinite(span):
+        return [low]
+    raw = span / most
+    size = 10.0 ** math.floor(math.log10(raw))
+    step = next(size * factor for factor in (1, 2, 5, 10) if size * factor >= raw * (1 - 1e-9))
+    first = math.ceil(low / step - 1e-9)
+    digits = 12 - math.floor(math.log10(step))
+    return [round(i * step, digits) + 0.0 for i in range(first, math.floor(high / step + 1e-9) + 1)]

@@ -163,10 +163,8 @@ class ImportanceDisplay(Drawn):
         """
         scopes = [(scope.region, scope.rule) for scope in self.scopes]
         errors = np.where(np.isnan(self.errors), None, self.errors)  # type: ignore[call-overload]
-        lines = (
-            (*scopes[k], ":".join(self.sets[i]), self.names[s], float(value), errors[k, s, i])
-            for (k, s, i), value in np.ndenumerate(self.values)
-        )
+        every, sets = np.ndenumerate(self.values), [":".join(names) for names in self.sets]
+        lines = ((*scopes[k], sets[i], self.names[s], float(value), errors[k, s, i]) for (k, s, i), value in every)
         return framed("region rule set explanation value standard_error", lines, self.table)
 
 
@@ -179,12 +177,9 @@ def _comparable(sides: tuple[Explainer, ...]) -> tuple[Explainer, ...]:
     behaviors = sorted({side.behavior.key for side in sides})
     if len(behaviors) == 1 and all(map(_sized, sides)):
         return sides
-    raise InputError(
-        f"these explanations have no common scale: they measure {' and '.join(behaviors)}, or whole predictions.",
-        code="P03",
-        argument="explanations",
-        hint="Choose explanations of the same behavior, such as 'pfi' and 'cfi'.",
-    )
+    text = f"these explanations have no common scale: they measure {' and '.join(behaviors)}, or whole predictions."
+    hint = "Choose explanations of the same behavior, such as 'pfi' and 'cfi'."
+    raise InputError(text, code="P03", argument="explanations", hint=hint)
 
 
 def _positions(sides: int, count: int) -> tuple[FloatArray, float]:

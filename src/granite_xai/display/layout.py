@@ -11,7 +11,7 @@ import numpy as np
 
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.base.wording import MISSING, percent, shortened, value
-from granite_xai.display.axis import FEW_VALUES, Axis
+from granite_xai.display.axis import FEW_VALUES, Axis, round_ticks
 from granite_xai.tables import Column
 from granite_xai.tables.columns import LABELLED
 
@@ -124,23 +124,6 @@ def _text(column: Column, group: IntArray) -> str:
     if column.kind == "numeric":
         return value(float(level))
     return str(level.astype("M8[D]")) if np.issubdtype(column.levels.dtype, np.datetime64) else str(level)
-
-
-def round_ticks(low: float, high: float, most: int = 5) -> list[float]:
-    """Round numbers inside a range.
-
-    >>> round_ticks(0.0, 23.0)
-    [0.0, 5.0, 10.0, 15.0, 20.0]
-    """
-    span = high - low
-    if not span > 0 or not math.isfinite(span):
-        return [low]
-    raw = span / most
-    size = 10.0 ** math.floor(math.log10(raw))
-    step = next(size * factor for factor in (1, 2, 5, 10) if size * factor >= raw * (1 - 1e-9))
-    first = math.ceil(low / step - 1e-9)
-    digits = 12 - math.floor(math.log10(step))
-    return [round(i * step, digits) + 0.0 for i in range(first, math.floor(high / step + 1e-9) + 1)]
 
 
 def page_ticks(effect: Mapping[str, Any], width: float, small: bool = False) -> list[Tick]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -153,14 +154,10 @@ def drawable_sides(own: tuple[Explainer, Explainer], asked: Any) -> tuple[Explai
         return side.behavior.key == "local" and side.interaction.key in EFFECTS
 
     sides = sides_shown(own, asked, lambda side: side.influence.key == "individual" and fits(side))
-    for side in sides:
-        if not fits(side):
-            raise InputError(
-                f"{side.name or 'an explanation'!r} is no effect of single columns on single predictions.",
-                code="P03",
-                argument="explanations",
-                hint="Choose local ones such as 'ice', 'pdp', 'mplot', 'ale' or 'shap'.",
-            )
+    if wrong := [side.name or "an explanation" for side in sides if not fits(side)]:
+        text = f"{wrong[0]!r} is no effect of single columns on single predictions."
+        hint = "Choose local ones such as 'ice', 'pdp', 'mplot', 'ale' or 'shap'."
+        raise InputError(text, code="P03", argument="explanations", hint=hint)
     return sides
 
 
@@ -177,13 +174,12 @@ def panels_of(
     """All panels of one column."""
     gaps = [np.nan] * len(strips)
     if len(sides) == 2:
-        both = ([part.values[:, place] for part in strip.values.parts] for strip in strips)
-        gaps = [float(loss(one - two).mean()) for one, two in both]
+        pairs = ([part.values[:, place] for part in strip.values.parts] for strip in strips)
+        gaps = [float(loss(one - two).mean()) for one, two in pairs]
     panels = []
     for strip, gap in zip(strips, gaps, strict=True):
-        lines: list[Line] = []
-        for side, part in zip(sides, strip.values.parts, strict=True):
-            lines += _lines(found, side, strip, part, place)
+        both = zip(sides, strip.values.parts, strict=True)
+        lines = [line for side, part in both for line in _lines(found, side, strip, part, place)]
         share = gap / gaps[0] if gaps[0] > 0 else (0.0 if len(sides) == 2 and lines else np.nan)
         left, right, shares = strip.axis.bars(strip.column)
         bars = Line("bars", "rows", left, shares, [None] * len(left), end=right)
@@ -202,12 +198,11 @@ def _lines(found: ShownValues, side: Explainer, strip: Strip, part: Part, place:
 def cells_of(panel: Panel) -> list[tuple[Any, ...]]:
     """Cells of the frame: explanation, shape, curve, x, x_end, level, value, standard_error."""
     cells: list[tuple[Any, ...]] = []
-    number = 0
+    numbers = itertools.count()
     for line in panel.lines:
-        ends = [None] * len(line.x) if line.end is None else line.end.tolist()
-        curve = number if line.shape == "curve" else None
-        number += line.shape == "curve"
-        errors = [None] * len(line.x) if line.errors is None else line.errors.tolist()
+        nothing = [None] * len(line.x)
+        ends, errors = (nothing if each is None else each.tolist() for each in (line.end, line.errors))
+        curve = next(numbers) if line.shape == "curve" else None
         places = zip(line.x.tolist(), ends, line.levels, line.y.tolist(), errors, strict=True)
         cells += [(line.explanation, line.shape, curve, *place) for place in places]
     if panel.disagreement == panel.disagreement:

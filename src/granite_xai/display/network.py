@@ -107,9 +107,8 @@ class InteractionDisplay(Drawn):
         behavior = Sensitivity("difference") if isinstance(side.behavior, Sensitivity) else side.behavior
         whole_number("max_features", max_features, at_least=1)
         operator = choose("interaction", interaction, INTERACTIONS)
-        shown = RowsToShow.of(
-            g, X, y, [] if pair is not None else [Explainer(masking, behavior)], max_samples, sample_weight
-        )
+        sides = [Explainer(masking, behavior)] if pair is None else []
+        shown = RowsToShow.of(g, X, y, sides, max_samples, sample_weight)
         table = shown.table
         if pair is not None:
             axes = tuple(Axis.of(table, i) for i in _positions(table, pair))
@@ -209,9 +208,8 @@ class InteractionDisplay(Drawn):
 def _positions(table: Table, pair: Any) -> tuple[int, int]:
     found = [table.resolve(label, "pair") for label in pair]
     if len(found) != 2 or found[0] == found[1]:
-        raise InputError(
-            f"pair={pair!r} is not two columns.", code="P02", argument="pair", hint='Pass pair=("hr", "temp").'
-        )
+        text, hint = f"pair={pair!r} is not two columns.", 'Pass pair=("hr", "temp").'
+        raise InputError(text, code="P02", argument="pair", hint=hint)
     return found[0], found[1]
 
 

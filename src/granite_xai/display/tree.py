@@ -101,9 +101,8 @@ class PartitionDisplay(Drawn):
         pairs = [(asked.question.first, asked.question.second) for asked in fitted.comparisons]
         boxes = boxes_of(fitted.partition)
         if X is not None:
-            _measure(
-                boxes, RowsToShow.of(g, X, y, [side for pair in pairs for side in pair], max_samples, sample_weight)
-            )
+            sides = [side for pair in pairs for side in pair]
+            _measure(boxes, RowsToShow.of(g, X, y, sides, max_samples, sample_weight))
         _place(boxes)
         source = "the fitting rows" if X is None else "these rows"
         return cls(tuple(boxes), " · ".join(shown_names(side_names(pair)) for pair in pairs), source, fitted.table)

@@ -8,8 +8,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from granite_xai.base.wording import number, shortened, visible
+from granite_xai.display.axis import round_ticks
 from granite_xai.display.figures import REGIONS
-from granite_xai.display.layout import page_ticks, round_ticks
+from granite_xai.display.layout import page_ticks
 
 Limits = tuple[float, float]
 Point = tuple[float, float]
@@ -239,7 +240,10 @@ def _joint(panels: Sequence[dict[str, Any]], regions: Sequence[int], i: int) -> 
 
 def _ice(frame: Frame, effect: dict[str, Any], panel: dict[str, Any]) -> list[str]:
     """Where most of the rows' own curves run."""
-    look, bars = f"ice {color(panel['region'])}", list(zip(effect["x"], panel["high"] or (), panel["low"] or ()))
+    look, bars = (
+        f"ice {color(panel['region'])}",
+        zip(effect["x"], panel["high"] or (), panel["low"] or (), strict=False),
+    )
     ends = [(frame.x(x), frame.y(a), frame.y(b)) for x, a, b in bars if a is not None]
     if _is_line(effect):
         return [_ring(look, ends[: len(ends) - (effect["gone"] and panel["mean"][-1] is not None)])]
