@@ -35,33 +35,25 @@ from granite_xai.trees.routes import Route
 
 PAIRS, TRIED = 3, 20
 """Pairs that are told, and columns among which they are sought."""
-CHEAP_TREES = 4
-"""Where the evaluations come from the model's trees, a pair may take this many times the evaluations of the fit."""
+CHEAP_TREES = 4  # times the evaluations of the fit, which a pair may take where they come from the model's trees
 
 Pair = tuple[Coalition, Coalition]
 
 
 class QuestionValues(NamedTuple):
-    """Both sides of a question in one scope: their values, their sizes (one number a set), and each set's part of R.
-
-    The size of a local effect is its root mean square over the rows, that of another one the value itself.
-    """
+    """Both sides of a question in one scope: their values, their sizes (one number a set), and each set's part of R."""
 
     sides: tuple[FloatArray, FloatArray]
-    sizes: FloatArray
+    sizes: FloatArray  # of a local effect its root mean square over the rows, of another one the value itself
     gaps: FloatArray
 
 
 class Band(NamedTuple):
-    """At some places of a column in one scope: where eight of ten ICE curves run, and the error of their mean.
+    """At some places of a column in one scope: where eight of ten ICE curves run, and the error of their mean."""
 
-    Every curve is moved so that its own mean is that of all of them. The error is that of a mean over clusters of rows:
-    what random signs of the clusters (page "Can I trust these regions?") tend to.
-    """
-
-    low: FloatArray
+    low: FloatArray  # every curve is moved so that its own mean is that of all of them
     high: FloatArray
-    error: FloatArray
+    error: FloatArray  # of a mean over clusters of rows: what random signs of the clusters tend to
     effect_error: FloatArray  # the same of the mean around its own mean
 
 
@@ -206,7 +198,7 @@ class FitValues:
         if not chosen or self.evaluations.everything in coalitions or cost > limit:
             return PairEffects(None, (), cost if chosen and cost > limit else 0, spent)
         known, wanted, nothing = self.evaluations, request(self.table, [], coalitions), FittedMaskings({}, {}, {})
-        units = {"weights": known.weights, "y": None, "exponent": known.exponent}
+        units: dict[str, Any] = {"weights": known.weights, "y": None, "exponent": known.exponent}
         joint, _ = evaluate(self.route, wanted, nothing, resources=self.resources, **units)
         alone = self._only({player for pair in chosen for player in pair})
         wrong = sum(self._squared_error(scope.rows, alone, joint, chosen) for scope in self.regions)
@@ -234,15 +226,12 @@ class FitValues:
         return float(node.weights @ np.square(node.predictions - total))
 
     def strongest_pairs(self, amount: int = PAIRS) -> list[Pair]:
-        """The pairs of columns whose ICE curves depend on each other most: how far they move with the other's tenths.
-
-        Inside the regions, and the smaller of both: a column that merely depends on an interacting one has flat curves.
-        Of many columns those are tried whose curves differ most between rows.
-        """
+        """The pairs of columns whose ICE curves depend on each other most: how far they move with its tenths."""
+        # The smaller of both, inside the regions: a column that merely depends on an interacting one has flat curves.
         singles = [p for p in self.fitted.layout.explained if len(p) == 1 and p in self.evaluations.stored_as]
         if len(singles) < 2 or len(self.evaluations.everything) < 3:
             return []
-        if len(singles) > TRIED:
+        if len(singles) > TRIED:  # those whose curves differ most between rows
             hidden = {p: float(_moves(self.evaluations, p).var(axis=1).sum()) for p in singles}
             singles = sorted(sorted(singles, key=lambda p: -hidden[p])[:TRIED], key=min)
         strength, some = dict.fromkeys(combinations(singles, 2), 0.0), self._only(singles)
@@ -260,8 +249,7 @@ class FitValues:
 def _question_values(question: ResolvedQuestion, node: Evaluations) -> QuestionValues:
     rows, node = np.arange(node.n_rows), replace(node, exponent=0)
     first, second = (regional_part(0, "", side, node, rows).values for side in (question.first, question.second))
-    gaps = question.loss(first - second)
-    sizes = [first, second]
+    gaps, sizes = question.loss(first - second), [first, second]
     if question.first.behavior.per_row:
         sizes = [np.sqrt(np.average(np.square(side), axis=0, weights=node.weights)) for side in sizes]
         gaps = np.average(gaps, axis=0, weights=node.weights)
@@ -279,7 +267,10 @@ def _band(curves: FloatArray, own: FloatArray, weights: FloatArray, clusters: In
     mass, moved = weights.sum(), curves - own
     moved[np.abs(moved) < tiny] = 0.0  # rounding is no effect
     centre = float(own[0] @ weights / mass)
-    low, high = (_quantile(moved, weights, share) + centre for share in (0.1, 0.9))
+    order = np.argsort(moved, axis=1, kind="stable")
+    below, ranked = np.cumsum(weights[order], axis=1), np.take_along_axis(moved, order, axis=1)
+    places = ((below < share * mass * (1 - 1e-12)).sum(axis=1) for share in (0.1, 0.9))
+    low, high = (ranked[np.arange(len(ranked)), place] + centre for place in places)
     errors = []
     for lines in (curves, moved):
         rest = (lines - lines @ weights[:, None] / mass) * weights / mass
@@ -288,20 +279,11 @@ def _band(curves: FloatArray, own: FloatArray, weights: FloatArray, clusters: In
     return Band(low, high, *errors)
 
 
-def _quantile(values: FloatArray, weights: FloatArray, share: float) -> FloatArray:
-    """Smallest value of each line below which lies this share of the weight."""
-    order = np.argsort(values, axis=1, kind="stable")
-    below = np.cumsum(weights[order], axis=1)
-    place = (below < share * below[:, -1:] * (1 - 1e-12)).sum(axis=1)
-    return np.asarray(np.take_along_axis(values, order, axis=1)[np.arange(len(values)), place])
-
-
 def _moves(node: Evaluations, player: Coalition) -> FloatArray:
     """ICE curves around their own mean, (values, rows), weighted by the square root of how frequent a value is."""
     matrix = node.matrix(player)
     shares = np.bincount(matrix.codes, weights=node.weights, minlength=len(matrix.values)) / node.weights.sum()
-    occurs = shares > 0
-    moved: FloatArray = (matrix.values[occurs] - shares @ matrix.values) * np.sqrt(shares[occurs])[:, None]
+    moved: FloatArray = (matrix.values - shares @ matrix.values)[shares > 0] * np.sqrt(shares[shares > 0])[:, None]
     return moved
 
 

@@ -18,12 +18,9 @@ from granite_xai.tables.columns import LABELLED
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MOST_LEVELS = 20
-"""Levels of a nominal column that are drawn: the most frequent ones."""
-BARS = 20
-"""Bars that show where the rows of an ordered column lie."""
-FEW_VALUES = 4
-"""A column with so few numbers has a tick at each."""
+MOST_LEVELS = 20  # of a nominal column that are drawn: the most frequent ones
+BARS = 20  # that show where the rows of an ordered column lie
+FEW_VALUES = 4  # a column with so few numbers has a tick at each
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,8 +75,7 @@ class Axis:
             rank = {level: float(i) for i, level in enumerate(self.column.levels[self.drawn].tolist())}
             return np.array([rank.get(value, np.nan) for value in list(values)], dtype=np.float64)
         if self.column.kind == "date":
-            moments = np.issubdtype(self.column.levels.dtype, np.datetime64)
-            origin = np.datetime64(0, "s") if moments else np.timedelta64(0, "s")
+            origin = np.datetime64(0, "s") if self.column.levels.dtype.kind == "M" else np.timedelta64(0, "s")
             return np.asarray((values - origin) / np.timedelta64(1, "D"), dtype=np.float64)
         return np.asarray(values, dtype=np.float64)
 
@@ -105,11 +101,6 @@ class Axis:
         return middles - half, middles + half, counts / max(len(places), 1)
 
     @property
-    def calendar(self) -> bool:
-        """Whether values are dates, not durations."""
-        return self.column.kind == "date" and bool(np.issubdtype(self.column.levels.dtype, np.datetime64))
-
-    @property
     def ticks(self) -> tuple[list[float], list[str]] | None:
         """Places and texts of the ticks, where they are not left to the drawing library."""
         gone = bool(self.column.missing.any())
@@ -133,7 +124,7 @@ class Axis:
         end = self.missing_place + (0.5 if self.labelled else 0.05 * (high - low)) if gone else high
         pad = 0.0 if self.labelled or upright else 0.03 * (end - low)
         (ax.set_ylim if upright else ax.set_xlim)(low - pad, end + pad)
-        if self.calendar:
+        if self.column.levels.dtype.kind == "M":
             axis.axis_date()
         elif ticks is not None:
             axis.set_ticks(*ticks)
@@ -146,7 +137,7 @@ class Axis:
     @property
     def label(self) -> str:
         """Name of the axis."""
-        if self.column.kind == "date" and not self.calendar:
+        if self.column.levels.dtype.kind == "m":  # durations
             return f"{self.name} (days)"
         hidden = len(self.column.levels) - len(self.drawn)
         note = f" ({len(self.drawn)} most frequent of {len(self.column.levels)} levels)"

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from granite_xai.base.options import whole_number
-from granite_xai.base.typing import BoolArray
 from granite_xai.base.wording import MISSING, coarse, drawable, shortened, told_apart
 from granite_xai.catalog import title
 from granite_xai.display import figures
@@ -192,7 +191,14 @@ def draw_panel(ax: Axes, panel: Panel, names: Sequence[str]) -> None:
         for part, alone in ((~gone, not line.joined), (gone, True)):
             if part.any():
                 color, single = region_color(panel.scope.region), bool(alone or part.sum() == 1)
-                draw_band(ax, line, part, color, single)
+                if line.errors is not None and line.errors.any():  # two standard errors on both sides
+                    ends = (line.y[part] + sign * 2.0 * line.errors[part] for sign in (-1, 1))
+                    look = {
+                        "color": color,
+                        "zorder": 2,
+                        **({"alpha": 0.5} if single else {"alpha": 0.18, "linewidth": 0}),
+                    }
+                    (ax.vlines if single else ax.fill_between)(line.x[part], *ends, **look)
                 ax.plot(line.x[part], line.y[part], **{**_look(line, names, single), "color": color})
     panel.axis.dress(ax)
     corner: dict[str, Any] = {"transform": ax.transAxes, "fontsize": SMALL}
@@ -202,18 +208,6 @@ def draw_panel(ax: Axes, panel: Panel, names: Sequence[str]) -> None:
     if panel.disagreement == panel.disagreement:
         text = f"disagreement per row {coarse(panel.disagreement)}"
         ax.text(0.98, 0.985, text, ha="right", va="top", color=figures.BLACK, **corner)
-
-
-def draw_band(ax: Axes, line: Line, part: BoolArray, color: str, alone: bool) -> None:
-    """Two standard errors on both sides of a line, or of places that stand alone."""
-    if line.errors is None or not line.errors.any():
-        return
-    away = 2.0 * line.errors[part]
-    band = (line.x[part], line.y[part] - away, line.y[part] + away)
-    if alone:
-        ax.vlines(*band, color=color, alpha=0.5, zorder=2)
-    else:
-        ax.fill_between(*band, color=color, alpha=0.18, linewidth=0, zorder=2)
 
 
 def _look(line: Line, names: Sequence[str], alone: bool) -> dict[str, Any]:
@@ -238,7 +232,9 @@ def handles(names: Sequence[str], lines: Sequence[Line]) -> list[Any]:
 
     found: list[Any] = []
     for name in names:
-        line = next((line for line in lines if line.explanation == name), Line("line", name, *np.zeros((2, 0)), ()))
+        line = next(
+            (line for line in lines if line.explanation == name), Line("line", name, np.zeros(0), np.zeros(0), ())
+        )
         label = AVERAGE.get(name) or MEANING[line.shape].format(drawable(title(name)))
         width = 1.2 if line.shape == "curve" else 2.6
         found.append(Line2D([], [], **{**_look(line, names, False), "label": label, "alpha": 0.8, "linewidth": width}))

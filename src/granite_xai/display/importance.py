@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 KINDS = {"paired": "paired", "layered": "layered"}
-THICK = 0.76
-"""Share of a line that its bars fill."""
+THICK = 0.76  # share of a line that its bars fill
 
 
 @dataclass(eq=False)
@@ -102,7 +101,9 @@ class ImportanceDisplay(Drawn):
         """
         own = chosen_question(g, question).question
         whole_number("max_features", max_features, at_least=1)
-        sides = _comparable(sides_shown((own.first, own.second), explanations, _sized))
+        sides = _comparable(
+            sides_shown((own.first, own.second), explanations, lambda side: side.interaction.key in EFFECTS)
+        )
         if features is not None:
             sides = tuple(side.with_influence(Individual(list(features))) for side in sides)
         shown = RowsToShow.of(g, X, y, sides, max_samples, sample_weight)
@@ -110,8 +111,9 @@ class ImportanceDisplay(Drawn):
         values = np.stack([region.sizes for region in found.regions])
         errors = np.stack([region.errors for region in found.regions])
         order = np.argsort(-np.abs(values[0]).max(axis=0), kind="stable")[:max_features]
-        key = sides[0].behavior.key
-        measure = MEASURES[key] + (" by knowing the column" if key == "risk" else "")
+        measure = MEASURES[sides[0].behavior.key] + (
+            " by knowing the column" if sides[0].behavior.key == "risk" else ""
+        )
         sets, bars = tuple(found.sets[i] for i in order), (values[:, :, order], errors[:, :, order])
         return cls(shown.scopes, sets, found.names, *bars, measure, shown.table)
 
@@ -129,8 +131,8 @@ class ImportanceDisplay(Drawn):
         layered = choose("kind", kind, KINDS) == "layered" and len(self.scopes) > 1
         panels = 2 if layered else len(self.scopes)
         grid = grid_of(panels)
-        lines = max(label.count("\n") for label in set_labels(self.sets))
-        height = max(2.2, (0.36 + 0.08 * lines) * len(self.sets) + 1.3)
+        taller = 0.08 * max(label.count("\n") for label in set_labels(self.sets))
+        height = max(2.2, (0.36 + taller) * len(self.sets) + 1.3)
         size = (max(6.0, (4.2 if layered else 2.5) * grid[1] + 1.6), height * grid[0] + 0.8)
         drawn = sheet(ax, range(panels), grid, size)
         regions = [scope for scope in self.scopes if scope.region is not None] if layered else []
@@ -140,7 +142,7 @@ class ImportanceDisplay(Drawn):
         for i, each in enumerate(drawn.axes):
             _dress(each, self.sets)
             each.set_xlim(low - (0.05 * span if low < 0 else 0.0), high + 0.05 * span)
-            each.tick_params(labelleft=drawn.first_of_line(i))
+            each.tick_params(labelleft=i % drawn.columns == 0)
             if i >= panels - drawn.columns:
                 each.set_xlabel(self.measure, fontsize=SMALL + 1)
             if layered and i:
@@ -168,14 +170,9 @@ class ImportanceDisplay(Drawn):
         return framed("region rule set explanation value standard_error", lines, self.table)
 
 
-def _sized(side: Explainer) -> bool:
-    """Whether every set has a value of its own."""
-    return side.interaction.key in EFFECTS
-
-
 def _comparable(sides: tuple[Explainer, ...]) -> tuple[Explainer, ...]:
     behaviors = sorted({side.behavior.key for side in sides})
-    if len(behaviors) == 1 and all(map(_sized, sides)):
+    if len(behaviors) == 1 and all(side.interaction.key in EFFECTS for side in sides):
         return sides
     text = f"these explanations have no common scale: they measure {' and '.join(behaviors)}, or whole predictions."
     hint = "Choose explanations of the same behavior, such as 'pfi' and 'cfi'."
@@ -185,7 +182,7 @@ def _comparable(sides: tuple[Explainer, ...]) -> tuple[Explainer, ...]:
 def _positions(sides: int, count: int) -> tuple[FloatArray, float]:
     """Middle of each explanation's bar in each line, the first explanation on top, and a bar's height."""
     height = THICK / sides
-    return (np.arange(sides)[:, None] - (sides - 1) / 2) * height + np.arange(count), height
+    return np.add.outer((np.arange(sides) - (sides - 1) / 2) * height, np.arange(count, dtype=np.float64)), height
 
 
 def set_labels(sets: Sequence[tuple[str, ...]], width: int = 26) -> list[str]:
@@ -235,7 +232,6 @@ def handles(names: Sequence[str], regions: Sequence[Scope]) -> list[Any]:
     where = (" (upper bar)", " (lower bar)") if len(names) == 2 else ("",) * len(names)
     labels = [drawable(title(name)) + place for name, place in zip(names, where, strict=True)]
     found = [Patch(facecolor=SIDES[i % len(SIDES)], label=label) for i, label in enumerate(labels)]
-    for scope in regions:
-        label, style = f"region {scope.region}: {wrapped(drawable(scope.rule), 40, 2)}", region_style(scope.region or 0)
-        found.append(Patch(edgecolor=SIDES[1], linewidth=0.4, label=label, **style))
-    return found
+    rules = [f"region {scope.region}: {wrapped(drawable(scope.rule), 40, 2)}" for scope in regions]
+    styles = [{"edgecolor": SIDES[1], "linewidth": 0.4, **region_style(scope.region or 0)} for scope in regions]
+    return found + [Patch(label=rule, **style) for rule, style in zip(rules, styles, strict=True)]

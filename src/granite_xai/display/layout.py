@@ -15,25 +15,19 @@ from granite_xai.display.axis import FEW_VALUES, Axis, round_ticks
 from granite_xai.tables import Column
 from granite_xai.tables.columns import LABELLED
 
-DOTS, FOLDED = 12, 12
-"""Values of a column that are drawn as dots, and levels without an order that are drawn one by one, at most."""
-LETTER, PAGE_BARS = 6.6, 30
-"""Width of a letter below an axis, and bars there that show where the rows lie."""
+DOTS, FOLDED = 12, 12  # values drawn as dots, and levels without an order drawn one by one (rare ones fold), at most
+LETTER, PAGE_BARS = 6.6, 30  # width of a letter below an axis, and bars there that show where the rows lie
 
 Tick = tuple[float, str, str]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PageAxis:
-    """How a page shows a column: at which of its levels, where, under which names, and drawn how.
-
-    Up to four values are points, up to twelve points on a thin line, more a line. Levels without an order stand by the
-    size of their effect, rare ones together; missing values are a point of their own, after all others.
-    """
+    """How a page shows a column: at which of its levels, where, under which names, and drawn how."""
 
     column: Column
-    style: str  # "points", "dots" or "line"
-    groups: tuple[IntArray, ...]  # levels at each place: their number, -1 for missing
+    style: str  # "points" (up to four values), "dots" on a thin line (up to twelve) or "line"
+    groups: tuple[IntArray, ...]  # levels at each place: their number, -1 for missing, which stands last
     counts: FloatArray  # rows of each level, missing first
     x: tuple[float, ...]
     texts: tuple[str, ...]
@@ -63,7 +57,8 @@ class PageAxis:
         if self.style != "line" or last == len(self.counts) - 1:  # every level has a place
             return list(self.x), [int(counts[group + 1].sum()) for group in self.groups]
         move, back = (np.log, np.exp) if self.log else (np.asarray, np.asarray)
-        edges = np.linspace(*move(np.array(self.x[:last])[[0, -1]]), PAGE_BARS + 1)
+        first, end = move(np.array(self.x[:last]))[[0, -1]].tolist()
+        edges = np.linspace(first, end, PAGE_BARS + 1)
         found = np.histogram(move(places_of(self.column)), bins=edges, weights=counts[1:])[0]
         middles, rows = back((edges[1:] + edges[:-1]) / 2).tolist(), [int(each) for each in found]
         return [*middles, *self.x[last:]], [*rows, *([int(counts[0])] if self.gone else [])]
@@ -78,9 +73,8 @@ def page_axis(column: Column, effects: FloatArray, counts: FloatArray, points: i
         groups = [np.array([code]) for code in common[np.argsort(-effects[1:][common], kind="stable")]]
         groups += [np.setdiff1d(np.arange(levels), common)] if levels > FOLDED else []
     style = "points" if levels <= FEW_VALUES else "dots" if levels <= DOTS or named else "line"
-    log, note = False, ""
-    if style == "line" and column.kind == "numeric":
-        groups, log, note = _unskewed(column, known, groups)
+    skewed = style == "line" and column.kind == "numeric"
+    groups, log, note = _unskewed(column, known, groups) if skewed else (groups, False, "")
     places = [float(k) for k in range(len(groups))] if named else places_of(column)[[g[0] for g in groups]].tolist()
     texts = [_text(column, group) for group in groups]
     if counts[0] > 0:

@@ -20,22 +20,18 @@ from granite_xai.masking.accumulated import AleIntervals
 from granite_xai.scopes import EFFECTS, RegionValues, RowsToShow, Scope, ShownValues, sides_shown
 from granite_xai.tables import Column, Table
 
-MOST_CURVES = 50
-"""Curves of single rows in a panel (S15)."""
+MOST_CURVES = 50  # of single rows in a panel (S15)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Line:
-    """One thing drawn in a panel: a thin curve of one row, a thick line, points, or bars with their right ends.
-
-    Bars show the data, under the name "rows". Places on an axis of levels or dates have names, numbers None.
-    """
+    """One thing drawn in a panel: a thin curve of one row, a thick line, points, or bars with their right ends."""
 
     shape: Literal["curve", "line", "points", "bars"]
-    explanation: str
+    explanation: str  # "rows" for the bars, which show the data
     x: FloatArray
     y: FloatArray
-    levels: Sequence[str | None]
+    levels: Sequence[str | None]  # names of places on an axis of levels or dates
     end: FloatArray | None = None
     joined: bool = True
     errors: FloatArray | None = None  # standard errors of y over the rows; None: not known
@@ -70,9 +66,8 @@ class Strip:
     def drawn(self, most: int) -> IntArray:
         """Some rows, drawn once for all panels of the scope: they carry no label."""
         count = self.table.n_rows
-        if count <= most:
-            return np.arange(count)
-        return np.sort(np.random.default_rng(self.shown.seed).choice(count, size=most, replace=False))
+        some = np.random.default_rng(self.shown.seed).choice(count, size=min(most, count), replace=False)
+        return np.sort(some)
 
 
 def pure_line(strip: Strip, part: Part, place: int) -> list[Line]:

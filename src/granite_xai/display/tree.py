@@ -21,17 +21,13 @@ from granite_xai.tables import Table
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-WIDTH, HEIGHT = 1.75, 1.6
-"""Inches that one leaf takes, and one level of the tree."""
+WIDTH, HEIGHT = 1.75, 1.6  # inches that one leaf takes, and one level of the tree
 COLUMNS = "node parent region condition rule n_samples fraction disagreement after"
 
 
 @dataclass(slots=True, eq=False)
 class Box:
-    """One node: its region if it is not split, the condition that its sibling's rows lack, and its place.
-
-    ``disagreement`` is the share of that on all rows, ``after`` what the splits below leave of it.
-    """
+    """One node: its region if it is not split, the condition that its sibling's rows lack, and its place."""
 
     node: int
     parent: int | None
@@ -40,8 +36,8 @@ class Box:
     rule: Rule
     n_samples: int
     fraction: float
-    disagreement: float
-    after: float
+    disagreement: float  # share of that on all rows
+    after: float  # what the splits below leave of it
     column: str = ""
     children: list[int] = field(default_factory=list)
     x: float = 0.0
@@ -195,16 +191,15 @@ def _place(boxes: Sequence[Box]) -> None:
 def _draw_tree(ax: Axes, boxes: Sequence[Box], where: str) -> None:
     """Edges as thick as the disagreement that is left below them, conditions on them, boxes over their ends."""
     ax.set_axis_off()
-    ax.set_xlim(-0.6, max(box.x for box in boxes) + 0.6)
-    ax.set_ylim(min(box.y for box in boxes) - 0.45, 0.45)
+    ax.set(xlim=(-0.6, max(box.x for box in boxes) + 0.6), ylim=(min(box.y for box in boxes) - 0.45, 0.45))
     centred: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": SMALL + 0.5, "color": BLACK}
-    behind = {"facecolor": "white", "edgecolor": "none", "pad": 1.2}
     for box in boxes:
         if box.parent is not None:
             above, share = boxes[box.parent], min(np.nan_to_num(box.disagreement), 1.0)
             ax.plot([above.x, box.x], [above.y, box.y], color=GREY, linewidth=0.8 + 6 * share, alpha=0.6, zorder=1)
             # Conditions of both children stand on one line, nearer to the child, where the edges are apart.
             x, text = box.x + 0.26 * (above.x - box.x), wrapped(drawable(box.condition), 24, 3)
+            behind = {"facecolor": "white", "edgecolor": "none", "pad": 1.2}
             ax.text(x, box.y + 0.45, text, bbox=behind, zorder=2, **centred)
         edge, width = (region_color(box.region), 2.4) if not box.children else (GREY, 1.2)
         frame = {"boxstyle": "round,pad=0.45", "facecolor": "white", "edgecolor": edge, "linewidth": width}

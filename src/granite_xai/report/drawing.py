@@ -15,15 +15,13 @@ from granite_xai.display.layout import page_ticks
 Limits = tuple[float, float]
 Point = tuple[float, float]
 Dot = tuple[str, Sequence[float], str]
-NARROW = 358
-"""Width of the figures that a phone shows."""
+NARROW = 358  # width of the figures that a phone shows
 
 
 class Frame(NamedTuple):
     """A figure's size, the edges of its plot, and where values lie in it."""
 
     width: float
-    height: float
     left: float
     right: float
     top: float
@@ -35,7 +33,7 @@ class Frame(NamedTuple):
     def of(cls, size: Point, margins: tuple[float, ...], x: Limits, y: Limits, log: bool = False) -> Frame:
         """A frame for values between limits; what lies beyond them is drawn at the edge."""
         edges = (margins[0], size[0] - margins[1], margins[2], size[1] - margins[3])
-        return cls(*size, *edges, _scale(x, edges[:2], math.log if log else float), _scale(y, (edges[3], edges[2])))
+        return cls(size[0], *edges, _scale(x, edges[:2], math.log if log else float), _scale(y, (edges[3], edges[2])))
 
 
 def _scale(limits: Limits, ends: Limits, move: Callable[[float], float] = float) -> Callable[[float], float]:
@@ -96,14 +94,14 @@ def color(region: int | None) -> str:
 
 def as_drawn(effect: dict[str, Any], z: float, centred: bool = False) -> dict[str, Any]:
     """An effect with half the width of its intervals, so many errors; around the mean of each scope if centred."""
-    panels = []
+    panels, what = [], "Effect" if centred else "Prediction"
     for panel in effect["panels"]:
         less, errors = (panel["centre"], panel["effect_error"]) if centred else (0.0, panel["error"])
         told: dict[str, Any] = {key: [y if y is None else y - less for y in panel[key]] for key in ("mean", "curve")}
         told["away"] = [e if e is None else z * e for e in errors or [None] * len(panel["mean"])]
         told |= {"centre": panel["centre"] - less, "lines": [] if centred else panel["lines"]}
         panels.append({**panel, **told})
-    return {**effect, "panels": panels, "what": "Effect" if centred else "Prediction"}
+    return {**effect, "panels": panels, "what": what, "line": effect["style"] == "line"}
 
 
 def limits_of(effects: Sequence[dict[str, Any]]) -> Limits:
@@ -164,10 +162,10 @@ def _curve(frame: Frame, effect: dict[str, Any], panel: dict[str, Any], dodge: f
     """One scope's curve with the interval of its mean: a line, points on a thin line, or points side by side."""
     look, xs = color(panel["region"]), [frame.x(place) + dodge for place in effect["x"]]
     points = [None if y is None else (x, frame.y(y)) for x, y in zip(xs, panel["mean"], strict=True)]
-    rows = list(zip(xs, panel["mean"], panel["away"], strict=True))[: len(xs) - (effect["gone"] and _is_line(effect))]
+    rows = list(zip(xs, panel["mean"], panel["away"], strict=True))[: len(xs) - (effect["gone"] and effect["line"])]
     ends = [(x, frame.y(y + e), frame.y(y - e)) for x, y, e in rows if y is not None and e is not None]
     joined, made = points[: len(points) - effect["gone"]], []
-    if _is_line(effect) and panel["values"] > 1:
+    if effect["line"] and panel["values"] > 1:
         made += [_ring(f"ci {look}", ends)] if ends else []
         made.append(_line(f"{'gl' if panel['region'] is None else 'ln'} {look}", *joined))
         points = points[len(joined) :]
@@ -177,10 +175,6 @@ def _curve(frame: Frame, effect: dict[str, Any], panel: dict[str, Any], dodge: f
         made.append(_line(f"err {look}", *(end for x, a, b in ends if a < b for end in ((x, a), (x, b), None))))
     size = 3.8 if effect["style"] == "points" else 2.8
     return made + [tag("circle", f"pt {look}", cx=p[0], cy=p[1], r=size) for p in points if p is not None]
-
-
-def _is_line(effect: dict[str, Any]) -> bool:
-    return bool(effect["style"] == "line")
 
 
 def _labels(frame: Frame, curves: Sequence[tuple[dict[str, Any], list[Point]]]) -> list[str]:
@@ -211,7 +205,7 @@ def overlay(effect: dict[str, Any], nodes: Sequence[dict[str, Any]], limits: Lim
     apart = min(12.0, 0.6 * (frame.right - frame.left) / len(effect["x"]) / len(panels))
     drawn: list[tuple[dict[str, Any], list[Point]]] = []
     for k, panel in enumerate(panels):
-        if k and panel["values"] < 2 and _is_line(effect):
+        if k and panel["values"] < 2 and effect["line"]:
             continue
         dodge = (k - (len(panels) - 1) / 2) * apart if effect["style"] == "points" else 0.0
         shapes = "".join(_curve(frame, effect, panel, dodge))
@@ -245,7 +239,7 @@ def _ice(frame: Frame, effect: dict[str, Any], panel: dict[str, Any]) -> list[st
         zip(effect["x"], panel["high"] or (), panel["low"] or (), strict=False),
     )
     ends = [(frame.x(x), frame.y(a), frame.y(b)) for x, a, b in bars if a is not None]
-    if _is_line(effect):
+    if effect["line"]:
         return [_ring(look, ends[: len(ends) - (effect["gone"] and panel["mean"][-1] is not None)])]
     return [_ring(look, [(x - 4, a, b), (x + 4, a, b)]) for x, a, b in ends]
 
@@ -271,21 +265,25 @@ def scatter(columns: Sequence[dict[str, Any]], titles: tuple[str, str], width: f
     most = max([each[key] for each in columns for key in ("shows", "hides")], default=0.0) or 1.0
     size, top = (width, width * 0.78), math.sqrt(most * 1.1)
     frame = Frame.of(size, (44, 66, 26, 46), (0.0, top), (0.0, top))
+
+    def place(shows: float, hides: float) -> Point:
+        return frame.x(math.sqrt(shows)), frame.y(math.sqrt(hides))
+
     made = [_line("ax", (frame.left, frame.bottom), (frame.right, frame.top))]
     for t in dict.fromkeys([0.0, *round_ticks(0.0, most / 8, 2)[:2], *round_ticks(0.0, most, 4)]):
-        x, y = frame.x(math.sqrt(t)), frame.y(math.sqrt(t))
+        x, y = place(t, t)
         made.append(_line("grid", (frame.left, y), (frame.right, y), None, (x, frame.top), (x, frame.bottom)))
         made.append(tag("text", "", number(t), x=frame.left - 5, y=y + 4, text_anchor="end"))
         made.append(tag("text", "", number(t), x=x, y=frame.bottom + 17, text_anchor="middle"))
     made.append(tag("text", "t", titles[1], x=0.0, y=12.0))
     made.append(tag("text", "t", titles[0], x=frame.right, y=size[1] - 6, text_anchor="end"))
-    spots = [(frame.x(math.sqrt(each["shows"])), frame.y(math.sqrt(each["hides"]))) for each in columns]
-    inner = [(frame.x(math.sqrt(shows)), frame.y(math.sqrt(hides))) for shows, hides in (c["within"] for c in columns)]
-    taken: list[tuple[float, ...]] = [(x - 5, x + 5, y + 4) for x, y in (*spots, *inner)]
+    spots = [place(each["shows"], each["hides"]) for each in columns]
+    taken: list[tuple[float, ...]] = [(x - 5, x + 5, y + 4) for x, y in spots]
+    taken += [(x - 5, x + 5, y + 4) for x, y in (place(*each["within"]) for each in columns)]
     names = []
     for each, (x, y) in zip(columns, spots, strict=True):
-        for key, (shows, hides), where in _dots(each, nodes):
-            a, b = frame.x(math.sqrt(shows)), frame.y(math.sqrt(hides))
+        for key, sizes, where in _dots(each, nodes):
+            a, b = place(*sizes)
             shape = _line("arr", (x, y), (a, b)) + tag("circle", f"in {where}", cx=a, cy=b, r=3.6)
             made.append(f'<g class="{"k" if key == "all" else "k nodec"}" data-node="{key}">{shape}</g>')
         made.append(tag("circle", "out", cx=x, cy=y, r=4.2))

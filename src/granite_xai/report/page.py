@@ -17,13 +17,12 @@ from granite_xai.report.panels import MOST_DRAWN, MOST_LISTED
 from granite_xai.report.sentences import Amounts, finding, firmness
 
 _TEMPLATES = Path(__file__).with_name("templates")
-COLORS = {"all": EVERYONE, **{f"r{k}": pair for k, pair in enumerate(REGIONS)}}
-"""Colors of the regions, as in the displays, on light and on dark paper; the others are in the style."""
 
 
 def render(story: dict[str, Any]) -> str:
     """Fill the templates with a story."""
-    light, dark = (";".join(f"--{use}:{pair[k]}" for use, pair in COLORS.items()) for k in (0, 1))
+    colors = {"all": EVERYONE, **{f"r{k}": pair for k, pair in enumerate(REGIONS)}}  # the others are in the style
+    light, dark = (";".join(f"--{use}:{pair[k]}" for use, pair in colors.items()) for k in (0, 1))
     regional = "".join(f".r{k}{{--c:var(--r{k})}}" for k in range(len(REGIONS)))
     variables = f":root{{{light}}}\n@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}\n{regional}\n"
     style, script = variables + _asset("style.css"), _asset("script.js")
@@ -45,10 +44,9 @@ def _figures(story: dict[str, Any]) -> dict[str, Any]:
     told = ("gap", f"{asked['first']['name']} and {asked['second']['name']} differ by")
     told = ("rows miss it by", "Rows miss the curve by") if asked["name"] == "ice-pdp" else told
     title, named = f"predicted {story['predicted']}", f" ({amounts.unit})" if amounts.unit else ""
-    hidden = f"what that hides: the gap to {asked['first']['name']}{named}"
-    titles = f"what its {asked['second']['name']} shows{named}", hidden
+    shown, hidden = f"what its {asked['second']['name']} shows", f"what that hides: the gap to {asked['first']['name']}"
     dots = [each for each in story["triage"] if each["shows"] or each["hides"]][:MOST_DRAWN]
-    leading = []
+    leading: list[dict[str, Any]] = []
     for effect in first:
         wide = (440.0, 300.0) if leading and effect["panels"][1:] else (932.0, 320.0)
         leading.append(_figure(effect, between, common, wide, title) | _alone(effect, common, told, sizes))
@@ -63,8 +61,9 @@ def _figures(story: dict[str, Any]) -> dict[str, Any]:
         "level": percent(level, 0),
         "leading": leading,
         "others": enlarged,
-        "scatters": [scatter(dots, titles, width, nodes) for width in (600.0, NARROW)] if dots else [],
-        "marks": _marks(story, amounts),
+        "scatters": [scatter(dots, (shown + named, hidden + named), width, nodes) for width in (600.0, NARROW)]
+        if dots
+        else [],
         "listed": MOST_LISTED,
         "alone": {c["id"] for n in nodes for c in n["children"] if sum(not d["children"] for d in n["children"]) == 1},
         "settled": [e["set"] for e in effects if e["panels"][1:] and all(p["values"] < 2 for p in e["panels"][1:])],
@@ -78,16 +77,9 @@ def _walk(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _figure(effect: dict[str, Any], nodes: Any, limits: Limits, wide: Point, title: str) -> dict[str, Any]:
-    """A column with all regions together, for a wide and a narrow screen, and its numbers: a line a place."""
-    heads = ["all rows", *(f"R{panel['region']}" for panel in effect["panels"][1:])]
-    lines = [(text, [panel["mean"][i] for panel in effect["panels"]]) for i, text in enumerate(effect["texts"])]
-    sizes = (wide, (NARROW, min(wide[1], 290.0)))
-    return {
-        "effect": effect,
-        "finding": finding(effect),
-        "charts": [overlay(effect, nodes, limits, size, title) for size in sizes],
-        "table": {"heads": heads, "lines": lines},
-    }
+    """A column with all regions together, for a wide and a narrow screen."""
+    charts = [overlay(effect, nodes, limits, size, title) for size in (wide, (NARROW, min(wide[1], 290.0)))]
+    return {"effect": effect, "finding": finding(effect), "charts": charts}
 
 
 def _alone(effect: dict[str, Any], limits: Limits, words: tuple[str, str], sizes: Any) -> dict[str, Any]:
@@ -103,22 +95,6 @@ def _alone(effect: dict[str, Any], limits: Limits, words: tuple[str, str], sizes
     return {"sub": f"{words[1]} {brief(gaps[0])}{within}" if gaps else "", "panels": panels}
 
 
-def _marks(story: dict[str, Any], amounts: Amounts) -> dict[str, Any] | None:
-    """Where chance, regions and one curve per column lie along a line, in hundredths of it, and the interval there."""
-    found = story["estimate"]
-    if found is None or not amounts.squared or not found["disagreement"] > 0 or found["remaining"] is None:
-        return None
-    shares = {"chance": found["chance"], "regions": found["remaining"], "one curve each": 1.0}
-    if len(story["regions"]) < 2:
-        del shares["regions"]
-    ends = [] if found["low"] is None else [found["low"], found["high"]]
-    roots = {name: amounts.root(found["disagreement"] * share) for name, share in shares.items()}
-    most = max(roots.values()) or 1.0
-    marks = [(name, brief(root), 100 * root / most) for name, root in roots.items()]
-    places = [100 * amounts.root(found["disagreement"] * end) / most for end in ends]
-    return {"marks": marks, "ends": [min(place, 100.0) for place in places]}
-
-
 @cache
 def _environment() -> Any:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -127,13 +103,10 @@ def _environment() -> Any:
     loader = FileSystemLoader(_TEMPLATES, encoding="utf-8")
     strict: dict[str, Any] = {"autoescape": True, "undefined": StrictUndefined, "finalize": visible}
     made = Environment(loader=loader, trim_blocks=True, lstrip_blocks=True, **strict)
-    made.filters.update(percent=percent, number=number, value=value, cut=_cut, plain=plain, brief=brief)
+    made.filters.update(percent=percent, number=number, value=value, plain=plain, brief=brief)
+    made.filters["cut"] = lambda text, width=LONGEST: shortened(str(visible(text)), width)
     made.filters.update(color=color, firm=firmness, drawn=Markup)  # figures are escaped where they are made
     return made
-
-
-def _cut(text: str, width: int = LONGEST) -> str:
-    return shortened(str(visible(text)), width)
 
 
 @cache

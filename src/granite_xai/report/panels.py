@@ -1,17 +1,15 @@
-"""What a story measures: the tree and its regions, curves, sizes of effects, and what explains how much of the model.
-
-Everything is in plain types; sizes and gaps are in the units of the question, squared where it squares.
-"""
+"""What a story measures, in plain types: the tree and its regions, curves, sizes of effects, and what explains them."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from granite_xai.base.typing import Coalition, FloatArray
+from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.base.wording import FEW_ROWS, plain, shortened
 from granite_xai.catalog import title
 from granite_xai.compute.units import by_power_of_two
@@ -22,23 +20,28 @@ from granite_xai.display.tree import Box, boxes_of
 from granite_xai.fit_checks import cause
 from granite_xai.fit_values import Band, FitValues
 from granite_xai.influence import Interactions
-from granite_xai.report.sentences import Amounts, ReportSource, listed, region_lead, set_labels, spoken, swing
+from granite_xai.report.sentences import (
+    Amounts,
+    ReportSource,
+    listed,
+    region_lead,
+    set_labels,
+    side_titles,
+    spoken,
+    swing,
+)
 from granite_xai.surrogate import RegionSurrogate
 from granite_xai.tables import Column
 
 LEADING, MOST_DRAWN, MOST_LISTED = 3, 15, 200
 """Columns that open the report, that are drawn at all, and that are listed in tables."""
-POINTS = 32
-"""Places along a curve, at most."""
-MANY_CELLS = 20_000
-"""Rows times columns up to which other questions are read off the evaluations too."""
+POINTS = 32  # places along a curve, at most
+MANY_CELLS = 20_000  # rows times columns up to which other questions are read off the evaluations too
 
 
 def gaps_left(source: ReportSource) -> dict[int, tuple[float, float, float, float]]:
-    """R on all rows (-1) and inside each region with its interval, and how many rows say so.
-
-    Those of the estimate, corrected for chance; without one, or where a region has no such row, of the fitting rows.
-    """
+    """R on all rows (-1) and inside each region with its interval, and how many rows say so: those of the estimate."""
+    # Without an estimate, or where a region has no such row, those of the fitting rows.
     fitted, found = source.fitted, source.fitted.estimate
     total, nothing = source.granite.disagreement_, (np.nan, np.nan)
     shares = {r.index: r.disagreement * total / (r.fraction or 1.0) for r in fitted.partition}
@@ -60,7 +63,7 @@ def _node(source: ReportSource, boxes: Sequence[Box], at: int, gaps: Mapping[int
     children = [_node(source, boxes, child, gaps) for child in box.children]
     regions = [r for child in children for r in child["regions"]] if children else [box.region or 0]
     left, rows = zip(*((gaps[r][0], gaps[r][3]) for r in regions), strict=True)
-    own = {"id": f"node-{box.node}" if children else f"region-{box.region}", "region": box.region}
+    own: dict[str, Any] = {"id": f"node-{box.node}" if children else f"region-{box.region}", "region": box.region}
     own["conditions"] = spoken(box.rule, source.table)[-1:]
     own |= {"id": "all", "region": None, "conditions": []} if box.parent is None else {}
     own |= {"text": box.condition, "column": box.column, "n_samples": box.n_samples, "regions": regions}
@@ -108,16 +111,11 @@ def importance(values: FitValues, resolved: ResolvedQuestion) -> dict[str, Any]:
 
 
 def _named(resolved: ResolvedQuestion) -> dict[str, str]:
-    question = resolved.question
-    first, second = title(question.first.name, "first"), title(question.second.name, "second")
-    return {"question": question.label, "first": first, "second": second}
+    return {"question": resolved.question.label, **side_titles(resolved.question)}
 
 
 def triage(source: ReportSource, importance: Mapping[str, Any], amounts: Amounts) -> list[dict[str, Any]]:
-    """What one explanation of each set shows and how far the other differs, on all rows and inside the regions.
-
-    ``nodes`` has the same for every region, in root units as everything here.
-    """
+    """What one explanation of each set shows and how far the other differs, in root units: all rows and each region."""
     inside = importance["scopes"][1:]
     counted = 0.0 if source.fitted.below_noise_floor else 1.0  # rounding is no gap
     mass = np.array([region.n_samples for region in source.fitted.partition], dtype=np.float64)
@@ -132,10 +130,7 @@ def triage(source: ReportSource, importance: Mapping[str, Any], amounts: Amounts
 
 
 def effects(source: ReportSource, sizes: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Curves of single columns on all rows and in each region, in units of the prediction; those that disagree first.
-
-    ``leading``: rows of several regions still differ in it, so regions can be compared along it.
-    """
+    """Curves of single columns in each scope; first those that disagree most and vary in several regions (leading)."""
     gaps = {each["set"]: (each["hides"], each["within"][1]) for each in sizes}
     names, curves = source.table.names, enumerate(_everywhere(source).curves)
     reach = {curve.column.position: _reach(source, place) for place, curve in curves}
@@ -196,7 +191,8 @@ def _compared(source: ReportSource, position: int) -> bool:
 def _effect(source: ReportSource, position: int, others: Any) -> dict[str, Any]:
     column, values = source.table.columns[position], source.values
     counts = _counts(source, column)
-    scopes = [(region, part, _curve_of(part, position)) for region, part in _scopes(source)]
+    place = [curve.column.position for curve in _everywhere(source).curves].index(position)
+    scopes = [(region, part, part.curves[place].effects) for region, part in _scopes(source)]
     axis = page_axis(column, scopes[0][2], counts, POINTS)
     bands = [] if values is None else values.bands(position, axis.at)
     panels: list[dict[str, Any]] = []
@@ -208,39 +204,33 @@ def _effect(source: ReportSource, position: int, others: Any) -> dict[str, Any]:
         for key, each in {"mean": whole, **(bands[k]._asdict() if bands else {})}.items():
             panel[key] = listed(np.where(inside, each, np.nan))
         lines = others.get(column.name, ())
-        panel["lines"] = [{"name": name, **_line(column, values, k, by[k], part.mean)} for name, by in lines]
+        panel["lines"] = [{"name": name, **_line(column, by[k], part.mean)} for name, by in lines]
         panels.append(panel)
     told = {"style": axis.style, "x": list(axis.x), "texts": [plain(text) for text in axis.texts], "log": axis.log}
     told |= {"gone": axis.gone, "note": axis.note, "named": column.kind not in ("numeric", "date")}
     return {"set": column.name, "kind": column.kind, **told, "bars": axis.bars(counts)[0], "panels": panels}
 
 
-def _curve_of(part: RegionSurrogate, position: int) -> FloatArray:
-    return next(curve.effects for curve in part.curves if curve.column.position == position)
-
-
-def _other_sides(values: FitValues) -> dict[str, list[tuple[str, list[FloatArray]]]]:
-    """Local explanations other than ICE and PDP that were asked about: their values in each scope, by column."""
-    found: dict[str, list[tuple[str, list[FloatArray]]]] = {}
+def _other_sides(values: FitValues) -> dict[str, list[Any]]:
+    """Local explanations other than ICE and PDP that were asked: name, rows and values by scope, for each column."""
+    found: dict[str, list[Any]] = {}
     for resolved in values.fitted.comparisons:
-        sides = (resolved.question.first, resolved.question.second)
-        told = [place for place, side in enumerate(sides) if side.name not in ("ice", "pdp")]
-        if resolved.first.behavior.key != "local" or len(resolved.first.layout.sets) < 2 or not told:
-            continue
-        known = [values.question(resolved, scope) for scope in values.scopes]
-        for place in told:
-            name = title(sides[place].name, ("first", "second")[place])
-            for i, label in enumerate(set_labels(resolved)):
-                by_scope = [each.sides[place][:, i] for each in known]
-                found.setdefault(label, []).append((name, by_scope))
+        sides = {"first": resolved.question.first.name, "second": resolved.question.second.name}
+        told = [key for key, name in sides.items() if name not in ("ice", "pdp")]
+        if resolved.first.behavior.key == "local" and len(resolved.first.layout.sets) > 1 and told:
+            known = [(scope.rows, values.question(resolved, scope).sides) for scope in values.scopes]
+            for key, (i, label) in itertools.product(told, enumerate(set_labels(resolved))):
+                by_scope = [(rows, both[key == "second"][:, i]) for rows, both in known]
+                found.setdefault(label, []).append((title(sides[key], key), by_scope))
     return found
 
 
-def _line(column: Column, values: FitValues, scope: int, effects: FloatArray, mean: float) -> dict[str, Any]:
+def _line(column: Column, local: tuple[IntArray, FloatArray], mean: float) -> dict[str, Any]:
     """Mean of local effects in the tenths of a column that has an order, around the mean prediction."""
     if column.kind in ("nominal", "boolean"):
         return {"x": [], "y": []}
-    part = column.take(values.scopes[scope].rows)
+    rows, effects = local
+    part = column.take(rows)
     bins, places = np.where(part.codes < 0, 0, dependence_bins(part)), places_of(column)[part.codes]
     used = [bins == b for b in np.unique(bins).tolist() if b > 0]
     return {"x": listed([places[b].mean() for b in used]), "y": listed([effects[b].mean() + mean for b in used])}
@@ -263,39 +253,32 @@ def ledger(source: ReportSource) -> dict[str, Any]:
         more = f"they would take {found.needed:,} more evaluations; the fit took {found.spent:,}"
         told["note"] = f"Pairs of columns are left out: {more}."
     if found.explained is not None:
-        told["pairs"] = [[_player(source, player) for player in pair] for pair in found.pairs]
-        names = ", ".join(" with ".join(shortened(plain(name), 40) for name in pair) for pair in told["pairs"])
-        text = f"the joint effects of the strongest pairs: {names}"
+        layout = zip(fitted.layout.sets, fitted.layout.labels, strict=True)
+        named = {sets[0]: names[0] for sets, names in layout if len(sets) == 1}
+        names = source.table.names
+        told["pairs"] = [[named.get(p) or ", ".join(names[i] for i in sorted(p)) for p in pair] for pair in found.pairs]
+        pairs = ", ".join(" with ".join(shortened(plain(name), 40) for name in pair) for pair in told["pairs"])
+        text = f"the joint effects of the strongest pairs: {pairs}"
         steps.append({"step": text, "explained": float(found.explained)})
     return told
 
 
-def _player(source: ReportSource, player: Coalition) -> str:
-    layout = source.fitted.layout
-    named = (names[0] for sets, names in zip(layout.sets, layout.labels, strict=True) if tuple(sets) == (player,))
-    return next(named, None) or ", ".join(source.table.names[i] for i in sorted(player))
-
-
 def disagreement_map(values: FitValues) -> dict[str, Any]:
-    """Share of each column in the disagreement of each question, before any split, and what the regions leave of it.
-
-    Other questions than those asked where they cost little.
-    """
-    found = {}
-    cheap = values.table.n_rows * values.table.n_columns <= MANY_CELLS
-    for question in (*values.fitted.comparisons, *(values.further_questions() if cheap else ())):
-        label = question.question.label
-        if label in found or len(question.first.layout.sets) < 2:
-            continue
-        gaps = values.gaps(question)
-        found[label] = None if gaps is None else _map_line(question, values.evaluations.exponent, *gaps)
+    """Share of each column in the disagreement of each question (others where they cost little), and what is left."""
+    found: dict[str, dict[str, Any]] = {}
+    cheap, exponent = values.table.n_rows * values.table.n_columns <= MANY_CELLS, values.evaluations.exponent
+    for resolved in (*values.fitted.comparisons, *(values.further_questions() if cheap else ())):
+        asked, many = resolved.question, len(resolved.first.layout.sets) > 1
+        gaps = values.gaps(resolved) if many and asked.label not in found else None
+        if gaps is not None:
+            total, left = (float(each.sum()) for each in gaps)
+            line = {**_named(resolved), "cause": cause(asked), "behavior": asked.behavior.key}
+            size = float(by_power_of_two(total, exponent * (resolved.degree or 0)))
+            shares = {
+                "disagreement": size,
+                "remaining": left / (total or 1.0),
+                "shares": listed(gaps[0] / (total or 1.0)),
+            }
+            found[asked.label] = {**line, **shares, "sets": set_labels(resolved)}
     sets = set_labels(values.fitted.comparisons[0])
-    return {"sets": sets, "questions": [line for line in found.values() if line and line["sets"] == sets]}
-
-
-def _map_line(resolved: ResolvedQuestion, exponent: int, before: FloatArray, after: FloatArray) -> dict[str, Any]:
-    total = float(before.sum())
-    known = {**_named(resolved), "cause": cause(resolved.question), "behavior": resolved.question.behavior.key}
-    known["disagreement"] = float(by_power_of_two(total, exponent * (resolved.degree or 0)))
-    shares = {"remaining": float(after.sum() / total), "shares": listed(before / total)} if total > 0 else {}
-    return {**known, "remaining": 0.0, "shares": [0.0] * len(before), **shares, "sets": set_labels(resolved)}
+    return {"sets": sets, "questions": [line for line in found.values() if line["sets"] == sets]}

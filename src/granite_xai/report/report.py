@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import inspect
 import json
-import math
 import os
 import re
 import time
@@ -31,10 +30,11 @@ from granite_xai.report.panels import disagreement_map, effects, gaps_left, impo
 from granite_xai.report.sentences import Amounts, ReportSource
 from granite_xai.report.text import story_text
 
-VERSION = 2
-"""Version of the dict."""
-HALVES, SEARCHED = 4, 10_000
-"""Halves of the rows that the search is repeated on, and cells of a table up to which this costs no more than a fit."""
+VERSION = 2  # of the dict
+HALVES, SEARCHED = (
+    4,
+    10_000,
+)  # halves of the rows that the search is repeated on, where a table has at most so many cells
 _NOT_IN_JSON = re.compile("[\u2028\u2029\ud800-\udfff]")
 
 
@@ -79,7 +79,8 @@ class Report:
 
     def json(self, path: str | os.PathLike[str] | None = None) -> str:
         """The story as JSON; also written to ``path``, replacing what is there in one step."""
-        text = json.dumps(_finite(self.story), ensure_ascii=False, allow_nan=False, indent=1)
+        finite = json.loads(json.dumps(self.story), parse_constant=lambda _: None)  # JSON has no word for the others
+        text = json.dumps(finite, ensure_ascii=False, allow_nan=False, indent=1)
         return _written(_NOT_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n", path)
 
     def frame(self) -> Any:
@@ -112,17 +113,6 @@ def _written(text: str, path: str | os.PathLike[str] | None) -> str:
     if path is not None:
         write_text(path, text)
     return text
-
-
-def _finite(value: Any) -> Any:
-    """The same with None for numbers that JSON has no word for."""
-    if isinstance(value, dict):
-        return {key: _finite(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(inner) for inner in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
 
 
 def explain(
@@ -179,9 +169,9 @@ def explain(
     small = view.result.table.n_rows * view.result.table.n_columns <= SEARCHED
     if small and len(granite.partition_) > 1 and granite.confidence_level is not None:
         granite.stability(HALVES)
-    target, score = _target(granite, X, y), None
-    if target is not None:
-        known = values.evaluations
+    risk, known, score = Risk().resolved(view.result.predictor.is_probability), values.evaluations, None
+    target = None if y is None else view.target(y, read_rows_of(granite, X), risk)
+    if target is not None:  # for the model's score, and for questions about risk that cost nothing
         score = _score(view, X, by_power_of_two(known.predictions + known.offset, known.exponent), target)
         values = values.with_target(target[view.diagnostics["rows"]["search"]])
     source = ReportSource(granite, values, unit, str(getattr(y, "name", None) or ""), score)
@@ -203,23 +193,14 @@ def retold(granite: Granite, title: str | None = None) -> Report:
     return Report(story(ReportSource(granite), title=title), granite)
 
 
-def _target(granite: Granite, X: Any, y: Any) -> FloatArray | None:
-    """The target of all rows, for the model's score and for questions about risk that cost nothing."""
-    if y is None:
-        return None
-    view = fitted_view(granite)
-    return view.target(y, read_rows_of(granite, X), Risk().resolved(view.result.predictor.is_probability))
-
-
 def _score(view: FittedGranite, X: Any, fitting: FloatArray, target: FloatArray) -> dict[str, str]:
     """How good the model is: on the rows that were held out of the search, otherwise on those of the search."""
     from sklearn.metrics import log_loss, r2_score, roc_auc_score
 
-    rows, which = view.diagnostics["rows"]["held_out"], "held-out"
-    predictions = view.result.predictor.on_rows(view.read(X).take(np.asarray(rows, dtype=np.intp))) if rows else fitting
-    if not rows:
-        rows, which = view.diagnostics["rows"]["search"], "fitting"
-    truth = target[rows]
+    held_out, search = (view.diagnostics["rows"][key] for key in ("held_out", "search"))
+    rows, which = (held_out, "held-out") if held_out else (search, "fitting")
+    others = view.read(X).take(np.asarray(held_out, dtype=np.intp)) if held_out else None
+    truth, predictions = target[rows], fitting if others is None else view.result.predictor.on_rows(others)
     told = f"on {len(rows):,} {which} rows of this report; the model may have been trained on them"
     if len(rows) < 2 or np.ptp(truth) == 0:
         return {"text": "not defined", "rows": f"one value of y {told}"}
@@ -230,9 +211,7 @@ def _score(view: FittedGranite, X: Any, fitting: FloatArray, target: FloatArray)
     return {"text": text, "rows": told}
 
 
-def story(
-    source: ReportSource, *, test: Any = None, title: str | None = None, began: float | None = None
-) -> dict[str, Any]:
+def story(source: ReportSource, test: Any = None, title: str | None = None, began: float = 0.0) -> dict[str, Any]:
     """Build the dict; without evaluations (a loaded object) it holds what the stored curves tell."""
     begin = began or time.perf_counter()
     fitted, granite, amounts = source.fitted, source.granite, Amounts.of(source)
@@ -272,13 +251,9 @@ def _measured(source: ReportSource, amounts: Amounts) -> dict[str, Any]:
     values = source.values
     sizes = [] if values is None else [importance(values, asked) for asked in source.fitted.comparisons]
     columns = triage(source, sizes[0], amounts) if sizes else []
-    return {
-        "ledger": ledger(source),
-        "map": {"sets": [], "questions": []} if values is None else disagreement_map(values),
-        "importances": sizes,
-        "triage": columns,
-        "effects": effects(source, columns),
-    }
+    told = {"sets": [], "questions": []} if values is None else disagreement_map(values)
+    curves = {"ledger": ledger(source), "effects": effects(source, columns)}
+    return {**curves, "map": told, "importances": sizes, "triage": columns}
 
 
 def _evaluation(granite: Granite, test: Any) -> dict[str, Any]:

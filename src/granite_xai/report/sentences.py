@@ -143,8 +143,8 @@ def said(region: dict[str, Any]) -> str:
 def question_facts(resolved: ResolvedQuestion, source: ReportSource) -> dict[str, Any]:
     """Both explanations of a question by name and meaning, why they can differ, what no interaction explains."""
     question = resolved.question
-    sides = ((question.first, "first"), (question.second, "second"))
-    told = {place: {"name": title(side.name, place), "meaning": meaning(side.name)} for side, place in sides}
+    names = {"first": question.first.name, "second": question.second.name}
+    told = {place: {"name": title(name, place), "meaning": meaning(name)} for place, name in names.items()}
     noted = (source.granite.diagnostics_.get("cause") or {}).get(question.label) or {}
     kept = None if source.fitted.below_noise_floor or by_chance(source) else noted.get("without_interactions") or None
     return {"name": question.label, **told, "cause": cause(question), "kept": kept}
@@ -153,12 +153,17 @@ def question_facts(resolved: ResolvedQuestion, source: ReportSource) -> dict[str
 def glossary() -> list[dict[str, str]]:
     """Words that a reader may not know, and what they mean."""
     lines = Path(__file__).with_name("templates").joinpath("glossary.txt").read_text(encoding="utf-8").splitlines()
-    return [{"word": word, "meaning": meaning} for word, _, meaning in (line.partition(": ") for line in lines)]
+    return [{"word": word, "meaning": text} for word, _, text in (line.partition(": ") for line in lines)]
+
+
+def side_titles(question: Disagreement) -> dict[str, str]:
+    """Both explanations of a question by name."""
+    return {"first": title(question.first.name, "first"), "second": title(question.second.name, "second")}
 
 
 def sides_of(question: Disagreement) -> str:
-    """Both explanations of a question by name."""
-    return f"{title(question.first.name, 'first')} and {title(question.second.name, 'second')}"
+    """Both in a sentence."""
+    return " and ".join(side_titles(question).values())
 
 
 def opening(source: ReportSource) -> str:
@@ -193,9 +198,8 @@ def by_chance(source: ReportSource) -> bool:
 def which_rows(source: ReportSource) -> str:
     """The rows that the leading figures are about."""
     found = source.fitted.estimate
-    if found is None or found.rows == "fitting":
-        return f"the {source.n_rows:,} fitting rows"
-    return f"{found.n_rows:,} held-out rows"
+    held_out = found is not None and found.rows != "fitting" and f"{found.n_rows:,} held-out rows"
+    return held_out or f"the {source.n_rows:,} fitting rows"
 
 
 def further(source: ReportSource, regions: list[dict[str, Any]], evaluation: dict[str, Any] | None) -> list[str]:
@@ -234,12 +238,10 @@ def sure(source: ReportSource) -> list[str]:
         return [f"All figures are those of {which_rows(source)}, which also chose the regions; chance is not counted."]
     if found.below_noise_floor:
         return []
+    alone = f"; chance alone would show {amounts.text(found.lines[0].chance)}" if amounts.squared else ""
+    lines = [f"In squares {percent(found.remaining)} is left ({found.interval}){alone}."]
     if np.isnan(found.remaining):
         lines = [f"Measured {found.interval}; chance alone shows as much."]
-    else:
-        squares = f"In squares {percent(found.remaining)} is left ({found.interval})"
-        alone = f"; chance alone would show {amounts.text(found.lines[0].chance)}" if amounts.squared else ""
-        lines = [f"{squares}{alone}."]
     if again is not None and len(again.overlaps) > 1:
         told = [f"region {k} {firmness(share)}" for k, share in enumerate(again.overlaps)]
         lines.append(f"In {again.searches} searches on halves of the rows: {', '.join(told)}.")
@@ -301,10 +303,8 @@ def facts(source: ReportSource) -> list[list[str]]:
     """What is explained: model, output, rows, and how good the model is."""
     fitted, found = source.fitted, source.fitted.estimate
     model = type(source.granite.model).__name__ if source.granite.model is not None else "not given"
-    columns = count(source.table.n_columns, "column")
-    told = [["Model", fitted.predictor.label if model == "function" else model, columns]]
-    unit = f"in {source.measured_in}" if source.measured_in else ""
-    label = plain(fitted.predictor.label)
+    label, unit = plain(fitted.predictor.label), f"in {source.measured_in}" if source.measured_in else ""
+    told = [["Model", label if model == "function" else model, count(source.table.n_columns, "column")]]
     told.append(["Explained", plain(source.target) or label, unit or (label if source.target else "")])
     others = f"{found.n_rows:,} held out" if found is not None and found.rows != "fitting" else "none held out"
     told.append(["Rows", f"{source.n_rows:,} to find the regions", others])
@@ -319,21 +319,18 @@ def provenance(source: ReportSource, seconds: float) -> dict[str, Any]:
     usage = getattr(source.fitted.predictor, "usage", None)  # with what the report itself asked; a loaded one has none
     library = type(granite.model).__module__.partition(".")[0]
     spent = {"fit": findings["seconds"].get("total", 0.0), "model": findings["model"]["seconds"], "report": seconds}
-    return {
-        "made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        "model": _told(granite.model) if granite.model is not None else "not given",
+    asked = (findings["model"]["calls"], findings["model"]["rows"]) if usage is None else (usage.calls, usage.rows)
+    told: dict[str, Any] = {"made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"), "settings": _settings(granite)}
+    told |= {"model": "not given" if granite.model is None else _told(granite.model)}
+    told |= {
         "explained": plain(source.fitted.predictor.label),
         "rows": source.n_rows,
         "columns": source.table.n_columns,
-        "settings": _settings(granite),
-        "seed": findings.get("seed"),
-        "evaluations": (findings.get("evaluations") or {}).get("path"),
-        "model_calls": usage.calls if usage is not None else findings["model"]["calls"],
-        "model_rows": usage.rows if usage is not None else findings["model"]["rows"],
-        "fit_rows": findings["model"]["rows"],
-        "seconds": {key: round(each, 3) for key, each in spent.items()},
-        "versions": {"python": platform.python_version(), **_versions(library)},
     }
+    told |= {"seed": findings.get("seed"), "evaluations": (findings.get("evaluations") or {}).get("path")}
+    told |= {"model_calls": asked[0], "model_rows": asked[1], "fit_rows": findings["model"]["rows"]}
+    told |= {"seconds": {key: round(each, 3) for key, each in spent.items()}}
+    return {**told, "versions": {"python": platform.python_version(), **_versions(library)}}
 
 
 def _settings(granite: Any) -> dict[str, str]:
@@ -349,9 +346,8 @@ def _told(value: Any) -> str:
 
 
 def _versions(library: str) -> dict[str, str]:
-    found = {}
-    own = library in sys.modules and library not in ("builtins", "sklearn", "__main__")
-    for package in (*_PACKAGES, library) if own else _PACKAGES:
+    found, known = {}, library in sys.modules and library not in ("builtins", "sklearn", "__main__")
+    for package in (*_PACKAGES, library) if known else _PACKAGES:
         with suppress(PackageNotFoundError, ValueError):
             found[package] = version(package)
     return found

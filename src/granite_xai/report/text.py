@@ -10,13 +10,14 @@ from granite_xai.base.wording import aligned, brief, number, percent, plain, sho
 from granite_xai.report.sentences import Amounts, said
 
 WIDTH = 100
-_NAME = 30
 
 
 def story_text(story: dict[str, Any], tree: str) -> str:
     """Put the story into plain text: sentences, ledger, columns, tree, regions, held-out figures, warnings."""
     title = shortened(plain(story["title"]), WIDTH)
     facts = story["provenance"]
+    size = f"{facts['rows']:,} rows, {facts['columns']:,} columns"
+    asked = f"{facts['model_rows']:,} rows sent to the model, seed {facts['seed']}"
     parts = [
         f"{title}\n{'=' * len(title)}",
         _wrapped(" ".join([story["opening"], *story["further"], *story["sure"]])),
@@ -27,9 +28,7 @@ def story_text(story: dict[str, Any], tree: str) -> str:
         _evaluation(story["evaluation"]),
         "\n".join(_wrapped(f"Warning {text}", "  ") for text in story["warnings"]),
         _wrapped(
-            f"Explained: {facts['explained']}. {facts['rows']:,} rows, {facts['columns']:,} columns, "
-            f"{facts['model_rows']:,} rows sent to the model, seed {facts['seed']}, "
-            f"granite-xai {facts['versions'].get('granite-xai', '')}."
+            f"Explained: {facts['explained']}. {size}, {asked}, granite-xai {facts['versions'].get('granite-xai', '')}."
         ),
     ]
     return "\n\n".join(part for part in parts if part)
@@ -39,16 +38,10 @@ def _wrapped(text: str, indent: str = "") -> str:
     return textwrap.fill(plain(text), WIDTH, subsequent_indent=indent, break_on_hyphens=False)
 
 
-def _name(text: str) -> str:
-    return shortened(plain(text), _NAME)
-
-
 def _ledger(ledger: dict[str, Any]) -> str:
-    lines = ["Explained variance of the predictions", ""]
-    for i, step in enumerate(ledger["steps"]):
-        plus = "+ " if i else ""
-        lines.append(_wrapped(f"{percent(step['explained']):>9}  {plus}{step['step']}", " " * 11))
-    return "\n".join([*lines, *([_wrapped(ledger["note"])] if ledger["note"] else [])])
+    steps = [f"{percent(s['explained']):>9}  {'+ ' if i else ''}{s['step']}" for i, s in enumerate(ledger["steps"])]
+    lines = [*(_wrapped(step, " " * 11) for step in steps), *([_wrapped(ledger["note"])] if ledger["note"] else [])]
+    return "\n".join(["Explained variance of the predictions", "", *lines])
 
 
 def _columns(columns: Sequence[dict[str, Any]], unit: str, several: bool) -> str:
@@ -56,7 +49,9 @@ def _columns(columns: Sequence[dict[str, Any]], unit: str, several: bool) -> str
     if len(columns) < 2:
         return ""
     rows = [["", "shows", "hides", "hides in regions"][: 3 + several]]
-    cells = ((_name(each["set"]), each["shows"], each["hides"], each["within"][1]) for each in columns[:10])
+    cells = (
+        (shortened(plain(each["set"]), 30), each["shows"], each["hides"], each["within"][1]) for each in columns[:10]
+    )
     rows += [[name, *map(brief, sizes[: 2 + several])] for name, *sizes in cells]
     rest = f"\n({len(columns) - 10} more columns)" if len(columns) > 10 else ""
     return f"What one curve of each column shows and hides{f', {unit}' if unit else ''}\n\n" + aligned(rows) + rest
