@@ -14,7 +14,6 @@ from granite_xai.display.layout import page_ticks
 
 Limits = tuple[float, float]
 Point = tuple[float, float]
-Dot = tuple[str, Sequence[float], str]
 NARROW = 358  # width of the figures that a phone shows
 
 
@@ -296,9 +295,9 @@ def scatter(columns: Sequence[dict[str, Any]], titles: tuple[str, str], width: f
     return svg(size, label, [*made, *names], "narrow" if width == NARROW else "wide")
 
 
-def _dots(each: dict[str, Any], nodes: Sequence[dict[str, Any]]) -> list[Dot]:
+def _dots(each: dict[str, Any], nodes: Sequence[dict[str, Any]]) -> list[tuple[str, Any, str]]:
     """The solid dots of a column: inside all regions, and inside each node that can be chosen."""
-    found: list[Dot] = [("all", each["within"], "rink")] if each["nodes"] else []
+    found: list[tuple[str, Any, str]] = [("all", each["within"], "rink")] if each["nodes"] else []
     for node in nodes if each["nodes"] else ():
         parts = [each["nodes"][str(r)] for r in node["regions"]]
         mean = [math.sqrt(sum(p[i] ** 2 for p in parts) / len(parts)) for i in (0, 1)]

@@ -14,8 +14,7 @@ WIDTH = 100
 
 def story_text(story: dict[str, Any], tree: str) -> str:
     """Put the story into plain text: sentences, ledger, columns, tree, regions, held-out figures, warnings."""
-    title = shortened(plain(story["title"]), WIDTH)
-    facts = story["provenance"]
+    title, facts = shortened(plain(story["title"]), WIDTH), story["provenance"]
     size = f"{facts['rows']:,} rows, {facts['columns']:,} columns"
     asked = f"{facts['model_rows']:,} rows sent to the model, seed {facts['seed']}"
     parts = [
