@@ -108,8 +108,7 @@ class InteractionDisplay(Drawn):
         whole_number("max_features", max_features, at_least=1)
         operator = choose("interaction", interaction, INTERACTIONS)
         sides = [Explainer(masking, behavior)] if pair is None else []
-        shown = RowsToShow.of(g, X, y, sides, max_samples, sample_weight)
-        table = shown.table
+        table = (shown := RowsToShow.of(g, X, y, sides, max_samples, sample_weight)).table
         if pair is not None:
             places = [table.resolve(label, "pair") for label in pair]
             if len(places) != 2 or places[0] == places[1]:
@@ -117,12 +116,10 @@ class InteractionDisplay(Drawn):
                 raise InputError(text, code="P02", argument="pair", hint=hint)
             axes = tuple(Axis.of(table, i) for i in places)
             surfaces = tuple(graphs.surface(shown, scope, axes[0], axes[1], points) for scope in shown.scopes)
-            names = [axis.column.name for axis in axes]
-            return cls(tuple(names), shown.scopes, np.zeros((0, 2, 2)), surfaces, axes, Local.key, table)
-        if features is None:
-            names = _strongest(shown, masking, behavior, max_features)
-        else:
-            names = [table.names[table.resolve(label, "features")] for label in features]
+            both = tuple(table.names[i] for i in places), shown.scopes, np.zeros((0, 2, 2))
+            return cls(*both, surfaces, axes, Local.key, table)
+        asked = [table.names[table.resolve(label, "features")] for label in features or ()]
+        names = _strongest(shown, masking, behavior, max_features) if features is None else asked
         matrices = _influences(shown, masking, behavior, operator, names)
         return cls(tuple(names), shown.scopes, matrices, (), (), behavior.key, table)
 

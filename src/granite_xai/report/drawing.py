@@ -286,7 +286,7 @@ def scatter(columns: Sequence[dict[str, Any]], titles: tuple[str, str], width: f
             shape = _line("arr", (x, y), (a, b)) + tag("circle", f"in {where}", cx=a, cy=b, r=3.6)
             made.append(f'<g class="{"k" if key == "all" else "k nodec"}" data-node="{key}">{shape}</g>')
         made.append(tag("circle", "out", cx=x, cy=y, r=4.2))
-        name = shortened(each["set"], 14)
+        name = shortened(each["set"], 14, 4)
         wide = 7.0 * len(name)
         around = [(x + 7, y + 4), (x - 7 - wide, y + 4), (x - wide / 2, y - 9), (x - wide / 2, y + 18)]
         x, y = _placed(taken, wide, [(a, b) for a, b in around if frame.left + 3 <= a <= width - wide - 2])

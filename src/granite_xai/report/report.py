@@ -163,8 +163,7 @@ def explain(
     granite = Granite(model, question, **options)
     X, y, sample_weight = collected_for(granite, X, y, sample_weight)
     found, view = fit_with_evaluations(granite, X, y, sample_weight), fitted_view(granite)
-    by_trees = view.diagnostics["evaluations"]["path"] != "model"
-    rest = (view.resources, view.seed, by_trees, found.inputs.clusters)
+    rest = (view.resources, view.seed, view.diagnostics["evaluations"]["path"] != "model", found.inputs.clusters)
     values = FitValues(found.result, found.evaluations, found.route, *rest)
     small = view.result.table.n_rows * view.result.table.n_columns <= SEARCHED
     if small and len(granite.partition_) > 1 and granite.confidence_level is not None:
