@@ -17,16 +17,17 @@ test = (X_test, y_test)
 report = gx.explain(model, X_train, y_train, test=test, max_depth=2, title="Diabetes progression")
 
 # %%
-# The text says, from top to bottom: how far the two explanations are apart and what the regions leave; how much of the
-# model's variance curves explain, without and with regions and pairs; which columns disagree, by question; the tree of
-# regions; what to read in each; and how all that looks on held-out rows.
+# The text says, from top to bottom: how far single rows stray from the average curves, in units of the prediction, and
+# what the regions leave of it; how sure that is; how much of the model's variance curves explain, without and with
+# regions and pairs; which columns show more than they hide; the tree of regions, and what to read in each.
 
 print(report)
 
 # %%
-# The page has the same order, and pictures. Choose a region in it to see its own curves and rankings, and open a table
-# to see the numbers behind a picture. It loads nothing from anywhere: ``report.html("report.html")`` writes a file that
-# can be mailed.
+# The page has the same order, and pictures: all regions' curves together, each region beside it. Choose a node of the
+# tree and every figure follows; point at a chart, or use the arrow keys, to read values; every figure can be saved, and
+# its numbers. It loads nothing from anywhere: ``report.html("report.html")`` writes a file that can be mailed, with a
+# link to a region (``report.html#region-1``) if you like.
 
 report
 

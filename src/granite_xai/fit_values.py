@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,7 +24,7 @@ from granite_xai.evaluations.evaluations import Bins, Evaluations
 from granite_xai.evaluations.plan import plan
 from granite_xai.explainer import regional_part
 from granite_xai.fit import FitResult
-from granite_xai.interaction import Additive, union
+from granite_xai.interaction import union
 from granite_xai.masking import Marginal
 from granite_xai.masking.fitted import FittedMaskings, fit_reference
 from granite_xai.resolved import MAX_ROWS, ResolvedExplainer
@@ -34,32 +33,28 @@ from granite_xai.surrogate import additive
 from granite_xai.tables import Table
 from granite_xai.trees.routes import Route
 
-MAX_CELLS = 100_000
-"""Cells of the table up to which bins for conditional questions are learned: trees of every column on the others."""
-PAIRS = 3
-CHEAP_TREES = 4
-"""Where the evaluations come from the model's trees, a pair may take this many times the evaluations of the fit."""
+PAIRS, TRIED = 3, 20
+"""Pairs that are told, and columns among which they are sought."""
+CHEAP_TREES = 4  # times the evaluations of the fit, which a pair may take where they come from the model's trees
 
 Pair = tuple[Coalition, Coalition]
 
 
 class QuestionValues(NamedTuple):
-    """Both sides of a question in one scope: their values, their sizes (one number a set), and each set's part of R.
-
-    The size of a local effect is its root mean square over the rows, that of another one the value itself.
-    """
+    """Both sides of a question in one scope: their values, their sizes (one number a set), and each set's part of R."""
 
     sides: tuple[FloatArray, FloatArray]
-    sizes: FloatArray
+    sizes: FloatArray  # of a local effect its root mean square over the rows, of another one the value itself
     gaps: FloatArray
 
 
-class ColumnCurves(NamedTuple):
-    """ICE around each curve's own mean: codes of the levels, (levels, rows) values, and weights of the rows."""
+class Band(NamedTuple):
+    """At some places of a column in one scope: where eight of ten ICE curves run, and the error of their mean."""
 
-    codes: IntArray
-    values: FloatArray
-    weights: FloatArray
+    low: FloatArray  # every curve is moved so that its own mean is that of all of them
+    high: FloatArray
+    error: FloatArray  # of a mean over clusters of rows: what random signs of the clusters tend to
+    effect_error: FloatArray  # the same of the mean around its own mean
 
 
 class PairEffects(NamedTuple):
@@ -81,6 +76,7 @@ class FitValues:
     resources: Resources
     seed: int
     by_trees: bool
+    clusters: IntArray
 
     @property
     def table(self) -> Table:
@@ -150,13 +146,10 @@ class FitValues:
     def further_questions(self) -> Iterator[ResolvedQuestion]:
         """Named questions about the same sets that need no further model rows."""
         influence = self.fitted.comparisons[0].question.first.influence
-        small = self.table.n_rows * self.table.n_columns <= MAX_CELLS
         for question in named_questions().values():
             asked = question.with_influence(influence)
-            sides = (asked.first, asked.second)
-            costly = not small and any(side.masking.key == "conditional" for side in sides)
             unknown = asked.behavior.key == "risk" and self.evaluations.y is None
-            if costly or unknown or any(side.interaction.key not in ("pure", "full") for side in sides):
+            if unknown or any(side.interaction.key not in ("pure", "full") for side in (asked.first, asked.second)):
                 continue
             try:
                 resolved = asked.compare(self.route, self.resources, 0)
@@ -175,86 +168,80 @@ class FitValues:
         nothing = total <= 1e-20 * self.variance * float(node.weights.sum())  # rounding: the region is constant
         return 1.0 if nothing else 1.0 - float(node.weights @ np.square(gap)) / total
 
-    def columns_with_curves(self) -> list[int]:
-        """Columns that are players of their own and vary, those with the largest effects first."""
-        singles = [next(iter(player)) for player in self.fitted.layout.explained if len(player) == 1]
-        known = self.evaluations.stored_as
-        columns = [i for i in singles if frozenset({i}) in known and len(self.table.columns[i].levels) > 1]
-        return sorted(columns, key=self._reach, reverse=True)
-
-    def _reach(self, position: int) -> float:
-        """Mean square of a column's ICE curves around their own means."""
-        matrix, weights = self.evaluations.matrix(frozenset({position})), self.evaluations.weights
-        shares = np.bincount(matrix.codes, weights=weights, minlength=len(matrix.values))
-        centred = matrix.values - shares @ matrix.values / shares.sum()
-        return float((np.square(centred).mean(axis=1) @ shares) / shares.sum())
-
-    def curves(self, position: int, scope: Scope, points: int) -> ColumnCurves:
-        """ICE curves of one column in one scope, at so many of its levels."""
-        known, column, rows = self.evaluations, self.table.columns[position], scope.rows
-        matrix, weights = known.matrix(frozenset({position})), known.weights[rows]
+    def bands(self, position: int, at: Callable[[FloatArray, IntArray], FloatArray]) -> list[Band]:
+        """The ICE curves of one column in every scope, at the places of an axis."""
+        known, column = self.evaluations, self.table.columns[position]
+        matrix, weights = known.matrix(frozenset({position})), known.weights
         level = column.codes if matrix.levels is None else matrix.levels[matrix.codes]  # on a grid, that of the grid
-        present = rows[level[rows] >= 0]
-        codes, first = np.unique(level[present], return_index=True)
-        chosen = _spread_out(level[present], codes, points, column.kind in ("nominal", "boolean"))
-        lines = matrix.codes[present[first[chosen]]]
-        shares = np.bincount(matrix.codes[rows], weights=weights, minlength=len(matrix.values)) / weights.sum()
-        values = matrix.values[:, rows]
-        moved = values[lines] - shares @ values
-        moved[np.abs(moved) < 1e-12 * np.abs(known.predictions).max()] = 0.0  # rounding is no effect
-        return ColumnCurves(codes[chosen], by_power_of_two(moved, known.exponent), weights)
+        held, first = np.unique(level, return_index=True)
+        near = np.clip(np.searchsorted(held, np.arange(-1, len(column.levels))), 0, len(held) - 1)
+        lines, values = matrix.codes[first[near]], np.asarray(matrix.values)
+        drawn = at(values, lines)
+        tiny, found = 1e-12 * np.abs(known.predictions).max(), []
+        for scope in self.scopes:
+            rows, clusters = scope.rows, np.unique(self.clusters[scope.rows], return_inverse=True)[1].reshape(-1)
+            mass = np.bincount(matrix.codes[rows], weights=weights[rows], minlength=len(values))
+            mean = (mass / mass.sum() @ values)[None, rows]
+            band = _band(drawn[:, rows], mean, weights[rows], clusters, tiny)
+            band = band._replace(low=band.low + known.offset, high=band.high + known.offset)
+            found.append(Band(*(by_power_of_two(each, known.exponent) for each in band)))
+        return found
 
     def pairs(self) -> PairEffects:
         """What the joint effects of the strongest pairs explain, on top of the regions' own curves."""
         chosen = self.strongest_pairs()
         coalitions = {union(pair) for pair in chosen}
-        parts = [(scope.rows, self.table.take(scope.rows)) for scope in self.regions]
-        cost = sum(plan(part, coalitions).rows for _, part in parts)
+        cost = plan(self.table, coalitions).rows
         spent = plan(self.table, self.evaluations.matrices).rows  # of every value, also of those that were joined
-        limits = self.resources
-        limit = min(
-            (CHEAP_TREES if self.by_trees else 1) * spent, limits.max_evaluations or MAX_ROWS, limits.memory_limit // 8
-        )
+        allowed = self.resources.max_evaluations or MAX_ROWS, self.resources.memory_limit // 8
+        limit = min((CHEAP_TREES if self.by_trees else 1) * spent, *allowed)
         if not chosen or self.evaluations.everything in coalitions or cost > limit:
             return PairEffects(None, (), cost if chosen and cost > limit else 0, spent)
-        wrong = sum(self._squared_error(rows, part, chosen) for rows, part in parts)
-        explained = 1.0 - wrong / float(self.evaluations.weights.sum()) / self.variance
+        known, wanted, nothing = self.evaluations, request(self.table, [], coalitions), FittedMaskings({}, {}, {})
+        units: dict[str, Any] = {"weights": known.weights, "y": None, "exponent": known.exponent}
+        joint, _ = evaluate(self.route, wanted, nothing, resources=self.resources, **units)
+        alone = self._only({player for pair in chosen for player in pair})
+        wrong = sum(self._squared_error(scope.rows, alone, joint, chosen) for scope in self.regions)
+        explained = 1.0 - wrong / float(known.weights.sum()) / self.variance
         return PairEffects(explained, tuple(chosen), 0, spent)
 
-    def _squared_error(self, rows: IntArray, part: Table, pairs: Sequence[Pair]) -> float:
+    def _only(self, coalitions: Collection[Coalition]) -> Evaluations:
+        """The evaluations of some coalitions: what is restricted to a region costs no more than what is read there."""
+        known = self.evaluations
+        stores = {known.stored_as[each][0] for each in coalitions if each in known.stored_as}
+        empty: dict[Any, Any] = {"bins": {}, "against": {}, "changes": {}, "errors": {}, "attributions": {}}
+        kept = {store: matrix for store, matrix in known.matrices.items() if store in stores}
+        return replace(known, matrices=kept, coordinates=None, vectors=(), snapped={}, **empty)
+
+    def _squared_error(self, rows: IntArray, alone: Evaluations, joint: Evaluations, pairs: Sequence[Pair]) -> float:
         """``sum of (F - G)²`` in one region, G with the joint effects of the pairs."""
-        node = self.evaluations.restrict(rows)
-        splits = Splits.whole(node.weights, node.primitives)
-        game = Game.of(Local(), Marginal(), node, splits)
-        total = game.values(Additive(1).terms(self.fitted.layout.explained, ()))[0].copy()
-        route, wanted = Route(self.fitted.predictor, part), request(part, [], {union(pair) for pair in pairs})
-        nothing = FittedMaskings({}, {}, {})
-        how = partial(evaluate, weights=node.weights, y=None, resources=self.resources, exponent=node.exponent)
-        further, _ = how(route, wanted, nothing)
+        node, further = alone.restrict(rows), joint.restrict(rows)
+        game = Game.of(Local(), Marginal(), node, Splits.whole(node.weights, node.primitives))
+        total = additive(self.table, self.evaluations, self.fitted.layout.explained, 1, rows)
         for one, two in pairs:
             matrix = further.matrix(one | two)
-            joint = (matrix.values @ (further.weights / further.weights.sum()))[matrix.codes]
-            alone = game.values({one: 1.0, two: 1.0, frozenset(): -1.0})[0]
-            total += joint + further.offset - node.offset - alone
+            both = (matrix.values @ (further.weights / further.weights.sum()))[matrix.codes]
+            total = total + both + further.offset - node.offset
+            total -= game.values({one: 1.0, two: 1.0, frozenset(): -1.0})[0]
         return float(node.weights @ np.square(node.predictions - total))
 
     def strongest_pairs(self, amount: int = PAIRS) -> list[Pair]:
-        """The pairs of columns whose ICE curves depend on each other most: how far they move with the other's tenths.
-
-        Inside the regions, and the smaller of both: a column that merely depends on an interacting one has flat curves.
-        """
-        singles = [player for player in self.fitted.layout.explained if len(player) == 1]
+        """The pairs of columns whose ICE curves depend on each other most: how far they move with its tenths."""
+        # The smaller of both, inside the regions: a column that merely depends on an interacting one has flat curves.
+        singles = [p for p in self.fitted.layout.explained if len(p) == 1 and p in self.evaluations.stored_as]
         if len(singles) < 2 or len(self.evaluations.everything) < 3:
             return []
-        strength = dict.fromkeys(combinations(singles, 2), 0.0)
+        if len(singles) > TRIED:  # those whose curves differ most between rows
+            hidden = {p: float(_moves(self.evaluations, p).var(axis=1).sum()) for p in singles}
+            singles = sorted(sorted(singles, key=lambda p: -hidden[p])[:TRIED], key=min)
+        strength, some = dict.fromkeys(combinations(singles, 2), 0.0), self._only(singles)
         for scope in self.regions:
-            node = self.evaluations.restrict(scope.rows)
+            node = some.restrict(scope.rows)
             bins = {p: dependence_bins(self.table.columns[next(iter(p))].take(scope.rows)) for p in singles}
-            curves = {p: _moves(node, p) for p in singles if p in node.stored_as}
+            curves = {p: _moves(node, p) for p in singles}
             for one, two in strength:
-                if one in curves and two in curves:
-                    both = (_spread(curves[a], bins[b], node.weights) for a, b in ((one, two), (two, one)))
-                    strength[one, two] += min(both) * float(node.weights.sum())
+                both = (_spread(curves[a], bins[b], node.weights) for a, b in ((one, two), (two, one)))
+                strength[one, two] += min(both) * float(node.weights.sum())
         ranked = sorted(strength, key=lambda pair: -strength[pair])
         return [pair for pair in ranked[:amount] if strength[pair] > 1e-9 * max(strength.values())]
 
@@ -262,8 +249,7 @@ class FitValues:
 def _question_values(question: ResolvedQuestion, node: Evaluations) -> QuestionValues:
     rows, node = np.arange(node.n_rows), replace(node, exponent=0)
     first, second = (regional_part(0, "", side, node, rows).values for side in (question.first, question.second))
-    gaps = question.loss(first - second)
-    sizes = [first, second]
+    gaps, sizes = question.loss(first - second), [first, second]
     if question.first.behavior.per_row:
         sizes = [np.sqrt(np.average(np.square(side), axis=0, weights=node.weights)) for side in sizes]
         gaps = np.average(gaps, axis=0, weights=node.weights)
@@ -277,29 +263,34 @@ def _is_known(effect: ResolvedExplainer, evaluations: Evaluations) -> bool:
     return all(visible in evaluations.stored_as or visible in ends for _, visible in effect.readings())
 
 
-def _spread_out(all_codes: IntArray, codes: IntArray, points: int, every: bool) -> IntArray:
-    """Places among the levels present: all of few ones, otherwise quantiles with both ends."""
-    if len(codes) <= points or every:
-        return np.arange(len(codes))[: max(points, 40)]
-    below = np.cumsum(np.bincount(np.searchsorted(codes, all_codes), minlength=len(codes)))
-    wanted = np.linspace(1, below[-1], points)
-    return np.unique(np.searchsorted(below, wanted)).astype(np.intp)
+def _band(curves: FloatArray, own: FloatArray, weights: FloatArray, clusters: IntArray, tiny: float) -> Band:
+    mass, moved = weights.sum(), curves - own
+    moved[np.abs(moved) < tiny] = 0.0  # rounding is no effect
+    centre = float(own[0] @ weights / mass)
+    order = np.argsort(moved, axis=1, kind="stable")
+    below, ranked = np.cumsum(weights[order], axis=1), np.take_along_axis(moved, order, axis=1)
+    places = ((below < share * mass * (1 - 1e-12)).sum(axis=1) for share in (0.1, 0.9))
+    low, high = (ranked[np.arange(len(ranked)), place] + centre for place in places)
+    errors = []
+    for lines in (curves, moved):
+        rest = (lines - lines @ weights[:, None] / mass) * weights / mass
+        sums = np.stack([np.bincount(clusters, weights=line) for line in rest])
+        errors.append(np.sqrt(np.square(sums).sum(axis=1)))
+    return Band(low, high, *errors)
 
 
 def _moves(node: Evaluations, player: Coalition) -> FloatArray:
     """ICE curves around their own mean, (values, rows), weighted by the square root of how frequent a value is."""
     matrix = node.matrix(player)
     shares = np.bincount(matrix.codes, weights=node.weights, minlength=len(matrix.values)) / node.weights.sum()
-    occurs = shares > 0
-    moved: FloatArray = (matrix.values[occurs] - shares @ matrix.values) * np.sqrt(shares[occurs])[:, None]
+    moved: FloatArray = (matrix.values - shares @ matrix.values)[shares > 0] * np.sqrt(shares[shares > 0])[:, None]
     return moved
 
 
 def _spread(curves: FloatArray, bins: IntArray, weights: FloatArray) -> float:
     """Variance of the curves between the bins of another column."""
-    mass = np.bincount(bins, weights=weights)
-    members = np.zeros((len(mass), len(bins)))
-    members[bins, np.arange(len(bins))] = weights
+    members = np.where(bins == np.arange(bins.max() + 1)[:, None], weights, 0.0)
+    mass = members.sum(axis=1)
     means = curves @ members.T / np.maximum(mass, 1e-300)
     centre = curves @ weights / weights.sum()
     return float((np.square(means - centre[:, None]) @ mass).sum() / weights.sum())

@@ -47,7 +47,7 @@ class Browser:
         self._session = None
         target = self.send("Target.createTarget", url="about:blank")["targetId"]
         self._session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        for room in ("Page", "Runtime", "Network", "Log"):
+        for room in ("Page", "Runtime", "Network", "Log", "DOM"):
             self.send(f"{room}.enable")
 
     def send(self, method, **parameters):
@@ -63,7 +63,7 @@ class Browser:
                 return answer["result"]
             self.events.append(answer)
 
-    def _read(self, seconds=30):
+    def _read(self, seconds=120):
         limit = time.monotonic() + seconds
         while b"\0" not in self._rest:
             ready, _, _ = select.select([self._in], [], [], max(0.0, limit - time.monotonic()))
@@ -72,13 +72,15 @@ class Browser:
         text, _, self._rest = self._rest.partition(b"\0")
         return json.loads(text)
 
-    def open(self, path, width=1280, height=900):
-        self.events.clear()
+    def open(self, path, width=1280, height=900, hash="", wait=True):  # noqa: A002
         self.send("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
-        self.send("Page.navigate", url=path.as_uri())
-        while not any(event.get("method") == "Page.loadEventFired" for event in self.events):
-            self.events.append(self._read())
-        self.run("new Promise(done => setTimeout(done, 100))")
+        for url in ("about:blank", path.as_uri() + hash):  # another hash alone would not load the page again
+            self.events.clear()
+            self.send("Page.navigate", url=url)
+            while not any(event.get("method") == "Page.loadEventFired" for event in self.events):
+                self.events.append(self._read())
+        if wait:
+            self.run("new Promise(done => setTimeout(done, 100))")
 
     def run(self, expression):
         """The value of a JavaScript expression in the page."""

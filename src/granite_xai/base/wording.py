@@ -50,6 +50,17 @@ def value(amount: float) -> str:
     return f"{amount:.6g}"
 
 
+def brief(value: float | None) -> str:
+    """Write an amount for a headline: two digits, or as many as stand before the point.
+
+    >>> brief(126.4), brief(1260.0), brief(39.2), brief(7.249), brief(0.2), brief(0.0), brief(None)
+    ('126', '1,260', '39', '7.2', '0.20', '0', '–')
+    """
+    if value is None or not math.isfinite(value):
+        return "–"
+    return f"{value + 0.0:,.0f}" if abs(value) >= 9.95 or value == 0 else f"{value:#.2g}"
+
+
 def count(amount: int, word: str) -> str:
     """A number with its noun."""
     return f"{amount:,} {word}" + ("" if amount == 1 else "s")

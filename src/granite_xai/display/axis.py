@@ -1,16 +1,15 @@
-"""The axis of one column: where its values lie, what is cut, and how they are written, in pictures and on pages."""
+"""The axis of one column: where its values lie, what is cut, and how they are written, in pictures."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.base.wording import MISSING, number, shortened, told_apart, value, wrapped
+from granite_xai.base.wording import MISSING, told_apart, wrapped
 from granite_xai.curves import Grid, carriers, grid_codes
 from granite_xai.display.figures import GREY, SMALL
 from granite_xai.tables import Column, Table
@@ -19,14 +18,9 @@ from granite_xai.tables.columns import LABELLED
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MOST_LEVELS = 20
-"""Levels of a nominal column that are drawn: the most frequent ones."""
-BARS = 20
-"""Bars that show where the rows of an ordered column lie."""
-FEW_VALUES = 4
-"""A column with so few numbers has a tick at each; on a page, where panels are wider, with one more."""
-PAGE_LABELS, PAGE_LABEL = 8, 12
-"""Names of levels below a panel of a page, and characters of each, at most."""
+MOST_LEVELS = 20  # of a nominal column that are drawn: the most frequent ones
+BARS = 20  # that show where the rows of an ordered column lie
+FEW_VALUES = 4  # a column with so few numbers has a tick at each
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,12 +48,9 @@ class Axis:
     @property
     def drawn(self) -> IntArray:
         """Codes of the levels that have a place: all, or the most frequent ones of a nominal column."""
-        codes = self.column.codes
-        every = np.arange(len(self.column.levels))
-        if not self.labelled or len(every) <= MOST_LEVELS:
-            return every
-        counts = np.bincount(codes[codes >= 0], minlength=len(every))
-        return np.sort(np.argsort(-counts, kind="stable")[:MOST_LEVELS])
+        every = len(self.column.levels)
+        counts = np.bincount(self.column.codes + 1, minlength=every + 1)[1:]
+        return np.sort(np.argsort(-counts, kind="stable")[: MOST_LEVELS if self.labelled else every])
 
     @property
     def missing_place(self) -> float:
@@ -84,8 +75,7 @@ class Axis:
             rank = {level: float(i) for i, level in enumerate(self.column.levels[self.drawn].tolist())}
             return np.array([rank.get(value, np.nan) for value in list(values)], dtype=np.float64)
         if self.column.kind == "date":
-            moments = np.issubdtype(self.column.levels.dtype, np.datetime64)
-            origin = np.datetime64(0, "s") if moments else np.timedelta64(0, "s")
+            origin = np.datetime64(0, "s") if self.column.levels.dtype.kind == "M" else np.timedelta64(0, "s")
             return np.asarray((values - origin) / np.timedelta64(1, "D"), dtype=np.float64)
         return np.asarray(values, dtype=np.float64)
 
@@ -101,24 +91,14 @@ class Axis:
         """Left ends, right ends and shares of rows of the bars along the axis."""
         places = self.of_rows(column)
         if self.labelled:
-            middles = np.arange(len(self.drawn) + bool(self.column.missing.any()), dtype=np.float64)
-            left, right = middles - 0.35, middles + 0.35
+            middles, half = np.arange(len(self.drawn) + bool(self.column.missing.any()), dtype=np.float64), 0.35
+            counts = (places[:, None] == middles).sum(axis=0)
         else:
-            edges = np.linspace(*self.limits, BARS + 1, dtype=np.float64)
-            left, right = edges[:-1], edges[1:]
-        inside = (places[:, None] >= left) & ((places[:, None] < right) | (right == right[-1]))
-        inside &= places[:, None] <= right
-        if not self.labelled and column.missing.any():
-            half = (right[0] - left[0]) / 2
-            left, right = np.append(left, self.missing_place - half), np.append(right, self.missing_place + half)
-            inside = np.column_stack([inside, column.missing])
-        shares: FloatArray = inside.sum(axis=0) / max(len(places), 1)
-        return left, right, shares
-
-    @property
-    def calendar(self) -> bool:
-        """Whether values are dates, not durations."""
-        return self.column.kind == "date" and bool(np.issubdtype(self.column.levels.dtype, np.datetime64))
+            counts, edges = np.histogram(places[~column.missing], BARS, self.limits)
+            middles, half = (edges[:-1] + edges[1:]) / 2, (edges[1] - edges[0]) / 2
+            if column.missing.any():
+                middles, counts = np.append(middles, self.missing_place), np.append(counts, column.missing.sum())
+        return middles - half, middles + half, counts / max(len(places), 1)
 
     @property
     def ticks(self) -> tuple[list[float], list[str]] | None:
@@ -130,7 +110,9 @@ class Axis:
             return [float(place) for place in range(len(names))], names
         if self.column.kind != "numeric" or (not gone and len(self.column.levels) > FEW_VALUES):
             return None
-        places = self._numeric_ticks() if gone else self.column.levels.tolist()
+        (low, high), places = self.limits, self.column.levels.tolist()
+        if gone:  # round numbers that leave room for the tick of missing values
+            places = [tick for tick in round_ticks(low, high, 4) if self.missing_place - tick > 0.25 * (high - low)]
         texts = [f"{place:g}" for place in places]
         return ([*places, self.missing_place], [*texts, MISSING]) if gone else (places, texts)
 
@@ -142,7 +124,7 @@ class Axis:
         end = self.missing_place + (0.5 if self.labelled else 0.05 * (high - low)) if gone else high
         pad = 0.0 if self.labelled or upright else 0.03 * (end - low)
         (ax.set_ylim if upright else ax.set_xlim)(low - pad, end + pad)
-        if self.calendar:
+        if self.column.levels.dtype.kind == "M":
             axis.axis_date()
         elif ticks is not None:
             axis.set_ticks(*ticks)
@@ -155,7 +137,7 @@ class Axis:
     @property
     def label(self) -> str:
         """Name of the axis."""
-        if self.column.kind == "date" and not self.calendar:
+        if self.column.levels.dtype.kind == "m":  # durations
             return f"{self.name} (days)"
         hidden = len(self.column.levels) - len(self.drawn)
         note = f" ({len(self.drawn)} most frequent of {len(self.column.levels)} levels)"
@@ -169,14 +151,6 @@ class Axis:
             tick.set(rotation=rotation, ha="right" if rotation == 45 else "center")
             tick.set_fontsize(SMALL if len(names) <= 12 else SMALL - 1.5)
             tick.set_rotation_mode("anchor" if rotation == 45 else "default")
-
-    def _numeric_ticks(self) -> list[float]:
-        """Round numbers that leave room for the tick of missing values."""
-        from matplotlib.ticker import MaxNLocator
-
-        low, high = self.limits
-        ticks = [float(tick) for tick in MaxNLocator(4).tick_values(low, high) if low <= tick <= high]
-        return [tick for tick in ticks if self.missing_place - tick > 0.25 * (high - low)]
 
 
 class ShownLevels(NamedTuple):
@@ -201,16 +175,6 @@ def shown_levels(axis: Axis, table: Table, points: int) -> ShownLevels:
     return ShownLevels(codes, x, texts, Grid(column.position, x, table.take(rows)))
 
 
-def places_on_page(column: Column, codes: IntArray) -> list[float]:
-    """Where levels stand on a page: numbers at their value, dates in days from the first, labels at their number."""
-    levels = column.levels[codes]
-    if column.kind == "numeric":
-        return [float(value) for value in levels]
-    if column.kind == "date":
-        return [float((value - column.levels[0]) / np.timedelta64(1, "s")) / 86400 for value in levels]
-    return [float(code) for code in codes]
-
-
 def round_ticks(low: float, high: float, most: int = 5) -> list[float]:
     """Round numbers inside a range.
 
@@ -226,25 +190,3 @@ def round_ticks(low: float, high: float, most: int = 5) -> list[float]:
     first = math.ceil(low / step - 1e-9)
     digits = 12 - math.floor(math.log10(step))
     return [round(i * step, digits) + 0.0 for i in range(first, math.floor(high / step + 1e-9) + 1)]
-
-
-def page_ticks(effect: Mapping[str, Any], left: float, right: float, width: float) -> list[tuple[float, str, str]]:
-    """Place, text and full text of the ticks below the panels of an effect on a page, so many units wide."""
-    labels, panels = effect["labels"], effect["panels"]
-    present = sorted({x for panel in panels for x in panel["x"]})
-    if labels is None:
-        dates = "origin" in effect
-        few = len(present) <= FEW_VALUES + 1 and not dates
-        places = present if few else round_ticks(left, right, 3 if dates else 5)
-        return [(place, _date(effect["origin"], place) if dates else value(place), "") for place in places]
-    shown = [int(x) for x in present]
-    step = math.ceil(len(shown) / PAGE_LABELS)
-    room = max(2, min(PAGE_LABEL, int(width / 7.2 / max(1, math.ceil(len(shown) / step)))))
-    return [(float(i), shortened(labels[i], room), labels[i]) for i in shown[::step]]
-
-
-def _date(origin: str, days: float) -> str:
-    try:
-        return str((np.datetime64(origin) + np.timedelta64(int(days * 86400), "s")).astype("M8[D]"))
-    except ValueError:
-        return f"{number(days)} d"

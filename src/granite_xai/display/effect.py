@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from granite_xai.base.options import whole_number
-from granite_xai.base.typing import BoolArray
 from granite_xai.base.wording import MISSING, coarse, drawable, shortened, told_apart
 from granite_xai.catalog import title
+from granite_xai.display import figures
 from granite_xai.display.axis import Axis
-from granite_xai.display.figures import BLACK, GREY, PALE, SIDES, SMALL, Drawn, framed, grid_of, set_title, sheet, tidy
+from granite_xai.display.figures import PALE, SMALL, Drawn, framed, grid_of, region_color, set_title, sheet, tidy
 from granite_xai.display.lines import MOST_CURVES, Line, Panel, Strip, cells_of, drawable_sides, panels_of, strongest
 from granite_xai.explainer import Explainer
 from granite_xai.influence import Individual
@@ -138,14 +138,12 @@ class EffectDisplay(Drawn):
         lines, columns = grid_of(scopes)
         grid = (lines * len(self.panels), columns)
         places = [k * lines * columns + i for k in range(len(self.panels)) for i in range(scopes)]
-        size = (max(5.2, 2.6 * columns + 0.6), 2.9 * grid[0] + 0.9)
-        drawn = sheet(ax, places, grid, size)
+        drawn = sheet(ax, places, grid, (max(5.2, 2.6 * columns + 0.6), 2.9 * grid[0] + 0.9))
         for k, panels in enumerate(self.panels):
             self._line(panels, drawn.axes[k * scopes : (k + 1) * scopes], columns)
         where = f"on all rows and in {scopes - 1} regions" if scopes > 1 else "on all rows; there is one region"
         moral = ": where the lines agree, either explanation will do" if len(self.names) > 1 else ""
-        names = shown_names(self.names)
-        headline = f"{names[:1].upper()}{names[1:]} {where}{moral}"
+        headline = f"{(names := shown_names(self.names))[:1].upper()}{names[1:]} {where}{moral}"
         self._keep(drawn, ax, headline, handles(self.names, self.panels[0][0].lines), (len(self.panels), scopes))
         return self
 
@@ -173,12 +171,8 @@ class EffectDisplay(Drawn):
         them on both sides).
         """
         keys = "region rule feature explanation shape curve x x_end level value standard_error"
-        lines = (
-            (panel.scope.region, panel.scope.rule, panel.axis.column.name, *cells)
-            for panels in self.panels
-            for panel in panels
-            for cells in cells_of(panel)
-        )
+        every = ((p.scope, p.axis.column.name, cells_of(p)) for panels in self.panels for p in panels)
+        lines = ((scope.region, scope.rule, name, *line) for scope, name, cells in every for line in cells)
         return framed(keys, lines, self.table)
 
 
@@ -189,48 +183,38 @@ def draw_panel(ax: Axes, panel: Panel, names: Sequence[str]) -> None:
     for line in panel.lines:
         if line.end is not None:  # shares of rows along the lower edge; the tallest takes an eighth of the height
             heights = line.y / max(float(line.y.max(initial=0.0)), 1e-300) * 0.12
-            look: dict[str, Any] = {
-                "color": PALE,
-                "edgecolor": "white",
-                "linewidth": 0.4,
-                "zorder": 1,
-                "label": "_rows",
-            }
-            across = ax.get_xaxis_transform()
-            ax.bar(line.x, heights, width=line.end - line.x, align="edge", transform=across, **look)
+            look: dict[str, Any] = {"color": PALE, "edgecolor": "white", "linewidth": 0.4, "zorder": 1}
+            look |= {"align": "edge", "label": "_rows", "transform": ax.get_xaxis_transform()}
+            ax.bar(line.x, heights, width=line.end - line.x, **look)
             continue
         gone = np.array([level == MISSING for level in line.levels], dtype=bool)
         for part, alone in ((~gone, not line.joined), (gone, True)):
             if part.any():
-                if line.errors is not None and line.errors.any():
-                    draw_band(ax, line, part, SIDES[names.index(line.explanation) % len(SIDES)], alone)
-                ax.plot(line.x[part], line.y[part], **_look(line, names, alone or part.sum() == 1))
+                color, single = region_color(panel.scope.region), bool(alone or part.sum() == 1)
+                if line.errors is not None and line.errors.any():  # two standard errors on both sides
+                    ends = (line.y[part] + sign * 2.0 * line.errors[part] for sign in (-1, 1))
+                    look = {
+                        "color": color,
+                        "zorder": 2,
+                        **({"alpha": 0.5} if single else {"alpha": 0.18, "linewidth": 0}),
+                    }
+                    (ax.vlines if single else ax.fill_between)(line.x[part], *ends, **look)
+                ax.plot(line.x[part], line.y[part], **{**_look(line, names, single), "color": color})
     panel.axis.dress(ax)
     corner: dict[str, Any] = {"transform": ax.transAxes, "fontsize": SMALL}
     if len(panel.lines) == 1:
-        ax.text(0.5, 0.5, "nominal: no order to move along", ha="center", color=GREY, **corner)
+        ax.text(0.5, 0.5, "nominal: no order to move along", ha="center", color=figures.GREY, **corner)
     set_title(ax, panel.scope)
     if panel.disagreement == panel.disagreement:
         text = f"disagreement per row {coarse(panel.disagreement)}"
-        ax.text(0.98, 0.985, text, ha="right", va="top", color=BLACK, **corner)
-
-
-def draw_band(ax: Axes, line: Line, part: BoolArray, color: str, alone: bool) -> None:
-    """Two standard errors on both sides of a line, or of places that stand alone."""
-    if line.errors is None:
-        return
-    away = 2.0 * line.errors[part]
-    if alone or part.sum() == 1:
-        ax.vlines(line.x[part], line.y[part] - away, line.y[part] + away, color=color, alpha=0.5, zorder=2)
-    else:
-        sides = (line.y[part] - away, line.y[part] + away)
-        ax.fill_between(line.x[part], *sides, color=color, alpha=0.18, linewidth=0, zorder=2)
+        ax.text(0.98, 0.985, text, ha="right", va="top", color=figures.BLACK, **corner)
 
 
 def _look(line: Line, names: Sequence[str], alone: bool) -> dict[str, Any]:
-    """The first explanation is blue, the second orange; places that stand alone are marked instead of joined."""
-    color = SIDES[names.index(line.explanation) % len(SIDES)]
-    common: dict[str, Any] = {"color": color, "label": f"_{line.shape} {line.explanation}", "linestyle": "-"}
+    """Of two lines the first is dashed, color is the region's; places that stand alone are marked instead of joined."""
+    dashed = line.shape == "line" and names[:-1] and line.explanation == names[0]
+    label = f"_{line.shape} {line.explanation}"
+    common: dict[str, Any] = {"color": figures.BLACK, "label": label, "linestyle": "--" if dashed else "-"}
     if line.shape == "points":
         return {**common, "linestyle": "none", "marker": "o", "markersize": 2.6, "alpha": 0.45, "zorder": 2}
     if alone:
@@ -247,9 +231,10 @@ def handles(names: Sequence[str], lines: Sequence[Line]) -> list[Any]:
     from matplotlib.patches import Patch
 
     found: list[Any] = []
-    nothing = np.zeros(0)
     for name in names:
-        line = next((line for line in lines if line.explanation == name), Line("line", name, nothing, nothing, ()))
+        line = next(
+            (line for line in lines if line.explanation == name), Line("line", name, np.zeros(0), np.zeros(0), ())
+        )
         label = AVERAGE.get(name) or MEANING[line.shape].format(drawable(title(name)))
         width = 1.2 if line.shape == "curve" else 2.6
         found.append(Line2D([], [], **{**_look(line, names, False), "label": label, "alpha": 0.8, "linewidth": width}))

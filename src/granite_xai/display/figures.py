@@ -1,6 +1,7 @@
 """Where panels are drawn (a new figure, the place of one given Axes, or one Axes a panel), and what they share.
 
-The colors are Okabe and Ito's, which people with any color vision tell apart.
+Color is the region, and nothing else: the rest is ink, grey, or another dash. Pictures and pages share the palette; its
+colors stay apart, from each other and from the grey of all rows, for readers of any color vision.
 """
 
 from __future__ import annotations
@@ -22,12 +23,16 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
 BLUE, ORANGE, BLACK, GREY, PALE = "#0072B2", "#D55E00", "#222222", "#8C8C8C", "#D9D9D9"
-SIDES = (BLUE, ORANGE)
-"""First and second explanation of a question."""
-SMALL, LARGE = 7.5, 11.0
-"""Sizes of text, in points."""
-MOST_COLUMNS = 5
-"""Panels side by side; further ones go to the next line."""
+_LIGHT = ("#2a83ee", "#8f4200", "#35835a", "#ad3fa9", "#bd8600", "#265267", "#371a7d", "#670325")
+_DARK = ("#3f9bff", "#f9761f", "#9df3df", "#d9a3b8", "#ebe02a", "#35d0fb", "#a056cc", "#bb5438")
+REGIONS = tuple(zip(_LIGHT, _DARK, strict=True))
+"""Colors of the regions by number, on white and on dark paper."""
+EVERYONE = ("#8d9298", "#7d848b")
+"""Color of all rows, and of regions beyond the palette, on white and on dark paper."""
+PATTERNS = ("", "///", "...", "xxx")  # where areas have more regions than colors, these repeat with a pattern
+SIDES = (BLACK, GREY)  # first and second explanation of a question, where no region is drawn
+SMALL, LARGE = 7.5, 11.0  # sizes of text, in points
+MOST_COLUMNS = 5  # panels side by side; further ones go to the next line
 
 
 @dataclass(eq=False)
@@ -55,10 +60,6 @@ class Sheet:
     axes: tuple[Axes, ...]
     columns: int
     own: bool
-
-    def first_of_line(self, panel: int) -> bool:
-        """Whether nothing stands to the left of a panel."""
-        return panel % self.columns == 0
 
     def finish(self, headline: str, handles: Sequence[Any]) -> None:
         """A sentence above all panels, unless the figure is the user's, and what explains the colors below them."""
@@ -91,6 +92,25 @@ def _legend_below(ax: Axes, handles: Sequence[Any]) -> None:
     ax.legend(handles=handles, fontsize=SMALL, borderaxespad=0.0, frameon=False, **place)
 
 
+def region_color(region: int | None) -> str:
+    """Color of a region on white paper; None: all rows.
+
+    >>> region_color(0), region_color(None)
+    ('#2a83ee', '#8d9298')
+    """
+    return EVERYONE[0] if region is None or region >= len(REGIONS) else REGIONS[region][0]
+
+
+def region_style(number: int) -> dict[str, Any]:
+    """Color and pattern of a region in an area.
+
+    >>> region_style(0)["facecolor"] == region_style(8)["facecolor"], region_style(8)["hatch"]
+    (True, '///')
+    """
+    turn, place = divmod(number, len(REGIONS))
+    return {"facecolor": REGIONS[place][0], "hatch": PATTERNS[turn % len(PATTERNS)]}
+
+
 def grid_of(count: int, most: int = MOST_COLUMNS) -> tuple[int, int]:
     """Lines and columns for some panels, as even as can be.
 
@@ -102,11 +122,7 @@ def grid_of(count: int, most: int = MOST_COLUMNS) -> tuple[int, int]:
 
 
 def sheet(ax: Any, places: Sequence[int], grid: tuple[int, int], size: tuple[float, float]) -> Sheet:
-    """Make or take the Axes of panels at some places of a grid of (lines, columns), counted line by line.
-
-    Without ``ax`` on a new figure of a size in inches. One Axes is drawn on if there is one panel, otherwise its place
-    is divided; of several, each takes a panel.
-    """
+    """Make or take the Axes of panels at some places of a grid of (lines, columns), counted line by line."""
     from matplotlib.axes import Axes
 
     if ax is not None and not isinstance(ax, Axes):
@@ -115,7 +131,7 @@ def sheet(ax: Any, places: Sequence[int], grid: tuple[int, int], size: tuple[flo
             return Sheet(axes[0].figure, tuple(axes), grid[1], own=False)
         text = f"ax holds {len(axes)} Axes; there are {len(places)} panels."
         raise InputError(text, code="P02", argument="ax", hint="Pass None, one Axes, or one Axes a panel.")
-    if ax is not None and len(places) == 1:
+    if ax is not None and len(places) == 1:  # otherwise its place is divided
         return Sheet(ax.figure, (ax,), 1, own=False)
     if ax is None:
         import matplotlib.pyplot as plt
@@ -142,15 +158,13 @@ def _divided(ax: Axes, grid: tuple[int, int]) -> Any:
 
 def tidy(ax: Axes) -> None:
     """Only the axes that carry numbers."""
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
+    ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(labelsize=SMALL)
 
 
 def set_title(ax: Axes, scope: Scope, width: int = 36) -> None:
     """What a panel is about: all rows, or a region's number, rows and rule (the frame has it in full)."""
-    rows = rows_of(len(scope.rows))
-    rule = wrapped(drawable(scope.rule), width, 3)
+    rows, rule = rows_of(len(scope.rows)), wrapped(drawable(scope.rule), width, 3)
     text = f"All rows · {rows}" if scope.region is None else f"Region {scope.region} · {rows}\n{rule}"
     ax.set_title(text, fontsize=SMALL + 1, loc="left")
 

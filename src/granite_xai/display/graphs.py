@@ -23,10 +23,8 @@ from granite_xai.tables import read_table, recombine
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-HEAT_LABEL = 20
-"""Characters of a name beside a heat map."""
-WIDEST, LARGEST = 9.0, 900.0
-"""Points of the strongest edge, square points of the strongest node."""
+HEAT_LABEL = 20  # characters of a name beside a heat map
+WIDEST, LARGEST = 9.0, 900.0  # points of the strongest edge, square points of the strongest node
 
 
 def positions(count: int) -> FloatArray:
@@ -39,23 +37,16 @@ def positions(count: int) -> FloatArray:
     return np.column_stack([np.cos(angles), np.sin(angles)])
 
 
-def sign_color(value: float) -> str:
-    """Blue for positive influences, orange for negative ones."""
-    return BLUE if value >= 0 else ORANGE
-
-
 def draw_network(ax: Axes, names: Sequence[str], matrix: FloatArray, tops: tuple[float, float]) -> None:
     """Columns as discs of an area, pairs as edges of a width that is proportional to the influence."""
     ax.set_axis_off()
     ax.set_aspect("equal")
-    places = positions(len(names))
+    places, colors = positions(len(names)), np.where(matrix >= 0, BLUE, ORANGE)
     for i, j in combinations(range(len(names)), 2):
-        width, color = WIDEST * abs(matrix[i, j]) / tops[1], sign_color(matrix[i, j])
-        ax.plot(*places[[i, j]].T, color=color, linewidth=width, alpha=0.55, solid_capstyle="round", zorder=1)
-    own = np.diag(matrix)
-    areas, colors = LARGEST * np.abs(own) / tops[0], [sign_color(value) for value in own]
-    across, up = places.T
-    ax.scatter(across, up, s=areas, color=colors, edgecolor="white", linewidth=0.8, zorder=2)
+        look = {"color": str(colors[i, j]), "linewidth": WIDEST * abs(matrix[i, j]) / tops[1]}
+        ax.plot(*places[[i, j]].T, alpha=0.55, solid_capstyle="round", zorder=1, **look)
+    areas, (across, up) = LARGEST * np.abs(np.diag(matrix)) / tops[0], places.T
+    ax.scatter(across, up, s=areas, color=np.diag(colors).tolist(), edgecolor="white", linewidth=0.8, zorder=2)
     ax.scatter(across, up, s=8, color=BLACK, zorder=3)
     labels = [wrapped(name, 14, 4) for name in told_apart(list(names), 32)]
     for (x, y), radius, name in zip(places, np.sqrt(areas / np.pi) + 4.0, labels, strict=True):
@@ -63,10 +54,9 @@ def draw_network(ax: Axes, names: Sequence[str], matrix: FloatArray, tops: tuple
         level = "bottom" if y > 0.9 else "top" if y < -0.9 else "center"
         place: dict[str, Any] = {"xytext": (radius * x, radius * y), "textcoords": "offset points"}
         ax.annotate(name, (x, y), **place, ha=side, va=level, fontsize=SMALL, zorder=4)
-    longest = max(len(line) for name in labels for line in name.split("\n"))
-    ax.set_xlim(-1.3 - 0.08 * longest, 1.3 + 0.08 * longest)
-    lines = max(name.count("\n") for name in labels)
-    ax.set_ylim(-1.45 - 0.22 * lines, 1.45 + 0.22 * lines)
+    across = 1.3 + 0.08 * max(len(line) for name in labels for line in name.split("\n"))
+    up = 1.45 + 0.22 * max(name.count("\n") for name in labels)
+    ax.set(xlim=(-across, across), ylim=(-up, up))
 
 
 def network_handles(tops: tuple[float, float], negative: bool) -> list[Any]:
@@ -74,30 +64,26 @@ def network_handles(tops: tuple[float, float], negative: bool) -> list[Any]:
     from matplotlib.lines import Line2D
 
     alone, together = (f"{top:,.0f}" if top >= 1000 else f"{top:.3g}" for top in tops)
-    found: list[Any] = [
-        Line2D([], [], linestyle="none", marker="o", markersize=11, color=BLUE, label=f"column alone: up to {alone}"),
-        Line2D([], [], linewidth=WIDEST / 2, alpha=0.55, color=BLUE, label=f"pair together: up to {together}"),
-    ]
-    if negative:
-        found.append(Line2D([], [], linewidth=WIDEST / 2, alpha=0.7, color=ORANGE, label="negative: they overlap"))
-    return found
+    disc: dict[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 11, "color": BLUE}
+    found = [Line2D([], [], label=f"column alone: up to {alone}", **disc)]
+    looks = [(f"pair together: up to {together}", 0.55, BLUE), ("negative: they overlap", 0.7, ORANGE)][: 1 + negative]
+    return found + [Line2D([], [], linewidth=WIDEST / 2, label=text, alpha=a, color=c) for text, a, c in looks]
 
 
 def draw_heatmap(ax: Axes, names: Sequence[str], matrix: FloatArray, top: float, signed: bool) -> None:
     """First-order influences on the diagonal, pairs below it."""
-    lower = np.where(np.tri(len(matrix), dtype=bool), matrix, np.nan)
     from matplotlib.colors import FuncNorm
 
     # Pairs are mostly much weaker than columns alone: color grows with the root, the numbers say how much it is.
     root, square = (lambda v: np.sign(v) * np.sqrt(np.abs(v))), (lambda v: np.sign(v) * np.square(v))
     norm = FuncNorm((root, square), vmin=-top if signed else 0.0, vmax=top)
+    lower = np.where(np.tri(len(matrix), dtype=bool), matrix, np.nan)
     ax.imshow(lower, cmap="PuOr" if signed else "Blues", norm=norm, aspect="equal")
     labels = told_apart(list(names), HEAT_LABEL)
     ax.set_xticks(range(len(names)), labels, rotation=90, fontsize=SMALL)
     ax.set_yticks(range(len(names)), labels, fontsize=SMALL)
     ax.tick_params(length=0)
-    for spine in ax.spines.values():
-        spine.set_visible(False)
+    ax.spines[:].set_visible(False)
     if len(names) <= 10:
         for i, j in np.argwhere(np.tri(len(names), dtype=bool)).tolist():
             color = "white" if abs(matrix[i, j]) > 0.4 * top else BLACK
@@ -156,8 +142,7 @@ def draw_surface(ax: Axes, shown: Surface, across: Axis, up: Axis, top: float) -
     up.dress(ax, upright=True)
     ax.set_facecolor("#F4F4F4")
     ax.tick_params(labelsize=SMALL)
-    for spine in ax.spines.values():
-        spine.set_color(GREY)
+    ax.spines[:].set_color(GREY)
 
 
 def cell_edges(places: FloatArray, labelled: bool) -> FloatArray:
@@ -166,8 +151,7 @@ def cell_edges(places: FloatArray, labelled: bool) -> FloatArray:
     >>> cell_edges(np.array([0.0, 1.0, 3.0]), False)
     array([-0.5,  0.5,  2. ,  4. ])
     """
-    if labelled or len(places) == 1:
-        # Levels that a scope lacks leave a gap; a cell never reaches over it.
+    if labelled or len(places) == 1:  # levels that a scope lacks leave a gap; a cell never reaches over it
         return np.append(places - 0.5, places[-1] + 0.5)
     middles = (places[:-1] + places[1:]) / 2
     return np.concatenate([[2 * places[0] - middles[0]], middles, [2 * places[-1] - middles[-1]]])

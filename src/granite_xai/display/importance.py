@@ -13,7 +13,7 @@ from granite_xai.base.options import choose, whole_number
 from granite_xai.base.typing import FloatArray
 from granite_xai.base.wording import count, drawable, told_apart, wrapped
 from granite_xai.catalog import title
-from granite_xai.display.figures import BLACK, GREY, PALE, SIDES, SMALL, Drawn, framed, grid_of, set_title, sheet, tidy
+from granite_xai.display.figures import PALE, SIDES, SMALL, Drawn, framed, grid_of, region_style, set_title, sheet, tidy
 from granite_xai.explainer import Explainer
 from granite_xai.influence import Individual
 from granite_xai.scopes import EFFECTS, MEASURES, RowsToShow, Scope, chosen_question, shown_names, sides_shown
@@ -23,11 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 KINDS = {"paired": "paired", "layered": "layered"}
-THICK = 0.76
-"""Share of a line that its bars fill."""
-REGIONS = ("#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", GREY)
-"""One color a region, none of them a side's; from the seventh on they repeat with a pattern."""
-PATTERNS = ("", "///", "...", "xxx")
+THICK = 0.76  # share of a line that its bars fill
 
 
 @dataclass(eq=False)
@@ -105,7 +101,9 @@ class ImportanceDisplay(Drawn):
         """
         own = chosen_question(g, question).question
         whole_number("max_features", max_features, at_least=1)
-        sides = _comparable(sides_shown((own.first, own.second), explanations, _sized))
+        sides = _comparable(
+            sides_shown((own.first, own.second), explanations, lambda side: side.interaction.key in EFFECTS)
+        )
         if features is not None:
             sides = tuple(side.with_influence(Individual(list(features))) for side in sides)
         shown = RowsToShow.of(g, X, y, sides, max_samples, sample_weight)
@@ -113,8 +111,9 @@ class ImportanceDisplay(Drawn):
         values = np.stack([region.sizes for region in found.regions])
         errors = np.stack([region.errors for region in found.regions])
         order = np.argsort(-np.abs(values[0]).max(axis=0), kind="stable")[:max_features]
-        key = sides[0].behavior.key
-        measure = MEASURES[key] + (" by knowing the column" if key == "risk" else "")
+        measure = MEASURES[sides[0].behavior.key] + (
+            " by knowing the column" if sides[0].behavior.key == "risk" else ""
+        )
         sets, bars = tuple(found.sets[i] for i in order), (values[:, :, order], errors[:, :, order])
         return cls(shown.scopes, sets, found.names, *bars, measure, shown.table)
 
@@ -132,8 +131,8 @@ class ImportanceDisplay(Drawn):
         layered = choose("kind", kind, KINDS) == "layered" and len(self.scopes) > 1
         panels = 2 if layered else len(self.scopes)
         grid = grid_of(panels)
-        lines = max(label.count("\n") for label in set_labels(self.sets))
-        height = max(2.2, (0.36 + 0.08 * lines) * len(self.sets) + 1.3)
+        taller = 0.08 * max(label.count("\n") for label in set_labels(self.sets))
+        height = max(2.2, (0.36 + taller) * len(self.sets) + 1.3)
         size = (max(6.0, (4.2 if layered else 2.5) * grid[1] + 1.6), height * grid[0] + 0.8)
         drawn = sheet(ax, range(panels), grid, size)
         regions = [scope for scope in self.scopes if scope.region is not None] if layered else []
@@ -143,7 +142,7 @@ class ImportanceDisplay(Drawn):
         for i, each in enumerate(drawn.axes):
             _dress(each, self.sets)
             each.set_xlim(low - (0.05 * span if low < 0 else 0.0), high + 0.05 * span)
-            each.tick_params(labelleft=drawn.first_of_line(i))
+            each.tick_params(labelleft=i % drawn.columns == 0)
             if i >= panels - drawn.columns:
                 each.set_xlabel(self.measure, fontsize=SMALL + 1)
             if layered and i:
@@ -166,36 +165,24 @@ class ImportanceDisplay(Drawn):
         """
         scopes = [(scope.region, scope.rule) for scope in self.scopes]
         errors = np.where(np.isnan(self.errors), None, self.errors)  # type: ignore[call-overload]
-        lines = (
-            (*scopes[k], ":".join(self.sets[i]), self.names[s], float(value), errors[k, s, i])
-            for (k, s, i), value in np.ndenumerate(self.values)
-        )
+        every, sets = np.ndenumerate(self.values), [":".join(names) for names in self.sets]
+        lines = ((*scopes[k], sets[i], self.names[s], float(value), errors[k, s, i]) for (k, s, i), value in every)
         return framed("region rule set explanation value standard_error", lines, self.table)
-
-
-def _sized(side: Explainer) -> bool:
-    """Whether every set has a value of its own."""
-    return side.interaction.key in EFFECTS
 
 
 def _comparable(sides: tuple[Explainer, ...]) -> tuple[Explainer, ...]:
     behaviors = sorted({side.behavior.key for side in sides})
-    if len(behaviors) == 1 and all(map(_sized, sides)):
+    if len(behaviors) == 1 and all(side.interaction.key in EFFECTS for side in sides):
         return sides
-    raise InputError(
-        f"these explanations have no common scale: they measure {' and '.join(behaviors)}, or whole predictions.",
-        code="P03",
-        argument="explanations",
-        hint="Choose explanations of the same behavior, such as 'pfi' and 'cfi'.",
-    )
+    text = f"these explanations have no common scale: they measure {' and '.join(behaviors)}, or whole predictions."
+    hint = "Choose explanations of the same behavior, such as 'pfi' and 'cfi'."
+    raise InputError(text, code="P03", argument="explanations", hint=hint)
 
 
 def _positions(sides: int, count: int) -> tuple[FloatArray, float]:
     """Middle of each explanation's bar in each line, the first explanation on top, and a bar's height."""
     height = THICK / sides
-    offsets = (np.arange(sides, dtype=np.float64) - (sides - 1) / 2) * height
-    middles: FloatArray = offsets[:, None] + np.arange(count)
-    return middles, height
+    return np.add.outer((np.arange(sides) - (sides - 1) / 2) * height, np.arange(count, dtype=np.float64)), height
 
 
 def set_labels(sets: Sequence[tuple[str, ...]], width: int = 26) -> list[str]:
@@ -209,7 +196,7 @@ def set_labels(sets: Sequence[tuple[str, ...]], width: int = 26) -> list[str]:
 
 def _dress(ax: Axes, sets: Sequence[tuple[str, ...]]) -> None:
     tidy(ax)
-    ax.axvline(0.0, color=BLACK, linewidth=0.8, zorder=5)
+    ax.axvline(0.0, color=SIDES[0], linewidth=0.8, zorder=5)
     ax.spines["left"].set_visible(False)
     ax.locator_params(axis="x", nbins=4)
     ax.set_yticks(range(len(sets)), set_labels(sets), fontsize=SMALL)
@@ -222,10 +209,9 @@ def _dress(ax: Axes, sets: Sequence[tuple[str, ...]]) -> None:
 def draw_pairs(ax: Axes, values: FloatArray, errors: FloatArray) -> None:
     """One bar for each explanation and set; ``values`` has shape (explanations, sets)."""
     middles, height = _positions(*values.shape)
-    caps = {"elinewidth": 0.8, "capsize": 2}
+    look: dict[str, Any] = {"height": height, "error_kw": {"elinewidth": 0.8, "capsize": 2}, "zorder": 3}
     for side, (places, lengths, error) in enumerate(zip(middles, values, np.nan_to_num(errors), strict=True)):
-        color, known = SIDES[side % len(SIDES)], error if error.any() else None
-        ax.barh(places, lengths, height=height, color=color, xerr=known, error_kw=caps, zorder=3)
+        ax.barh(places, lengths, color=SIDES[side % len(SIDES)], xerr=error if error.any() else None, **look)
 
 
 def draw_layers(ax: Axes, values: FloatArray, regions: Sequence[Scope]) -> None:
@@ -239,16 +225,6 @@ def draw_layers(ax: Axes, values: FloatArray, regions: Sequence[Scope]) -> None:
             ax.barh(middles[side, i], lengths[k], height=height * 0.92, zorder=order, **look)
 
 
-def region_style(number: int) -> dict[str, Any]:
-    """Color and pattern of a region.
-
-    >>> region_style(0)["facecolor"] == region_style(6)["facecolor"], region_style(6)["hatch"]
-    (True, '///')
-    """
-    turn = number // len(REGIONS) % len(PATTERNS)
-    return {"facecolor": REGIONS[number % len(REGIONS)], "hatch": PATTERNS[turn]}
-
-
 def handles(names: Sequence[str], regions: Sequence[Scope]) -> list[Any]:
     """What the legend says about the explanations, and about regions that have colors."""
     from matplotlib.patches import Patch
@@ -256,7 +232,6 @@ def handles(names: Sequence[str], regions: Sequence[Scope]) -> list[Any]:
     where = (" (upper bar)", " (lower bar)") if len(names) == 2 else ("",) * len(names)
     labels = [drawable(title(name)) + place for name, place in zip(names, where, strict=True)]
     found = [Patch(facecolor=SIDES[i % len(SIDES)], label=label) for i, label in enumerate(labels)]
-    for scope in regions:
-        label, style = f"region {scope.region}: {wrapped(drawable(scope.rule), 40, 2)}", region_style(scope.region or 0)
-        found.append(Patch(edgecolor=GREY, linewidth=0.4, label=label, **style))
-    return found
+    rules = [f"region {scope.region}: {wrapped(drawable(scope.rule), 40, 2)}" for scope in regions]
+    styles = [{"edgecolor": SIDES[1], "linewidth": 0.4, **region_style(scope.region or 0)} for scope in regions]
+    return found + [Patch(label=rule, **style) for rule, style in zip(rules, styles, strict=True)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -19,22 +20,18 @@ from granite_xai.masking.accumulated import AleIntervals
 from granite_xai.scopes import EFFECTS, RegionValues, RowsToShow, Scope, ShownValues, sides_shown
 from granite_xai.tables import Column, Table
 
-MOST_CURVES = 50
-"""Curves of single rows in a panel (S15)."""
+MOST_CURVES = 50  # of single rows in a panel (S15)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Line:
-    """One thing drawn in a panel: a thin curve of one row, a thick line, points, or bars with their right ends.
-
-    Bars show the data, under the name "rows". Places on an axis of levels or dates have names, numbers None.
-    """
+    """One thing drawn in a panel: a thin curve of one row, a thick line, points, or bars with their right ends."""
 
     shape: Literal["curve", "line", "points", "bars"]
-    explanation: str
+    explanation: str  # "rows" for the bars, which show the data
     x: FloatArray
     y: FloatArray
-    levels: Sequence[str | None]
+    levels: Sequence[str | None]  # names of places on an axis of levels or dates
     end: FloatArray | None = None
     joined: bool = True
     errors: FloatArray | None = None  # standard errors of y over the rows; None: not known
@@ -69,9 +66,8 @@ class Strip:
     def drawn(self, most: int) -> IntArray:
         """Some rows, drawn once for all panels of the scope: they carry no label."""
         count = self.table.n_rows
-        if count <= most:
-            return np.arange(count)
-        return np.sort(np.random.default_rng(self.shown.seed).choice(count, size=most, replace=False))
+        some = np.random.default_rng(self.shown.seed).choice(count, size=min(most, count), replace=False)
+        return np.sort(some)
 
 
 def pure_line(strip: Strip, part: Part, place: int) -> list[Line]:
@@ -153,14 +149,10 @@ def drawable_sides(own: tuple[Explainer, Explainer], asked: Any) -> tuple[Explai
         return side.behavior.key == "local" and side.interaction.key in EFFECTS
 
     sides = sides_shown(own, asked, lambda side: side.influence.key == "individual" and fits(side))
-    for side in sides:
-        if not fits(side):
-            raise InputError(
-                f"{side.name or 'an explanation'!r} is no effect of single columns on single predictions.",
-                code="P03",
-                argument="explanations",
-                hint="Choose local ones such as 'ice', 'pdp', 'mplot', 'ale' or 'shap'.",
-            )
+    if wrong := [side.name or "an explanation" for side in sides if not fits(side)]:
+        text = f"{wrong[0]!r} is no effect of single columns on single predictions."
+        hint = "Choose local ones such as 'ice', 'pdp', 'mplot', 'ale' or 'shap'."
+        raise InputError(text, code="P03", argument="explanations", hint=hint)
     return sides
 
 
@@ -177,13 +169,12 @@ def panels_of(
     """All panels of one column."""
     gaps = [np.nan] * len(strips)
     if len(sides) == 2:
-        both = ([part.values[:, place] for part in strip.values.parts] for strip in strips)
-        gaps = [float(loss(one - two).mean()) for one, two in both]
+        pairs = ([part.values[:, place] for part in strip.values.parts] for strip in strips)
+        gaps = [float(loss(one - two).mean()) for one, two in pairs]
     panels = []
     for strip, gap in zip(strips, gaps, strict=True):
-        lines: list[Line] = []
-        for side, part in zip(sides, strip.values.parts, strict=True):
-            lines += _lines(found, side, strip, part, place)
+        both = zip(sides, strip.values.parts, strict=True)
+        lines = [line for side, part in both for line in _lines(found, side, strip, part, place)]
         share = gap / gaps[0] if gaps[0] > 0 else (0.0 if len(sides) == 2 and lines else np.nan)
         left, right, shares = strip.axis.bars(strip.column)
         bars = Line("bars", "rows", left, shares, [None] * len(left), end=right)
@@ -202,12 +193,11 @@ def _lines(found: ShownValues, side: Explainer, strip: Strip, part: Part, place:
 def cells_of(panel: Panel) -> list[tuple[Any, ...]]:
     """Cells of the frame: explanation, shape, curve, x, x_end, level, value, standard_error."""
     cells: list[tuple[Any, ...]] = []
-    number = 0
+    numbers = itertools.count()
     for line in panel.lines:
-        ends = [None] * len(line.x) if line.end is None else line.end.tolist()
-        curve = number if line.shape == "curve" else None
-        number += line.shape == "curve"
-        errors = [None] * len(line.x) if line.errors is None else line.errors.tolist()
+        nothing = [None] * len(line.x)
+        ends, errors = (nothing if each is None else each.tolist() for each in (line.end, line.errors))
+        curve = next(numbers) if line.shape == "curve" else None
         places = zip(line.x.tolist(), ends, line.levels, line.y.tolist(), errors, strict=True)
         cells += [(line.explanation, line.shape, curve, *place) for place in places]
     if panel.disagreement == panel.disagreement:

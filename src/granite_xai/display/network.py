@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
@@ -107,19 +107,19 @@ class InteractionDisplay(Drawn):
         behavior = Sensitivity("difference") if isinstance(side.behavior, Sensitivity) else side.behavior
         whole_number("max_features", max_features, at_least=1)
         operator = choose("interaction", interaction, INTERACTIONS)
-        shown = RowsToShow.of(
-            g, X, y, [] if pair is not None else [Explainer(masking, behavior)], max_samples, sample_weight
-        )
-        table = shown.table
+        sides = [Explainer(masking, behavior)] if pair is None else []
+        table = (shown := RowsToShow.of(g, X, y, sides, max_samples, sample_weight)).table
         if pair is not None:
-            axes = tuple(Axis.of(table, i) for i in _positions(table, pair))
+            places = [table.resolve(label, "pair") for label in pair]
+            if len(places) != 2 or places[0] == places[1]:
+                text, hint = f"pair={pair!r} is not two columns.", 'Pass pair=("hr", "temp").'
+                raise InputError(text, code="P02", argument="pair", hint=hint)
+            axes = tuple(Axis.of(table, i) for i in places)
             surfaces = tuple(graphs.surface(shown, scope, axes[0], axes[1], points) for scope in shown.scopes)
-            names = [axis.column.name for axis in axes]
-            return cls(tuple(names), shown.scopes, np.zeros((0, 2, 2)), surfaces, axes, Local.key, table)
-        if features is None:
-            names = _strongest(shown, masking, behavior, max_features)
-        else:
-            names = [table.names[table.resolve(label, "features")] for label in features]
+            both = tuple(table.names[i] for i in places), shown.scopes, np.zeros((0, 2, 2))
+            return cls(*both, surfaces, axes, Local.key, table)
+        asked = [table.names[table.resolve(label, "features")] for label in features or ()]
+        names = _strongest(shown, masking, behavior, max_features) if features is None else asked
         matrices = _influences(shown, masking, behavior, operator, names)
         return cls(tuple(names), shown.scopes, matrices, (), (), behavior.key, table)
 
@@ -145,27 +145,24 @@ class InteractionDisplay(Drawn):
         self._keep(drawn, ax, *painters[kind](drawn))
         return self
 
-    @property
-    def _signed(self) -> bool:
-        return self.behavior != Local.key
-
     def _network(self, drawn: Sheet) -> tuple[str, list[Any]]:
         for ax, matrix in zip(drawn.axes, self.matrices, strict=True):
             graphs.draw_network(ax, self.names, matrix, self._tops)
         headline = f"What columns do alone (discs) and only together (lines): {MEASURES[self.behavior]}"
-        return headline, graphs.network_handles(self._tops, self._signed and bool((self.matrices < 0).any()))
+        return headline, graphs.network_handles(
+            self._tops, self.behavior != Local.key and bool((self.matrices < 0).any())
+        )
 
     @property
     def _tops(self) -> tuple[float, float]:
         """The largest first- and second-order influence of any scope."""
-        sizes = np.abs(self.matrices)
-        alone = np.eye(len(self.names), dtype=bool)
+        sizes, alone = np.abs(self.matrices), np.eye(len(self.names), dtype=bool)
         return float(sizes[:, alone].max()) or 1.0, float(sizes[:, ~alone].max(initial=0.0)) or 1.0
 
     def _heatmap(self, drawn: Sheet) -> tuple[str, list[Any]]:
         for i, (ax, matrix) in enumerate(zip(drawn.axes, self.matrices, strict=True)):
-            graphs.draw_heatmap(ax, self.names, matrix, max(self._tops), self._signed)
-            ax.tick_params(labelleft=drawn.first_of_line(i), labelbottom=i + drawn.columns >= len(drawn.axes))
+            graphs.draw_heatmap(ax, self.names, matrix, max(self._tops), self.behavior != Local.key)
+            ax.tick_params(labelleft=i % drawn.columns == 0, labelbottom=i + drawn.columns >= len(drawn.axes))
         self._colors(drawn, drawn.axes[0].images[0], MEASURES[self.behavior])
         return "What columns do alone (diagonal) and only together (below it)", []
 
@@ -173,8 +170,8 @@ class InteractionDisplay(Drawn):
         top = max(float(np.abs(each.values).max(initial=0.0)) for each in self.surfaces) or 1.0
         for i, (ax, each) in enumerate(zip(drawn.axes, self.surfaces, strict=True)):
             graphs.draw_surface(ax, each, self.axes_of_pair[0], self.axes_of_pair[1], top)
-            ax.tick_params(labelleft=drawn.first_of_line(i))
-            if not drawn.first_of_line(i):
+            ax.tick_params(labelleft=i % drawn.columns == 0)
+            if i % drawn.columns:
                 ax.set_ylabel("")
         names = " and ".join(drawable(shortened(name, 40)) for name in self.names)
         self._colors(drawn, drawn.axes[0].collections[0], "interaction effect")
@@ -192,27 +189,18 @@ class InteractionDisplay(Drawn):
         value. For a surface one line a cell: region, rule, x, x_level, y, y_level, value.
         """
         keys = "region rule x x_level y y_level value" if self.surfaces else "region rule first second value"
-        cells = [self._cells(each) for each in self.surfaces] or [self._pairs(matrix) for matrix in self.matrices]
-        told = zip(self.scopes, cells, strict=True)
-        return framed(keys, ((scope.region, scope.rule, *line) for scope, lines in told for line in lines), self.table)
-
-    def _pairs(self, matrix: FloatArray) -> Iterator[tuple[Any, ...]]:
-        count = range(len(self.names))
-        for i, j in [*((i, i) for i in count), *combinations(count, 2)]:
-            yield self.names[i], self.names[j], float(matrix[i, j])
-
-    def _cells(self, each: graphs.Surface) -> Iterator[tuple[Any, ...]]:
-        for (j, i), value in np.ndenumerate(each.values):
-            yield float(each.x[i]), each.x_levels[i], float(each.y[j]), each.y_levels[j], float(value)
-
-
-def _positions(table: Table, pair: Any) -> tuple[int, int]:
-    found = [table.resolve(label, "pair") for label in pair]
-    if len(found) != 2 or found[0] == found[1]:
-        raise InputError(
-            f"pair={pair!r} is not two columns.", code="P02", argument="pair", hint='Pass pair=("hr", "temp").'
-        )
-    return found[0], found[1]
+        lines: list[tuple[Any, ...]] = []
+        for scope, each in zip(self.scopes, self.surfaces, strict=False):
+            told = (scope.region, scope.rule)
+            for (j, i), value in np.ndenumerate(each.values):
+                lines.append(
+                    (*told, float(each.x[i]), each.x_levels[i], float(each.y[j]), each.y_levels[j], float(value))
+                )
+        pairs = [(i, i) for i in range(len(self.names))] + list(combinations(range(len(self.names)), 2))
+        for scope, matrix in zip(self.scopes, self.matrices, strict=False):
+            told = (scope.region, scope.rule)
+            lines += [(*told, self.names[i], self.names[j], float(matrix[i, j])) for i, j in pairs]
+        return framed(keys, lines, self.table)
 
 
 def _strongest(shown: RowsToShow, masking: Masking, behavior: Behavior, most: int) -> list[str]:

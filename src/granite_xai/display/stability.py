@@ -52,35 +52,27 @@ class StabilityDisplay(Drawn):
         ax : Axes or array of Axes, optional
             Where: its place is divided, or one Axes a panel. None: a new figure.
         """
-        found, regions = self.stability, zip(self.stability.rules, self.stability.overlaps, strict=True)
-        splits = [(f"{split.rule}: {split.cut}", split.share, _between(split)) for split in found.splits]
-        panels = [
-            ("Same column split there, share of searches", splits),
-            ("Region found again (mean overlap)", [(rule, overlap, "") for rule, overlap in regions]),
-        ]
-        tall = max(len(bars) for _, bars in panels)
-        drawn = sheet(ax, [0, 1], (1, 2), (9.0, 0.42 * tall + 1.6))
-        for axes, (title, bars) in zip(drawn.axes, panels, strict=True):
+        found = self.stability
+        cuts = ["" if split.low != split.low else f"  cut {split.low:.4g}–{split.high:.4g}" for split in found.splits]
+        splits = [(f"{s.rule}: {s.cut}", s.share, cut) for s, cut in zip(found.splits, cuts, strict=True)]
+        regions = [(rule, overlap, "") for rule, overlap in zip(found.rules, found.overlaps, strict=True)]
+        panels = {"Same column split there, share of searches": splits, "Region found again (mean overlap)": regions}
+        drawn = sheet(ax, [0, 1], (1, 2), (9.0, 0.42 * max(map(len, panels.values())) + 1.6))
+        for axes, (title, bars) in zip(drawn.axes, panels.items(), strict=True):
             tidy(axes)
-            places = range(len(bars))
-            weak = [ORANGE if value < RELIABLE else BLUE for _, value, _ in bars]
-            axes.barh(places, [value for _, value, _ in bars], color=weak, height=0.6)
-            axes.set_yticks(places, [drawable(shortened(label, 44)) for label, _, _ in bars], fontsize=SMALL)
             for place, (_, value, text) in enumerate(bars):
+                axes.barh(place, value, color=ORANGE if value < RELIABLE else BLUE, height=0.6)
                 axes.text(min(value, 0.98), place, f" {percent(value)}{text}", va="center", fontsize=SMALL)
+            labels = [drawable(shortened(label, 44)) for label, _, _ in bars]
+            axes.set_yticks(range(len(bars)), labels, fontsize=SMALL)
             axes.axvline(RELIABLE, color=GREY, linewidth=0.8, linestyle=":")
-            axes.set_xlim(0.0, 1.35)
-            axes.set_xticks([0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
+            axes.set(xlim=(0.0, 1.35), xticks=[0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
             axes.invert_yaxis()
             axes.set_title(title, fontsize=SMALL + 1, loc="left")
-        score = f"{found.score:.2f} ({found.low:.2f}–{found.high:.2f})"
-        self._keep(drawn, ax, f"The regions of {found.searches} searches agree by {score}; 1 is the same regions")
+        score = f"{found.score:.2f} ({found.low:.2f}–{found.high:.2f}); 1 is the same regions"
+        self._keep(drawn, ax, f"The regions of {found.searches} searches agree by {score}")
         return self
 
     def frame(self) -> Any:
         """What is drawn: see `Stability.frame`."""
         return self.stability.frame()
-
-
-def _between(split: Any) -> str:
-    return "" if split.low != split.low else f"  cut {split.low:.4g}–{split.high:.4g}"

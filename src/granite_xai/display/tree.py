@@ -10,7 +10,7 @@ import numpy as np
 
 from granite_xai.base.typing import IntArray
 from granite_xai.base.wording import ALL_ROWS, coarse, drawable, rows_of, wrapped
-from granite_xai.display.figures import BLACK, GREY, ORANGE, SMALL, Drawn, framed, sheet
+from granite_xai.display.figures import BLACK, GREY, SMALL, Drawn, framed, region_color, sheet
 from granite_xai.estimator import fitted_view
 from granite_xai.regions.nodes import Node, Split
 from granite_xai.regions.partition import Partition
@@ -21,17 +21,13 @@ from granite_xai.tables import Table
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-WIDTH, HEIGHT = 1.75, 1.6
-"""Inches that one leaf takes, and one level of the tree."""
+WIDTH, HEIGHT = 1.75, 1.6  # inches that one leaf takes, and one level of the tree
 COLUMNS = "node parent region condition rule n_samples fraction disagreement after"
 
 
 @dataclass(slots=True, eq=False)
 class Box:
-    """One node: its region if it is not split, the condition that its sibling's rows lack, and its place.
-
-    ``disagreement`` is the share of that on all rows, ``after`` what the splits below leave of it.
-    """
+    """One node: its region if it is not split, the condition that its sibling's rows lack, and its place."""
 
     node: int
     parent: int | None
@@ -40,8 +36,8 @@ class Box:
     rule: Rule
     n_samples: int
     fraction: float
-    disagreement: float
-    after: float
+    disagreement: float  # share of that on all rows
+    after: float  # what the splits below leave of it
     column: str = ""
     children: list[int] = field(default_factory=list)
     x: float = 0.0
@@ -101,9 +97,8 @@ class PartitionDisplay(Drawn):
         pairs = [(asked.question.first, asked.question.second) for asked in fitted.comparisons]
         boxes = boxes_of(fitted.partition)
         if X is not None:
-            _measure(
-                boxes, RowsToShow.of(g, X, y, [side for pair in pairs for side in pair], max_samples, sample_weight)
-            )
+            sides = [side for pair in pairs for side in pair]
+            _measure(boxes, RowsToShow.of(g, X, y, sides, max_samples, sample_weight))
         _place(boxes)
         source = "the fitting rows" if X is None else "these rows"
         return cls(tuple(boxes), " · ".join(shown_names(side_names(pair)) for pair in pairs), source, fitted.table)
@@ -196,19 +191,18 @@ def _place(boxes: Sequence[Box]) -> None:
 def _draw_tree(ax: Axes, boxes: Sequence[Box], where: str) -> None:
     """Edges as thick as the disagreement that is left below them, conditions on them, boxes over their ends."""
     ax.set_axis_off()
-    ax.set_xlim(-0.6, max(box.x for box in boxes) + 0.6)
-    ax.set_ylim(min(box.y for box in boxes) - 0.45, 0.45)
+    ax.set(xlim=(-0.6, max(box.x for box in boxes) + 0.6), ylim=(min(box.y for box in boxes) - 0.45, 0.45))
     centred: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": SMALL + 0.5, "color": BLACK}
-    behind = {"facecolor": "white", "edgecolor": "none", "pad": 1.2}
     for box in boxes:
         if box.parent is not None:
             above, share = boxes[box.parent], min(np.nan_to_num(box.disagreement), 1.0)
             ax.plot([above.x, box.x], [above.y, box.y], color=GREY, linewidth=0.8 + 6 * share, alpha=0.6, zorder=1)
             # Conditions of both children stand on one line, nearer to the child, where the edges are apart.
             x, text = box.x + 0.26 * (above.x - box.x), wrapped(drawable(box.condition), 24, 3)
+            behind = {"facecolor": "white", "edgecolor": "none", "pad": 1.2}
             ax.text(x, box.y + 0.45, text, bbox=behind, zorder=2, **centred)
-        fill, edge = ("#FFF4E8", ORANGE) if not box.children else ("white", GREY)
-        frame = {"boxstyle": "round,pad=0.45", "facecolor": fill, "edgecolor": edge, "linewidth": 1.2}
+        edge, width = (region_color(box.region), 2.4) if not box.children else (GREY, 1.2)
+        frame = {"boxstyle": "round,pad=0.45", "facecolor": "white", "edgecolor": edge, "linewidth": width}
         ax.text(box.x, box.y, _box_text(box), linespacing=1.35, bbox=frame, zorder=3, **centred)
     note = f"disagreement: share of that on all rows, before → after the splits below; {where}"
     ax.text(0.0, 0.0, note, transform=ax.transAxes, fontsize=SMALL, color=GREY, va="top")

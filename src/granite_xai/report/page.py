@@ -4,75 +4,109 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator
 from functools import cache
-from itertools import pairwise
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
-from granite_xai.base.wording import LONGEST, number, percent, plain, shortened, value, visible
-from granite_xai.display.axis import page_ticks, round_ticks
+from granite_xai.base.wording import LONGEST, brief, number, percent, plain, shortened, value, visible
+from granite_xai.display.figures import EVERYONE, REGIONS
+from granite_xai.report.drawing import NARROW, Limits, Point, as_drawn, color, limits_of, overlay, scatter, small
+from granite_xai.report.panels import MOST_DRAWN, MOST_LISTED
+from granite_xai.report.sentences import Amounts, finding, firmness
 
 _TEMPLATES = Path(__file__).with_name("templates")
-WIDTH, HEIGHT = 340, 210
-LEFT, RIGHT, TOP, BOTTOM = 46, 10, 8, 34
-COLORS = {
-    "ink": ("#1b2430", "#e7ebf1"),
-    "soft": ("#566172", "#a4afbe"),
-    "line": ("#d5dae2", "#3a4452"),
-    "paper": ("#fff", "#12171e"),
-    "card": ("#f6f7fa", "#1b222c"),
-    "accent": ("#0b5cad", "#6db3f8"),
-    "first": ("#c4560a", "#f59a56"),
-    "second": ("#0b5cad", "#6db3f8"),
-    "good": ("#1d7a4a", "#5fcf95"),
-    "band": ("#0b5cad2e", "#6db3f833"),
-    "ice": ("#0b5cad55", "#6db3f855"),
-    "heat": ("196,86,10", "245,154,86"),
-}
-"""Colors by their use, on light and on dark paper."""
-
-Scale = Callable[[float], float]
 
 
 def render(story: dict[str, Any]) -> str:
     """Fill the templates with a story."""
-    light, dark = (";".join(f"--{use}:{pair[k]}" for use, pair in COLORS.items()) for k in (0, 1))
-    variables = f":root{{{light}}}\n@media (prefers-color-scheme:dark){{:root{{{dark}}}}}\n"
+    colors = {"all": EVERYONE, **{f"r{k}": pair for k, pair in enumerate(REGIONS)}}  # the others are in the style
+    light, dark = (";".join(f"--{use}:{pair[k]}" for use, pair in colors.items()) for k in (0, 1))
+    regional = "".join(f".r{k}{{--c:var(--r{k})}}" for k in range(len(REGIONS)))
+    variables = f":root{{{light}}}\n@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}\n{regional}\n"
     style, script = variables + _asset("style.css"), _asset("script.js")
-    sources = f"style-src {_hash(style)}; script-src {_hash(script)}"
-    template, largest = _environment().get_template("page.html"), reach(story["effects"])
-    drawn = [{"effect": effect, "charts": effect_charts(effect, largest)} for effect in story["effects"]]
-    page: str = template.render(
-        story=story,
-        style=style,
-        script=script,
-        policy=f"default-src 'none'; {sources}; base-uri 'none'; form-action 'none'",
-        drawn=drawn,
-        bars=[importance_rows(importance, 30) for importance in story["importances"]],
-    )
-    return page
+    sources = f"style-src {_hash(style)}; script-src {_hash(script)}; img-src data:"
+    policy = f"default-src 'none'; {sources}; base-uri 'none'; form-action 'none'"
+    known = {"story": story, "style": style, "script": script, "policy": policy, **_figures(story)}
+    return str(_environment().get_template("page.html").render(known))
+
+
+def _figures(story: dict[str, Any]) -> dict[str, Any]:
+    """Everything that is drawn, and what is said about it."""
+    amounts, nodes = Amounts(story["amounts"]["squared"], story["amounts"]["unit"]), list(_walk(story["tree"]))
+    between = [node for node in nodes if node["children"] and node["id"] != "all"]
+    level = (story["estimate"] or {}).get("confidence_level", 0.95)
+    z, asked, effects = NormalDist().inv_cdf(0.5 + level / 2), story["questions"][0], story["effects"]
+    first = [as_drawn(effect, z) for effect in effects if effect["leading"]]
+    others = [as_drawn(effect, z, centred=True) for effect in effects if not effect["leading"]]
+    common, sizes = limits_of(first), {each["set"]: each for each in story["triage"]}
+    told = ("gap", f"{asked['first']['name']} and {asked['second']['name']} differ by")
+    told = ("rows miss it by", "Rows miss the curve by") if asked["name"] == "ice-pdp" else told
+    title, named = f"predicted {story['predicted']}", f" ({amounts.unit})" if amounts.unit else ""
+    shown, hidden = f"what its {asked['second']['name']} shows", f"what that hides: the gap to {asked['first']['name']}"
+    dots = [each for each in story["triage"] if each["shows"] or each["hides"]][:MOST_DRAWN]
+    leading: list[dict[str, Any]] = []
+    for effect in first:
+        wide = (440.0, 300.0) if leading and effect["panels"][1:] else (932.0, 320.0)
+        leading.append(_figure(effect, between, common, wide, title) | _alone(effect, common, told, sizes))
+    enlarged = []
+    for effect in others:
+        limits = limits_of([effect])
+        made = _figure(effect, between, limits, (440.0, 230.0), f"effect on the {title}")
+        enlarged.append(made | {"times": brief((common[1] - common[0]) / (limits[1] - limits[0] or 1.0))})
+    return {
+        "nodes": nodes,
+        "amounts": amounts,
+        "level": percent(level, 0),
+        "leading": leading,
+        "others": enlarged,
+        "scatters": [scatter(dots, (shown + named, hidden + named), width, nodes) for width in (600.0, NARROW)]
+        if dots
+        else [],
+        "listed": MOST_LISTED,
+        "alone": {c["id"] for n in nodes for c in n["children"] if sum(not d["children"] for d in n["children"]) == 1},
+        "settled": [e["set"] for e in effects if e["panels"][1:] and all(p["values"] < 2 for p in e["panels"][1:])],
+    }
+
+
+def _walk(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield node
+    for child in node["children"]:
+        yield from _walk(child)
+
+
+def _figure(effect: dict[str, Any], nodes: Any, limits: Limits, wide: Point, title: str) -> dict[str, Any]:
+    """A column with all regions together, for a wide and a narrow screen."""
+    charts = [overlay(effect, nodes, limits, size, title) for size in (wide, (NARROW, min(wide[1], 290.0)))]
+    return {"effect": effect, "finding": finding(effect), "charts": charts}
+
+
+def _alone(effect: dict[str, Any], limits: Limits, words: tuple[str, str], sizes: Any) -> dict[str, Any]:
+    """The regions of a column one by one, each with its gap."""
+    size = sizes.get(effect["set"])
+    gaps = [size["hides"], *(cell[1] for cell in size["nodes"].values())] if size else []
+    captions = [f"{words[0]} {brief(gap)}" for gap in gaps] or [""] * len(effect["panels"])
+    within = f", in the regions by {brief(size['within'][1])}" if len(gaps) > 1 else ""
+    panels = []
+    for k, (panel, caption) in enumerate(zip(effect["panels"], captions, strict=True)):
+        told = "one value: settled by the split" if panel["values"] < 2 else caption
+        panels.append((panel["region"], told, small(effect, k, limits)))
+    return {"sub": f"{words[1]} {brief(gaps[0])}{within}" if gaps else "", "panels": panels}
 
 
 @cache
 def _environment() -> Any:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
 
-    made = Environment(
-        loader=FileSystemLoader(_TEMPLATES, encoding="utf-8"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=visible,
-    )
-    made.filters.update(percent=percent, number=number, value=value, cut=_cut, plain=plain, heat=heat)
+    loader = FileSystemLoader(_TEMPLATES, encoding="utf-8")
+    strict: dict[str, Any] = {"autoescape": True, "undefined": StrictUndefined, "finalize": visible}
+    made = Environment(loader=loader, trim_blocks=True, lstrip_blocks=True, **strict)
+    made.filters.update(percent=percent, number=number, value=value, plain=plain, brief=brief)
+    made.filters["cut"] = lambda text, width=LONGEST: shortened(str(visible(text)), width)
+    made.filters.update(color=color, firm=firmness, drawn=Markup)  # figures are escaped where they are made
     return made
-
-
-def _cut(text: str, width: int = LONGEST) -> str:
-    return shortened(str(visible(text)), width)
 
 
 @cache
@@ -85,121 +119,3 @@ def _asset(name: str) -> Any:
 
 def _hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(str(text).encode()).digest()).decode()}'"
-
-
-def path(x: Sequence[float], y: Sequence[float | None], right: Scale, up: Scale) -> str:
-    """An SVG path through points.
-
-    >>> path([0, 1], [2, 3], lambda x: 10 * x, lambda y: y)
-    'M0 2L10 3'
-    """
-    points = [(right(a), up(b)) for a, b in zip(x, y, strict=True) if b is not None]
-    return "M" + "L".join(f"{_short(a)} {_short(b)}" for a, b in points) if points else ""
-
-
-def _thin(x: Sequence[float], y: Sequence[float | None], right: Scale, up: Scale) -> str:
-    """A path in whole numbers of half a unit, each counted from the last: single curves are most of the file."""
-    points = [(round(2 * right(a)), round(2 * up(b))) for a, b in zip(x, y, strict=True) if b is not None]
-    steps = (f"{c - a}{d - b:+d}" for (a, b), (c, d) in pairwise(points))
-    return f"M{points[0][0]} {points[0][1]}l" + " ".join(steps) if len(points) > 1 else ""
-
-
-def _short(value: float) -> str:
-    return f"{value:.1f}".removesuffix(".0")
-
-
-def reach(effects: Sequence[dict[str, Any]]) -> float:
-    """The largest effect of all columns: what is next to nothing beside it shall not look large."""
-    panels = (panel for effect in effects for panel in effect["panels"])
-    return max((abs(y) for panel in panels for y in _heights(panel) if y is not None), default=1.0)
-
-
-def effect_charts(effect: dict[str, Any], largest: float) -> list[dict[str, Any]]:
-    """One chart for each scope of a column, all on the same axes."""
-    panels, labels = effect["panels"], effect["labels"]
-    xs = [x for panel in panels for x in panel["x"]]
-    ys = [y for panel in panels for y in _heights(panel) if y is not None]
-    low, high = _padded(min(ys, default=0.0), max(ys, default=1.0), 0.02 * largest)
-    left, right = (min(xs, default=0.0), max(xs, default=1.0))
-    if labels is not None:
-        left, right = left - 0.5, right + 0.5
-    across = _scale(left, right, LEFT, WIDTH - RIGHT)
-    up = _scale(low, high, HEIGHT - BOTTOM, TOP)
-    marks = page_ticks(effect, left, right, WIDTH - LEFT - RIGHT)
-    axes: dict[str, Any] = {
-        "y_ticks": [{"at": _short(up(t)), "text": number(t)} for t in round_ticks(low, high, 4)],
-        "x_ticks": [{"at": _short(across(t)), "text": text, "full": full} for t, text, full in marks],
-        "zero": _short(up(0.0)) if low <= 0 <= high else None,
-    }
-    whole = panels[0] if panels and panels[0]["region"] is None else None
-    axes["nominal"] = effect["kind"] in ("nominal", "boolean")
-    return [_chart(panel, whole, across, up, labels is not None) | axes for panel in panels]
-
-
-def _heights(panel: dict[str, Any]) -> list[float | None]:
-    """What the axis must hold: band and lines; single curves may run out of it and are cut."""
-    values = [*panel["mean"], *(panel["low"] or ()), *(panel["high"] or ())]
-    return values + [y for line in panel["lines"] for y in line["y"]]
-
-
-def _chart(panel: dict[str, Any], whole: Any, across: Scale, up: Scale, stepped: bool) -> dict[str, Any]:
-    x = panel["x"]
-    band = ""
-    if panel["low"] is not None:
-        back = path(x[::-1], panel["low"][::-1], across, up)
-        band = path(x, panel["high"], across, up) + back.replace("M", "L", 1) + "Z"
-    return {
-        "region": panel["region"],
-        "curves": "".join(_thin(x, curve, across, up) for curve in panel["curves"]),
-        "n_curves": len(panel["curves"]),
-        "band": band,
-        "bars": _bars(panel, across, up) if stepped and panel["low"] is not None else [],
-        "mean": path(x, panel["mean"], across, up),
-        "dots": [(_short(across(a)), _short(up(b))) for a, b in zip(x, panel["mean"], strict=True)],
-        "stepped": stepped,
-        "whole": path(whole["x"], whole["mean"], across, up) if whole is not None and whole is not panel else "",
-        "lines": [{"name": line["name"], "path": path(line["x"], line["y"], across, up)} for line in panel["lines"]],
-    }
-
-
-def _bars(panel: dict[str, Any], across: Scale, up: Scale) -> list[tuple[str, str, str]]:
-    """For labels without an order: the band as one bar each."""
-    rows = zip(panel["x"], panel["low"], panel["high"], strict=True)
-    return [(_short(across(x)), _short(up(high)), _short(up(low))) for x, low, high in rows]
-
-
-def _padded(low: float, high: float, least: float) -> tuple[float, float]:
-    pad = max(0.04 * (high - low), least - (high - low) / 2) or 1.0
-    return low - pad, high + pad
-
-
-def _scale(low: float, high: float, start: float, stop: float) -> Scale:
-    span = high - low or 1.0
-    return lambda value: start + (value - low) / span * (stop - start)
-
-
-def importance_rows(importance: dict[str, Any], most: int) -> list[dict[str, Any]]:
-    """Paired bars for each scope: widths in percent of the largest bar of all scopes."""
-    cells = [abs(v) for s in importance["scopes"] for side in ("first", "second") for v in s[side] if v is not None]
-    largest = max(cells, default=0.0) or 1.0
-    return [
-        {"region": scope["region"], "bars": [_pair(importance, scope, i, largest) for i in importance["order"][:most]]}
-        for scope in importance["scopes"]
-    ]
-
-
-def _pair(importance: dict[str, Any], scope: dict[str, Any], i: int, largest: float) -> dict[str, Any]:
-    return {
-        "name": importance["sets"][i],
-        **{side: scope[side][i] for side in ("first", "second")},
-        **{f"{side}_width": _short(100 * abs(scope[side][i] or 0.0) / largest) for side in ("first", "second")},
-    }
-
-
-def heat(share: float | None) -> int:
-    """One of ten shades for a share.
-
-    >>> heat(0.0), heat(0.3), heat(1.0)
-    (0, 5, 9)
-    """
-    return 0 if not share or share < 0 else min(9, math.ceil(9 * math.sqrt(min(share, 1.0))))

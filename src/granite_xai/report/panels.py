@@ -1,226 +1,239 @@
-"""What a story measures: regions and their tree, curves, importances, and two tables.
-
-The tables: how much of the model simpler descriptions explain, and whose effects disagree, by question.
-"""
+"""What a story measures, in plain types: the tree and its regions, curves, sizes of effects, and what explains them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from granite_xai.base.typing import Coalition, FloatArray, IntArray
-from granite_xai.base.wording import ALL_ROWS, FEW_ROWS, plain, shortened
+from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.base.wording import FEW_ROWS, plain, shortened
 from granite_xai.catalog import title
 from granite_xai.compute.units import by_power_of_two
 from granite_xai.curves import dependence_bins
 from granite_xai.disagreement import ResolvedQuestion
-from granite_xai.display.axis import places_on_page
-from granite_xai.display.lines import MOST_CURVES
+from granite_xai.display.layout import page_axis, places_of
 from granite_xai.display.tree import Box, boxes_of
 from granite_xai.fit_checks import cause
-from granite_xai.fit_values import ColumnCurves, FitValues
+from granite_xai.fit_values import Band, FitValues
 from granite_xai.influence import Interactions
-from granite_xai.regions.partition import Partition
-from granite_xai.regions.rule import Rule
-from granite_xai.report.sentences import ReportSource, listed, set_labels
+from granite_xai.report.sentences import (
+    Amounts,
+    ReportSource,
+    listed,
+    region_lead,
+    set_labels,
+    side_titles,
+    spoken,
+    swing,
+)
+from granite_xai.surrogate import RegionSurrogate
 from granite_xai.tables import Column
 
-MOST_DRAWN = 30
-_CELLS = 50_000
-"""Points of single curves in the whole report; more panels get fewer curves, so that the file stays small."""
-_END = 14
-"""Characters of a condition's end that stay when it is cut."""
+LEADING, MOST_DRAWN, MOST_LISTED = 3, 15, 200
+"""Columns that open the report, that are drawn at all, and that are listed in tables."""
+POINTS = 32  # places along a curve, at most
+MANY_CELLS = 20_000  # rows times columns up to which other questions are read off the evaluations too
 
 
-def regions(source: ReportSource, importance: dict[str, Any] | None) -> list[dict[str, Any]]:
-    """Each region: rule, rows, disagreement, how well its own curves describe it, its strongest sets."""
-    partition, values = source.fitted.partition, source.values
-    explained: list[float | None] = [None] * len(partition)
-    if values is not None:
-        explained = [values.explained(scope) for scope in values.regions]
-    return [
-        {
-            "region": region.index,
-            "rule": str(region.rule),
-            "short": short_rule(region.rule),
-            "n_samples": region.n_samples,
-            "fraction": _finite(region.fraction),
-            "disagreement": _finite(region.disagreement),
-            "explained": share,
-            "strongest": _strongest(importance, region.index, len(partition)),
-            "stop_reason": region.stop_reason,
-            "small": region.n_samples < FEW_ROWS,
-        }
-        for region, share in zip(partition, explained, strict=True)
-    ]
+def gaps_left(source: ReportSource) -> dict[int, tuple[float, float, float, float]]:
+    """R on all rows (-1) and inside each region with its interval, and how many rows say so: those of the estimate."""
+    # Without an estimate, or where a region has no such row, those of the fitting rows.
+    fitted, found = source.fitted, source.fitted.estimate
+    total, nothing = source.granite.disagreement_, (np.nan, np.nan)
+    shares = {r.index: r.disagreement * total / (r.fraction or 1.0) for r in fitted.partition}
+    told = {-1: (total, *nothing, float(source.n_rows))}
+    told |= {r.index: (shares[r.index], *nothing, float(r.n_samples)) for r in fitted.partition}
+    if found is not None and len(fitted.comparisons) == 1 and not found.below_noise_floor:
+        lines = ((r.region, (max(r.corrected, 0.0), r.low, r.high, float(r.n_samples))) for r in found.lines)
+        told |= {region: each for region, each in lines if np.isfinite(each[0])}
+    return told
 
 
-def short_rule(rule: Rule) -> str:
-    """A rule for narrow places: every condition is cut in its middle, so that its end stays readable.
-
-    >>> short_rule(Rule.parse("`a very long name of some column that goes on and on` > 3 and x ≤ 1"))
-    '`a very long name of some…on and on` > 3 and x ≤ 1'
-    """
-    return " and ".join(shortened(c.text(name), 40, _END) for name, c in rule.conditions) or ALL_ROWS
+def tree(source: ReportSource, gaps: Mapping[int, tuple[float, ...]]) -> dict[str, Any]:
+    """The nodes that a `PartitionDisplay` draws, nested: rule, rows, regions below, and R left in those."""
+    return _node(source, boxes_of(source.fitted.partition), 0, gaps)
 
 
-def _finite(value: float) -> float | None:
-    return float(value) if value == value else None
+def _node(source: ReportSource, boxes: Sequence[Box], at: int, gaps: Mapping[int, tuple[float, ...]]) -> dict[str, Any]:
+    box = boxes[at]
+    children = [_node(source, boxes, child, gaps) for child in box.children]
+    regions = [r for child in children for r in child["regions"]] if children else [box.region or 0]
+    left, rows = zip(*((gaps[r][0], gaps[r][3]) for r in regions), strict=True)
+    own: dict[str, Any] = {"id": f"node-{box.node}" if children else f"region-{box.region}", "region": box.region}
+    own["conditions"] = spoken(box.rule, source.table)[-1:]
+    own |= {"id": "all", "region": None, "conditions": []} if box.parent is None else {}
+    own |= {"text": box.condition, "column": box.column, "n_samples": box.n_samples, "regions": regions}
+    return {**own, "left": float(np.average(left, weights=rows)) if sum(rows) else None, "children": children}
 
 
-def _strongest(importance: dict[str, Any] | None, region: int, count: int) -> list[str]:
-    if importance is None:
-        return []
-    scope = importance["scopes"][0 if count == 1 else region + 1]
-    size = [abs(value or 0.0) for value in scope["second"]]
-    ranked = sorted(range(len(size)), key=lambda i: -size[i])
-    return [importance["sets"][i] for i in ranked[:3] if size[i] > 1e-9 * max(size)]
+def regions(source: ReportSource, drawn: Sequence[dict[str, Any]], gaps: Mapping[int, Any]) -> list[dict[str, Any]]:
+    """Each region: rule, rows, gap, how well its own curves describe it, and how far columns move the prediction."""
+    fitted, values, again = source.fitted, source.values, source.granite.stability_
+    explained = {} if values is None else {scope.region: values.explained(scope) for scope in values.regions}
+    found = []
+    for each in fitted.partition:
+        k, moves = each.index, _moves(drawn, each.index)
+        shares = (each.fraction, each.disagreement, *gaps[k][:3])
+        fraction, left, *gap = (float(share) if share == share else None for share in shares)
+        told = {"region": k, "rule": str(each.rule), "conditions": spoken(each.rule, source.table)}
+        told |= {"n_samples": each.n_samples, "fraction": fraction, "disagreement": left, "gap": gap}
+        told |= {"mean": float(fitted.surrogate.regions[k].mean), "explained": explained.get(k)}
+        told |= {"found_again": None if again is None else again.overlaps[k], "moves": moves}
+        told |= {"lead": region_lead(moves), "stop_reason": each.stop_reason, "small": each.n_samples < FEW_ROWS}
+        found.append(told)
+    return found
 
 
-def tree(partition: Partition) -> dict[str, Any] | None:
-    """The nodes that a `PartitionDisplay` draws, nested; None for regions that have no tree."""
-    boxes = boxes_of(partition)
-    return None if partition.root is None else _node(partition, boxes, boxes[0])
+def _moves(drawn: Sequence[dict[str, Any]], region: int) -> list[dict[str, Any]]:
+    """The columns that move the prediction most in a region, and how far they move it on all rows."""
+    several = [(e["set"], e["panels"][0], e["panels"][region + 1]) for e in drawn if len(e["panels"]) > 1]
+    found = [{"set": name, "here": swing(own), "everywhere": swing(whole)} for name, whole, own in several]
+    found.sort(key=lambda each: -each["here"])
+    return [each for each in found[:4] if each["here"] > 1e-9]
 
 
-def _node(partition: Partition, boxes: Sequence[Box], box: Box) -> dict[str, Any]:
-    facts = {
-        "text": box.condition,
-        "short": shortened(box.condition, 60, _END),
-        "n_samples": box.n_samples,
-        "fraction": float(box.fraction),
-        "disagreement": float(box.disagreement),
-        "left": float(box.after),
-    }
-    if box.region is not None:
-        return {**facts, "region": box.region, "stop_reason": partition[box.region].stop_reason}
-    return {**facts, "column": box.column, "children": [_node(partition, boxes, boxes[i]) for i in box.children]}
-
-
-def importances(values: FitValues) -> list[dict[str, Any]]:
-    """Both sides of each question, a number for each set and scope: root mean square of local effects."""
-    return [_importance(values, question) for question in values.fitted.comparisons]
-
-
-def _importance(values: FitValues, resolved: ResolvedQuestion) -> dict[str, Any]:
+def importance(values: FitValues, resolved: ResolvedQuestion) -> dict[str, Any]:
+    """Both sides of a question, a number for each set and scope: root mean square of local effects."""
     found = [values.question(resolved, scope) for scope in values.scopes]
     sizes, gaps = np.stack([each.sizes for each in found]), np.stack([each.gaps for each in found])
     for cells, share in ((sizes, 1e-12), (gaps, 1e-20)):  # what is nothing beside the largest is rounding
         cells[np.abs(cells) < share * np.nan_to_num(np.abs(cells), posinf=0.0).max(initial=0.0)] = 0.0
-    scopes: list[dict[str, Any]] = [
-        {"region": scope.region, "first": listed(first), "second": listed(second), "gap": listed(gap)}
-        for scope, (first, second), gap in zip(values.scopes, sizes, gaps, strict=True)
-    ]
-    both = zip(scopes[0]["first"], scopes[0]["second"], strict=True)
-    size = np.array([max(abs(one or 0.0), abs(two or 0.0)) for one, two in both])
-    local = resolved.first.behavior.per_row
-    return {
-        **_named(resolved),
-        "measure": "typical size of the effect (root mean square)" if local else "importance",
-        "sets": set_labels(resolved),
-        "order": np.argsort(-size, kind="stable").tolist(),
-        "scopes": scopes,
-    }
+    keys, told = ("region", "first", "second", "gap"), zip(values.scopes, sizes, gaps, strict=True)
+    lines = ((scope.region, *map(listed, (*both, gap))) for scope, both, gap in told)
+    measure = "typical size of the effect (root mean square)" if resolved.first.behavior.per_row else "importance"
+    order = np.argsort(-np.abs(np.nan_to_num(sizes[0])).max(axis=0), kind="stable").tolist()
+    named = {**_named(resolved), "measure": measure, "sets": set_labels(resolved), "order": order}
+    return {**named, "scopes": [dict(zip(keys, line, strict=True)) for line in lines]}
 
 
 def _named(resolved: ResolvedQuestion) -> dict[str, str]:
-    question = resolved.question
-    sides = {"first": title(question.first.name, "first"), "second": title(question.second.name, "second")}
-    return {"question": question.label, **sides}
+    return {"question": resolved.question.label, **side_titles(resolved.question)}
 
 
-def effects(values: FitValues) -> list[dict[str, Any]]:
-    """Curves of the columns that are players of their own, strongest first, on all rows and in each region."""
-    drawn = values.columns_with_curves()[:MOST_DRAWN]
-    panels = max(1, len(drawn) * len(values.scopes))
-    points = int(np.clip(2400 // panels, 8, 24))
-    curves = int(np.clip(_CELLS // (panels * points), 5, MOST_CURVES))
-    others = _other_sides(values)
-    return [_effect(values, i, points, curves, others) for i in drawn]
-
-
-def _effect(values: FitValues, position: int, points: int, most: int, others: Any) -> dict[str, Any]:
-    column = values.table.columns[position]
-    generator = np.random.default_rng([values.seed, position])
+def triage(source: ReportSource, importance: Mapping[str, Any], amounts: Amounts) -> list[dict[str, Any]]:
+    """What one explanation of each set shows and how far the other differs, in root units: all rows and each region."""
+    inside = importance["scopes"][1:]
+    counted = 0.0 if source.fitted.below_noise_floor else 1.0  # rounding is no gap
+    mass = np.array([region.n_samples for region in source.fitted.partition], dtype=np.float64)
     found = []
-    for k, scope in enumerate(values.scopes):
-        panel = _panel(column, values.curves(position, scope, points), most, generator)
-        lines = [{"name": name, **_line(column, scope.rows, by[k])} for name, by in others.get(column.name, ())]
-        found.append({"region": scope.region, **panel, "lines": lines})
-    return _told(column, found)
+    for i, name in enumerate(importance["sets"]):
+        told = [(scope["second"][i] or 0.0, scope["gap"][i] or 0.0) for scope in importance["scopes"]]
+        cells = [(abs(size), counted * amounts.root(gap)) for size, gap in told]
+        within = np.sqrt(np.average(np.square(cells[1:]), axis=0, weights=mass)).tolist() if inside else list(cells[0])
+        nodes = {str(s["region"]): list(cell) for s, cell in zip(inside, cells[1:], strict=True)}
+        found.append({"set": name, "shows": cells[0][0], "hides": cells[0][1], "within": within, "nodes": nodes})
+    return sorted(found, key=lambda each: -max(each["hides"], 1e-3 * each["shows"]))
 
 
-def _panel(column: Column, ice: ColumnCurves, most: int, generator: np.random.Generator) -> dict[str, Any]:
-    """Mean curve, 10 % and 90 %, and a few curves of nobody in particular."""
-    drawn = np.sort(generator.permutation(len(ice.weights))[:most])
-    return {
-        "x": places_on_page(column, ice.codes),
-        "mean": listed(ice.values @ ice.weights / ice.weights.sum()),
-        "low": listed(_quantile(ice.values, ice.weights, 0.1)),
-        "high": listed(_quantile(ice.values, ice.weights, 0.9)),
-        # In no order of the table, and without labels: a curve belongs to nobody.
-        "curves": [listed(curve, 3) for curve in ice.values.T[generator.permutation(drawn)]],
-    }
+def effects(source: ReportSource, sizes: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Curves of single columns in each scope; first those that disagree most and vary in several regions (leading)."""
+    gaps = {each["set"]: (each["hides"], each["within"][1]) for each in sizes}
+    names, curves = source.table.names, enumerate(_everywhere(source).curves)
+    reach = {curve.column.position: _reach(source, place) for place, curve in curves}
+    ranked = sorted((i for i in reach if reach[i] > 0), key=lambda i: -reach[i])
+    compared = [i for i in ranked if _compared(source, i)]
+    leading = sorted(compared, key=lambda i: -gaps.get(names[i], (0.0,))[0])[:LEADING]
+    drawn = (leading + [i for i in ranked if i not in leading])[:MOST_DRAWN]
+    others = {} if source.values is None else _other_sides(source.values)
+    return [{**_effect(source, i, others), "leading": i in leading, "gap": gaps.get(names[i])} for i in drawn]
 
 
-def _quantile(values: FloatArray, weights: FloatArray, share: float) -> FloatArray:
-    """Smallest value of each line below which lies this share of the weight."""
-    order = np.argsort(values, axis=1, kind="stable")
-    below = np.cumsum(weights[order], axis=1)
-    place = (below < share * below[:, -1:] * (1 - 1e-12)).sum(axis=1)
-    return np.asarray(np.take_along_axis(values, order, axis=1)[np.arange(len(values)), place])
+def _everywhere(source: ReportSource) -> RegionSurrogate:
+    """The curves of all rows; an older file knows those of the regions, of which they are the mean."""
+    fitted, parts = source.fitted, source.fitted.surrogate.regions
+    if fitted.everywhere is not None:
+        return fitted.everywhere
+    shares = np.array([region.n_samples / source.n_rows for region in fitted.partition])
+    means = np.array([part.mean for part in parts])
+    curves = []
+    for same in zip(*(part.curves for part in parts), strict=True):
+        around = shares @ (np.stack([curve.effects for curve in same]) + (means - shares @ means)[:, None])
+        curves.append(replace(same[0], effects=around))
+    return RegionSurrogate(float(shares @ means), tuple(curves), parts[0].rows[:0])
 
 
-def _told(column: Column, panels: list[dict[str, Any]]) -> dict[str, Any]:
-    """A column with its axis and panels."""
-    labels = None if column.kind in ("numeric", "date") else [plain(level) for level in column.levels]
-    axis = {"labels": labels} | ({"origin": str(column.levels[0])} if column.kind == "date" else {})
-    return {"set": column.name, "kind": column.kind, **axis, "panels": panels}
+def _scopes(source: ReportSource) -> list[tuple[int | None, RegionSurrogate]]:
+    """All rows and each region, with their curves."""
+    parts: list[tuple[int | None, RegionSurrogate]] = [(None, _everywhere(source))]
+    regional = source.fitted.surrogate.regions
+    return parts + (list(enumerate(regional)) if len(regional) > 1 else [])
 
 
-def _other_sides(values: FitValues) -> dict[str, list[tuple[str, list[FloatArray]]]]:
-    """Local explanations other than ICE and PDP that were asked about: their values in each scope, by column."""
-    found: dict[str, list[tuple[str, list[FloatArray]]]] = {}
+def _counts(source: ReportSource, column: Column, region: int | None = None) -> FloatArray:
+    """Rows of each level, missing first; of a loaded object, which has no rows, one each."""
+    codes = column.codes if region is None else column.codes[source.fitted.regions == region]
+    counts = np.bincount(codes + 1, minlength=len(column.levels) + 1).astype(np.float64)
+    return counts if len(codes) else np.append(0.0, np.ones(len(column.levels)))
+
+
+def _reach(source: ReportSource, place: int) -> float:
+    """Mean square of a column's curves, which stand at the same place in every scope; less than rounding is nothing."""
+    total, scale = 0.0, 1e-300
+    for region, part in _scopes(source):
+        curve = part.curves[place]
+        counts = _counts(source, source.table.columns[curve.column.position], region)
+        total += float(counts @ np.square(curve.effects)) / max(counts.sum(), 1.0)
+        scale = max(scale, part.mean**2)
+    return total if total > 1e-24 * scale else 0.0
+
+
+def _compared(source: ReportSource, position: int) -> bool:
+    """Whether a column takes several values in two regions, or in the only one."""
+    column, parts = source.table.columns[position], _scopes(source)
+    varies = [bool(np.count_nonzero(_counts(source, column, region)) > 1) for region, _ in parts]
+    return sum(varies[1:]) > 1 if len(parts) > 1 else varies[0]
+
+
+def _effect(source: ReportSource, position: int, others: Any) -> dict[str, Any]:
+    column, values = source.table.columns[position], source.values
+    counts = _counts(source, column)
+    place = [curve.column.position for curve in _everywhere(source).curves].index(position)
+    scopes = [(region, part, part.curves[place].effects) for region, part in _scopes(source)]
+    axis = page_axis(column, scopes[0][2], counts, POINTS)
+    bands = [] if values is None else values.bands(position, axis.at)
+    panels: list[dict[str, Any]] = []
+    for k, (region, part, curve) in enumerate(scopes):
+        own = _counts(source, column, region)
+        inside, whole = axis.reaches(own), axis.at(curve, np.arange(len(curve))) + part.mean
+        panel: dict[str, Any] = {"region": region, "centre": float(part.mean), "values": int(np.count_nonzero(own))}
+        panel |= {"curve": listed(whole), "rows": axis.bars(own)[1], **dict.fromkeys(Band._fields)}
+        for key, each in {"mean": whole, **(bands[k]._asdict() if bands else {})}.items():
+            panel[key] = listed(np.where(inside, each, np.nan))
+        lines = others.get(column.name, ())
+        panel["lines"] = [{"name": name, **_line(column, by[k], part.mean)} for name, by in lines]
+        panels.append(panel)
+    told = {"style": axis.style, "x": list(axis.x), "texts": [plain(text) for text in axis.texts], "log": axis.log}
+    told |= {"gone": axis.gone, "note": axis.note, "named": column.kind not in ("numeric", "date")}
+    return {"set": column.name, "kind": column.kind, **told, "bars": axis.bars(counts)[0], "panels": panels}
+
+
+def _other_sides(values: FitValues) -> dict[str, list[Any]]:
+    """Local explanations other than ICE and PDP that were asked: name, rows and values by scope, for each column."""
+    found: dict[str, list[Any]] = {}
     for resolved in values.fitted.comparisons:
-        sides = (resolved.question.first, resolved.question.second)
-        told = [place for place, side in enumerate(sides) if side.name not in ("ice", "pdp")]
-        if resolved.first.behavior.key != "local" or len(resolved.first.layout.sets) < 2 or not told:
-            continue
-        known = [values.question(resolved, scope) for scope in values.scopes]
-        for place in told:
-            name = title(sides[place].name, ("first", "second")[place])
-            for i, label in enumerate(set_labels(resolved)):
-                by_scope = [each.sides[place][:, i] for each in known]
-                found.setdefault(label, []).append((name, by_scope))
+        sides = {"first": resolved.question.first.name, "second": resolved.question.second.name}
+        told = [key for key, name in sides.items() if name not in ("ice", "pdp")]
+        if resolved.first.behavior.key == "local" and len(resolved.first.layout.sets) > 1 and told:
+            known = [(scope.rows, values.question(resolved, scope).sides) for scope in values.scopes]
+            for key, (i, label) in itertools.product(told, enumerate(set_labels(resolved))):
+                by_scope = [(rows, both[key == "second"][:, i]) for rows, both in known]
+                found.setdefault(label, []).append((title(sides[key], key), by_scope))
     return found
 
 
-def _line(column: Column, rows: IntArray, values: FloatArray) -> dict[str, Any]:
-    """Mean of local effects in the tenths (or levels) of a column."""
+def _line(column: Column, local: tuple[IntArray, FloatArray], mean: float) -> dict[str, Any]:
+    """Mean of local effects in the tenths of a column that has an order, around the mean prediction."""
+    if column.kind in ("nominal", "boolean"):
+        return {"x": [], "y": []}
+    rows, effects = local
     part = column.take(rows)
-    bins = np.where(part.codes < 0, 0, dependence_bins(part))
-    places = np.array(places_on_page(column, np.maximum(column.codes[rows], 0)))
+    bins, places = np.where(part.codes < 0, 0, dependence_bins(part)), places_of(column)[part.codes]
     used = [bins == b for b in np.unique(bins).tolist() if b > 0]
-    return {name: listed([cells[b].mean() for b in used]) for name, cells in (("x", places), ("y", values))}
-
-
-def stored_effects(source: ReportSource) -> list[dict[str, Any]]:
-    """The curves that a loaded object carries: means only, no rows."""
-    singles = [next(iter(player)) for player in source.fitted.layout.explained if len(player) == 1]
-    several = len(source.fitted.partition) > 1
-    found = []
-    for column in (source.table.columns[i] for i in singles[:MOST_DRAWN]):
-        chosen = np.unique(np.linspace(0, len(column.levels) - 1, 24).astype(np.intp))
-        panels = []
-        for region, part in enumerate(source.fitted.surrogate.regions):
-            curve = next(c for c in part.curves if c.column.position == column.position)
-            mean = {"x": places_on_page(column, chosen), "mean": listed(curve.effects[1:][chosen])}
-            nothing: dict[str, Any] = {"low": None, "high": None, "curves": [], "lines": []}
-            panels.append({"region": region if several else None, **mean, **nothing})
-        found.append(_told(column, panels))
-    return found
+    return {"x": listed([places[b].mean() for b in used]), "y": listed([effects[b].mean() + mean for b in used])}
 
 
 def ledger(source: ReportSource) -> dict[str, Any]:
@@ -240,41 +253,32 @@ def ledger(source: ReportSource) -> dict[str, Any]:
         more = f"they would take {found.needed:,} more evaluations; the fit took {found.spent:,}"
         told["note"] = f"Pairs of columns are left out: {more}."
     if found.explained is not None:
-        told["pairs"] = [[_player(source, player) for player in pair] for pair in found.pairs]
-        names = ", ".join(" with ".join(shortened(plain(name), 40) for name in pair) for pair in told["pairs"])
-        text = f"the joint effects of the strongest pairs: {names}"
+        layout = zip(fitted.layout.sets, fitted.layout.labels, strict=True)
+        named = {sets[0]: names[0] for sets, names in layout if len(sets) == 1}
+        names = source.table.names
+        told["pairs"] = [[named.get(p) or ", ".join(names[i] for i in sorted(p)) for p in pair] for pair in found.pairs]
+        pairs = ", ".join(" with ".join(shortened(plain(name), 40) for name in pair) for pair in told["pairs"])
+        text = f"the joint effects of the strongest pairs: {pairs}"
         steps.append({"step": text, "explained": float(found.explained)})
     return told
 
 
-def _player(source: ReportSource, player: Coalition) -> str:
-    layout = source.fitted.layout
-    named = (names[0] for sets, names in zip(layout.sets, layout.labels, strict=True) if tuple(sets) == (player,))
-    return next(named, None) or ", ".join(source.table.names[i] for i in sorted(player))
-
-
 def disagreement_map(values: FitValues) -> dict[str, Any]:
-    """Share of each column in the disagreement of each question, before any split, and what the regions leave of it."""
-    found = {}
-    for question in (*values.fitted.comparisons, *values.further_questions()):
-        label = question.question.label
-        if label in found or len(question.first.layout.sets) < 2:
-            continue
-        gaps = values.gaps(question)
-        found[label] = None if gaps is None else _map_line(question, values.evaluations.exponent, *gaps)
+    """Share of each column in the disagreement of each question (others where they cost little), and what is left."""
+    found: dict[str, dict[str, Any]] = {}
+    cheap, exponent = values.table.n_rows * values.table.n_columns <= MANY_CELLS, values.evaluations.exponent
+    for resolved in (*values.fitted.comparisons, *(values.further_questions() if cheap else ())):
+        asked, many = resolved.question, len(resolved.first.layout.sets) > 1
+        gaps = values.gaps(resolved) if many and asked.label not in found else None
+        if gaps is not None:
+            total, left = (float(each.sum()) for each in gaps)
+            line = {**_named(resolved), "cause": cause(asked), "behavior": asked.behavior.key}
+            size = float(by_power_of_two(total, exponent * (resolved.degree or 0)))
+            shares = {
+                "disagreement": size,
+                "remaining": left / (total or 1.0),
+                "shares": listed(gaps[0] / (total or 1.0)),
+            }
+            found[asked.label] = {**line, **shares, "sets": set_labels(resolved)}
     sets = set_labels(values.fitted.comparisons[0])
-    return {"sets": sets, "questions": [line for line in found.values() if line and line["sets"] == sets]}
-
-
-def _map_line(resolved: ResolvedQuestion, exponent: int, before: FloatArray, after: FloatArray) -> dict[str, Any]:
-    total = float(before.sum())
-    shares = before / total if total > 0 else np.zeros_like(before)
-    return {
-        **_named(resolved),
-        "cause": cause(resolved.question),
-        "behavior": resolved.question.behavior.key,
-        "disagreement": float(by_power_of_two(total, exponent * (resolved.degree or 0))),
-        "remaining": float(after.sum() / total) if total > 0 else 0.0,
-        "sets": set_labels(resolved),
-        "shares": listed(shares),
-    }
+    return {"sets": sets, "questions": [line for line in found.values() if line["sets"] == sets]}

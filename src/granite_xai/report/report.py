@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import inspect
 import json
-import math
 import os
 import re
 import time
@@ -16,7 +15,7 @@ import numpy as np
 
 from granite_xai.base.files import write_text
 from granite_xai.base.typing import FloatArray
-from granite_xai.base.wording import ALL_ROWS, plain
+from granite_xai.base.wording import ALL_ROWS, brief, plain
 from granite_xai.behavior import Risk
 from granite_xai.compute import one_blas_thread
 from granite_xai.compute.units import by_power_of_two
@@ -25,13 +24,17 @@ from granite_xai.estimator import Granite, fit_with_evaluations, fitted_view, he
 from granite_xai.fit_options import GraniteOptions
 from granite_xai.fit_values import FitValues
 from granite_xai.fitting import collected_for, read_rows_of
+from granite_xai.new_rows import FittedGranite
 from granite_xai.report import sentences
-from granite_xai.report.panels import disagreement_map, effects, importances, ledger, regions, stored_effects, tree
-from granite_xai.report.sentences import ReportSource
+from granite_xai.report.panels import disagreement_map, effects, gaps_left, importance, ledger, regions, tree, triage
+from granite_xai.report.sentences import Amounts, ReportSource
 from granite_xai.report.text import story_text
 
-VERSION = 1
-"""Version of the dict."""
+VERSION = 2  # of the dict
+HALVES, SEARCHED = (
+    4,
+    10_000,
+)  # halves of the rows that the search is repeated on, where a table has at most so many cells
 _NOT_IN_JSON = re.compile("[\u2028\u2029\ud800-\udfff]")
 
 
@@ -76,7 +79,8 @@ class Report:
 
     def json(self, path: str | os.PathLike[str] | None = None) -> str:
         """The story as JSON; also written to ``path``, replacing what is there in one step."""
-        text = json.dumps(_finite(self.story), ensure_ascii=False, allow_nan=False, indent=1)
+        finite = json.loads(json.dumps(self.story), parse_constant=lambda _: None)  # JSON has no word for the others
+        text = json.dumps(finite, ensure_ascii=False, allow_nan=False, indent=1)
         return _written(_NOT_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n", path)
 
     def frame(self) -> Any:
@@ -111,17 +115,6 @@ def _written(text: str, path: str | os.PathLike[str] | None) -> str:
     return text
 
 
-def _finite(value: Any) -> Any:
-    """The same with None for numbers that JSON has no word for."""
-    if isinstance(value, dict):
-        return {key: _finite(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(inner) for inner in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
-
-
 def explain(
     model: Any,
     X: Any,
@@ -131,6 +124,7 @@ def explain(
     sample_weight: Any = None,
     test: Any = None,
     title: str | None = None,
+    unit: str = "",
     **options: Unpack[GraniteOptions],
 ) -> Report:
     """Find the regions of a model and tell the story: in a terminal, a notebook or one HTML file.
@@ -144,7 +138,9 @@ def explain(
     test : tuple (X, y) or table, optional
         Rows that the fit does not see; adds figures on them.
     title : str, optional
-        Headline of the report.
+        What the report is about, above its headline.
+    unit : str, optional
+        What predictions are counted in, such as "bikes an hour".
     **options
         Of `Granite`.
 
@@ -158,8 +154,8 @@ def explain(
     >>> from granite_xai.datasets import make_toy
     >>> toy = make_toy()
     >>> report = explain(toy.model, toy.X)
-    >>> print(str(report).splitlines()[3])
-    2 regions keep 0.0 % of the disagreement (95 % interval 0.0–0.0 %, on 500 held-out rows). On these
+    >>> print(report.story["opening"])
+    Single rows stray from the average curves by 4.1, all columns together; in 2 regions by 0.
     >>> len(report.granite.partition_)
     2
     """
@@ -167,9 +163,17 @@ def explain(
     granite = Granite(model, question, **options)
     X, y, sample_weight = collected_for(granite, X, y, sample_weight)
     found, view = fit_with_evaluations(granite, X, y, sample_weight), fitted_view(granite)
-    by_trees = view.diagnostics["evaluations"]["path"] != "model"
-    values = FitValues(found.result, found.evaluations, found.route, view.resources, view.seed, by_trees)
-    source = ReportSource(granite, values.with_target(_target(granite, X, y)))
+    rest = (view.resources, view.seed, view.diagnostics["evaluations"]["path"] != "model", found.inputs.clusters)
+    values = FitValues(found.result, found.evaluations, found.route, *rest)
+    small = view.result.table.n_rows * view.result.table.n_columns <= SEARCHED
+    if small and len(granite.partition_) > 1 and granite.confidence_level is not None:
+        granite.stability(HALVES)
+    risk, known, score = Risk().resolved(view.result.predictor.is_probability), values.evaluations, None
+    target = None if y is None else view.target(y, read_rows_of(granite, X), risk)
+    if target is not None:  # for the model's score, and for questions about risk that cost nothing
+        score = _score(view, X, by_power_of_two(known.predictions + known.offset, known.exponent), target)
+        values = values.with_target(target[view.diagnostics["rows"]["search"]])
+    source = ReportSource(granite, values, unit, str(getattr(y, "name", None) or ""), score)
     return Report(story(source, test=test, title=title, began=begin), granite)
 
 
@@ -188,61 +192,67 @@ def retold(granite: Granite, title: str | None = None) -> Report:
     return Report(story(ReportSource(granite), title=title), granite)
 
 
-def _target(granite: Granite, X: Any, y: Any) -> FloatArray | None:
-    """The target of the fitting rows, for questions about risk that nobody asked but that cost nothing."""
-    if y is None:
-        return None
-    view = fitted_view(granite)
-    everyone = read_rows_of(granite, X)
-    target = view.target(y, everyone, Risk().resolved(view.result.predictor.is_probability))
-    rows = np.asarray(view.diagnostics["rows"]["search"], dtype=np.intp)
-    return None if target is None else target[rows]
+def _score(view: FittedGranite, X: Any, fitting: FloatArray, target: FloatArray) -> dict[str, str]:
+    """How good the model is: on the rows that were held out of the search, otherwise on those of the search."""
+    from sklearn.metrics import log_loss, r2_score, roc_auc_score
+
+    held_out, search = (view.diagnostics["rows"][key] for key in ("held_out", "search"))
+    rows, which = (held_out, "held-out") if held_out else (search, "fitting")
+    others = view.read(X).take(np.asarray(held_out, dtype=np.intp)) if held_out else None
+    truth, predictions = target[rows], fitting if others is None else view.result.predictor.on_rows(others)
+    told = f"on {len(rows):,} {which} rows of this report; the model may have been trained on them"
+    if len(rows) < 2 or np.ptp(truth) == 0:
+        return {"text": "not defined", "rows": f"one value of y {told}"}
+    if not view.result.predictor.is_probability:
+        error = float(np.sqrt(np.mean(np.square(truth - predictions))))
+        return {"text": f"R² {r2_score(truth, predictions):.2f}, typical error {brief(error)}", "rows": told}
+    text = f"AUC {roc_auc_score(truth, predictions):.2f}, log loss {log_loss(truth, np.clip(predictions, 0, 1)):.2f}"
+    return {"text": text, "rows": told}
 
 
-def story(
-    source: ReportSource, *, test: Any = None, title: str | None = None, began: float | None = None
-) -> dict[str, Any]:
+def story(source: ReportSource, test: Any = None, title: str | None = None, began: float = 0.0) -> dict[str, Any]:
     """Build the dict; without evaluations (a loaded object) it holds what the stored curves tell."""
     begin = began or time.perf_counter()
-    fitted, granite = source.fitted, source.granite
+    fitted, granite, amounts = source.fitted, source.granite, Amounts.of(source)
+    gaps = gaps_left(source)
     with one_blas_thread():
-        told = _measured(source)
+        told = _measured(source, amounts)
+        parts = regions(source, told["effects"], gaps)
     evaluation = None if test is None else _evaluation(granite, test)
-    parts = regions(source, told["importances"][0] if told["importances"] else None)
-    for part in parts:
-        part["verdict"] = sentences.verdict(part)
+    found = fitted.estimate
+    figures = {key: getattr(granite, f"{key}_") for key in ("disagreement", "remaining", "fidelity", "global_fidelity")}
     return {
         "version": VERSION,
         "title": title or f"Where {sentences.sides_of(fitted.comparisons[0].question)} agree",
         "opening": sentences.opening(source),
         "further": sentences.further(source, parts, evaluation),
+        "sure": sentences.sure(source),
+        "facts": sentences.facts(source),
         "unit": source.unit,
-        "questions": [sentences.question_facts(resolved.question) for resolved in fitted.comparisons],
-        "figures": {
-            "disagreement": granite.disagreement_,
-            "remaining": granite.remaining_,
-            "fidelity": granite.fidelity_,
-            "global_fidelity": granite.global_fidelity_,
-            "nothing_to_explain": fitted.below_noise_floor,
-            "estimate": None if granite.estimate_ is None else granite.estimate_.facts(),
-        },
+        "predicted": source.measured_in or ("probability" if fitted.predictor.is_probability else "value"),
+        "amounts": {"squared": amounts.squared, "unit": amounts.unit, "rows": sentences.which_rows(source)},
+        "questions": [sentences.question_facts(resolved, source) for resolved in fitted.comparisons],
+        "figures": {**figures, "nothing_to_explain": fitted.below_noise_floor},
+        "estimate": None if found is None else found.facts(),
         **told,
         "regions": parts,
-        "tree": tree(fitted.partition),
+        "tree": tree(source, gaps),
+        "stability": sentences.stability(source),
         "evaluation": evaluation,
-        "glossary": [{"word": word, "meaning": meaning} for word, meaning in sentences.GLOSSARY.items()],
+        "glossary": sentences.glossary(),
         "warnings": list(granite.diagnostics_.get("warnings", [])),
         "provenance": sentences.provenance(source, time.perf_counter() - begin),
     }
 
 
-def _measured(source: ReportSource) -> dict[str, Any]:
-    """What is read off the evaluations of the fit."""
-    values, told = source.values, {"ledger": ledger(source)}
-    if values is None:
-        return {**told, "map": {"sets": [], "questions": []}, "importances": [], "effects": stored_effects(source)}
-    found = {"map": disagreement_map(values), "importances": importances(values), "effects": effects(values)}
-    return told | found
+def _measured(source: ReportSource, amounts: Amounts) -> dict[str, Any]:
+    """What is read off the evaluations of the fit; of a loaded object only its curves."""
+    values = source.values
+    sizes = [] if values is None else [importance(values, asked) for asked in source.fitted.comparisons]
+    columns = triage(source, sizes[0], amounts) if sizes else []
+    told = {"sets": [], "questions": []} if values is None else disagreement_map(values)
+    curves = {"ledger": ledger(source), "effects": effects(source, columns)}
+    return {**curves, "map": told, "importances": sizes, "triage": columns}
 
 
 def _evaluation(granite: Granite, test: Any) -> dict[str, Any]:
@@ -255,15 +265,11 @@ def _evaluation(granite: Granite, test: Any) -> dict[str, Any]:
         before = found.global_disagreement if found.global_disagreement > floors[0] else 0.0
         zeros = np.zeros_like(found.regional)
         found = replace(found, disagreement=0.0, global_disagreement=before, regional=zeros, ratios=None)
-    lines = [
-        {"region": k, "rule": rule, "n_samples": count, "disagreement": float(left)}
-        for k, (rule, count, left) in enumerate(zip(found.rules, found.counts, found.regional, strict=True))
-    ]
+    keys = ("region", "rule", "n_samples", "disagreement")
+    lines = zip(range(len(found.rules)), found.rules, found.counts, found.regional.tolist(), strict=True)
     return {
         "n_rows": int(sum(found.counts)),
-        "global_disagreement": found.global_disagreement,
-        "disagreement": found.disagreement,
-        "remaining": found.remaining,
+        **{key: getattr(found, key) for key in ("global_disagreement", "disagreement", "remaining")},
         "explained": held_out_fidelity(granite, X),
-        "regions": lines,
+        "regions": [dict(zip(keys, line, strict=True)) for line in lines],
     }

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import platform
 import sys
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from granite_xai.base.wording import FEW_ROWS, count, number, percent, plain, shortened
+from granite_xai.base.wording import FEW_ROWS, brief, count, percent, plain, shortened, value as value_of
 from granite_xai.catalog import meaning, title
 from granite_xai.disagreement import Disagreement, ResolvedQuestion
 from granite_xai.estimator import Granite, fitted_view
@@ -20,33 +22,15 @@ from granite_xai.fit import FitResult
 from granite_xai.fit_checks import cause
 from granite_xai.fit_values import FitValues
 from granite_xai.influence import Interactions
+from granite_xai.regions.conditions import Condition, Interval
 from granite_xai.regions.nodes import Split
+from granite_xai.regions.rule import Rule
 from granite_xai.regions.words import name_text
 from granite_xai.tables import Table
 
 _PACKAGES = ("granite-xai", "numpy", "scikit-learn", "pandas")
-GLOSSARY: dict[str, str] = {
-    "Explanation": "A number or curve that says how a column matters, such as PDP, SHAP or permutation importance.",
-    "Disagreement": "The squared gap between two explanations of the same model on the same rows, averaged over rows "
-    "and added up over columns. 0: both tell the same story.",
-    "Region": "Rows that satisfy a simple rule, such as “hr ≤ 6”. Inside a region both explanations are computed from "
-    "the region's own rows.",
-    "Left in the regions": "The disagreement inside the regions, as a share of that over all rows. The smaller, the "
-    "better one simple explanation per region tells the whole story.",
-    "ICE": "One curve a row: the prediction when only one column of this row is changed. Here each curve is shown "
-    "around its own mean.",
-    "PDP": "The mean of all ICE curves: what changing the column does on average. Where the band of ICE curves is "
-    "wide, the average hides that rows react differently.",
-    "Band": "Eight of ten ICE curves run inside it at each value (10 % to 90 %).",
-    "Interaction": "The effect of one column depends on the value of another. It makes ICE and PDP, or PFI and pure "
-    "importance, disagree.",
-    "Dependence": "Columns that move together. It makes conditional and marginal explanations disagree.",
-    "Explained variance": "How much of the variation of the model's predictions a simpler description reproduces; "
-    "100 % is all of it.",
-    "Marginal, conditional": "Hidden columns are filled in from all rows (marginal) or only from similar rows "
-    "(conditional).",
-    "Held-out rows": "Rows that were not used to find the regions; they tell whether the regions hold in general.",
-}
+FIRM = ((0.85, "firm"), (0.75, "usable"), (0.6, "shaky"), (-1.0, "do not rely on it"))
+"""From which share on something that is found again is called what."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +39,9 @@ class ReportSource:
 
     granite: Granite
     values: FitValues | None = None
+    measured_in: str = ""
+    target: str = ""
+    score: dict[str, Any] | None = None
 
     @property
     def fitted(self) -> FitResult:
@@ -90,112 +77,240 @@ def listed(values: Any, digits: int = 5) -> list[float | None]:
     return [float(f"{value:.{digits}g}") if np.isfinite(value) else None for value in np.asarray(values).tolist()]
 
 
-def question_facts(question: Disagreement) -> dict[str, Any]:
-    """Both explanations of a question by name and meaning, and why they can differ."""
-    sides = ((question.first, "first"), (question.second, "second"))
-    told = {place: {"name": title(side.name, place), "meaning": meaning(side.name)} for side, place in sides}
-    return {"name": question.label, **told, "cause": cause(question)}
+@dataclass(frozen=True)
+class Amounts:
+    """How the size of a disagreement is told: its root where it is made of squares, in units that a reader knows."""
+
+    squared: bool
+    unit: str
+
+    @classmethod
+    def of(cls, source: ReportSource) -> Amounts:
+        """Those of a fit."""
+        asked = source.fitted.comparisons
+        key, one = asked[0].question.behavior.key, len(asked) == 1
+        known = source.measured_in or ("in probability" if source.fitted.predictor.is_probability else "")
+        units = {"local": known, "sensitivity": "in variance of the prediction", "risk": "in loss"}
+        return cls(one and asked[0].question.loss == "squared", units.get(key, "") if one else "of the disagreement")
+
+    def root(self, amount: float) -> float:
+        """The size of a squared gap."""
+        return float(np.sqrt(max(amount, 0.0))) if self.squared else float(amount)
+
+    def bare(self, amount: float | None) -> str:
+        """Its size, where the unit is said nearby."""
+        return "–" if amount is None else brief(self.root(amount))
+
+    def text(self, amount: float) -> str:
+        """Its size with the unit."""
+        return f"{self.bare(amount)} {self.unit}".rstrip()
+
+
+def spoken(rule: Rule, table: Table) -> list[list[str]]:
+    """The conditions of a rule as name and rest: whole numbers as the values that occur, never as a bound between them.
+
+    >>> from granite_xai.tables import read_table
+    >>> hours = read_table(np.arange(24.0)[:, None], missing="error")
+    >>> spoken(Rule.parse("x0 > 6"), hours), spoken(Rule.parse("x0 ≤ 0"), hours)
+    ([['x0', '7–23']], [['x0', '= 0']])
+    """
+    return [[name, _rest(name, condition, table)] for name, condition in rule.conditions]
+
+
+def _rest(name: str, condition: Condition, table: Table) -> str:
+    text = condition.text(name)
+    rest = text.removeprefix(name_text(name)).strip() if text.startswith(name_text(name)) else ""
+    column = next((each for each in table.columns if each.name == name), None)
+    if column is None or column.kind != "numeric" or not isinstance(condition, Interval) or not condition.has_values:
+        return shortened(rest or text, 60, 14)
+    if condition.low is None and condition.high is None:
+        return rest
+    numbers = column.levels[condition.contains(column.levels)].astype(np.float64)
+    if not len(numbers) or np.any(column.levels.astype(np.float64) % 1) or np.abs(numbers).max() > 1e6:
+        low, high = (None if end is None else value_of(float(end)) for end in (condition.low, condition.high))
+        rest = f"> {low}" if high is None else f"≤ {high}" if low is None else f"{low} to {high}"
+    else:
+        ends = f"{numbers[0]:.0f}", f"{numbers[-1]:.0f}"
+        rest = f"= {ends[0]}" if ends[0] == ends[1] else f"{ends[0]}–{ends[1]}"
+    return rest + (" or missing" if condition.missing else "")
+
+
+def said(region: dict[str, Any]) -> str:
+    """The rule of a region in a sentence."""
+    return ", ".join(shortened(f"{plain(name)} {plain(rest)}", 60, 14) for name, rest in region["conditions"])
+
+
+def question_facts(resolved: ResolvedQuestion, source: ReportSource) -> dict[str, Any]:
+    """Both explanations of a question by name and meaning, why they can differ, what no interaction explains."""
+    question = resolved.question
+    names = {"first": question.first.name, "second": question.second.name}
+    told = {place: {"name": title(name, place), "meaning": meaning(name)} for place, name in names.items()}
+    noted = (source.granite.diagnostics_.get("cause") or {}).get(question.label) or {}
+    kept = None if source.fitted.below_noise_floor or by_chance(source) else noted.get("without_interactions") or None
+    return {"name": question.label, **told, "cause": cause(question), "kept": kept}
+
+
+def glossary() -> list[dict[str, str]]:
+    """Words that a reader may not know, and what they mean."""
+    lines = Path(__file__).with_name("templates").joinpath("glossary.txt").read_text(encoding="utf-8").splitlines()
+    return [{"word": word, "meaning": text} for word, _, text in (line.partition(": ") for line in lines)]
+
+
+def side_titles(question: Disagreement) -> dict[str, str]:
+    """Both explanations of a question by name."""
+    return {"first": title(question.first.name, "first"), "second": title(question.second.name, "second")}
 
 
 def sides_of(question: Disagreement) -> str:
-    """Both explanations of a question by name."""
-    return f"{title(question.first.name, 'first')} and {title(question.second.name, 'second')}"
+    """Both in a sentence."""
+    return " and ".join(side_titles(question).values())
 
 
 def opening(source: ReportSource) -> str:
-    """How much, between which explanations, why, and where it goes away."""
-    fitted, granite = source.fitted, source.granite
-    rows = f"these {source.n_rows:,} rows" if source.n_rows != 1 else "this one row"
+    """How much, between which explanations, and what regions leave of it: the headline."""
+    fitted, amounts, rows = source.fitted, Amounts.of(source), source.n_rows
+    first = fitted.comparisons[0].question
     sides = ", and ".join(sides_of(resolved.question) for resolved in fitted.comparisons)
-    begin = f"On {rows} {sides}"
     if fitted.below_noise_floor:
-        return f"{begin} agree: there is nothing to explain, and either can be read."
-    amount = f" by {number(granite.disagreement_)}{_relative(source)}" if len(fitted.comparisons) == 1 else ""
-    estimate = f"{granite.estimate_.headline} ".replace("\n", " ") if granite.estimate_ is not None else ""
-    return f"{estimate}{begin} disagree{amount}; {_where(source)}"
+        where = "this one row" if rows == 1 else f"these {rows:,} rows"
+        return f"On {where} {sides} agree: there is nothing to explain, and either can be read."
+    if by_chance(source):
+        return f"These rows show no disagreement beyond chance between {sides}."
+    found, several = fitted.estimate, len(fitted.partition)
+    total = source.granite.disagreement_ if found is None else found.disagreement
+    left = source.granite.remaining_ if found is None else found.remaining
+    if len(fitted.comparisons) > 1:
+        inside = f"in {count(several, 'region')} {percent(left)} of it is left" if several > 1 else "no rule divides it"
+        return f"{sides} disagree; {inside}."
+    over = ", all columns together" if len(fitted.layout.sets) > 1 else ""
+    curves = first.first.name == "ice" and first.second.name == "pdp"
+    begin = "Single rows stray from the average curves by" if curves else f"{sides} differ by"
+    inside = f"in {several} regions by {amounts.bare(total * left)}" if several > 1 else "no simple rule makes it less"
+    return f"{begin} {amounts.text(total)}{over}; {inside}."
 
 
-def _relative(source: ReportSource) -> str:
-    """The size in units a reader knows: the variance of the predictions, for local explanations."""
-    resolved, values = source.fitted.comparisons[0], source.values
-    if values is None or resolved.first.behavior.key != "local" or resolved.question.loss != "squared":
-        return ""
-    share = float(source.fitted.roots[0]) / values.variance if values.variance else 0.0
-    return f" (mean squared gap{_over(resolved)}: {percent(share)} of the variance of the predictions)"
+def by_chance(source: ReportSource) -> bool:
+    """Whether the rows show no more than chance."""
+    found = source.fitted.estimate
+    return source.fitted.by_chance or (found is not None and bool(np.isnan(found.remaining)))
 
 
-def _over(resolved: ResolvedQuestion) -> str:
-    sets = len(resolved.first.layout.sets)
-    word = {"individual": "column", "joint": "group"}.get(resolved.question.first.influence.key, "set of columns")
-    if sets == 1:
-        return ""
-    return f", summed over {count(sets, word) if word != 'set of columns' else f'{sets} sets of columns'}"
-
-
-def _where(source: ReportSource) -> str:
-    partition, remaining = source.fitted.partition, source.granite.remaining_
-    if len(partition) == 1:
-        return "no division of the rows into simple regions saves enough of it to be worth its price."
-    ending = f"in {count(len(partition), 'region')} {percent(remaining)} of it is left."
-    root = partition.root
-    if not isinstance(root, Split):
-        return ending
-    saved = 1.0 - sum(child.disagreement for child in root.children)
-    amount = "half" if 0.45 <= saved <= 0.55 else percent(saved)
-    return f"{name_text(root.column)} alone explains {amount} of it; {ending}"
+def which_rows(source: ReportSource) -> str:
+    """The rows that the leading figures are about."""
+    found = source.fitted.estimate
+    held_out = found is not None and found.rows != "fitting" and f"{found.n_rows:,} held-out rows"
+    return held_out or f"the {source.n_rows:,} fitting rows"
 
 
 def further(source: ReportSource, regions: list[dict[str, Any]], evaluation: dict[str, Any] | None) -> list[str]:
-    """What follows from it: what curves explain, what holds on other rows, where care is due."""
-    granite, several, told = source.granite, len(source.fitted.partition) > 1, source.granite.estimate_
-    unit, held_out = source.unit[0].upper() + source.unit[1:], told is not None and told.rows == "held-out"
-    before, after = (granite.global_fidelity_, granite.fidelity_)
-    if told is not None and held_out:
-        before, after = told.global_fidelity, told.fidelity
-    where = f"{told.n_rows:,} held-out rows" if told is not None and held_out else "the fitting rows"
-    explained = percent(before) if before >= 0 else "nothing"
+    """What follows from it: what curves explain, where the model is simple, what needs care."""
+    fitted, found, several = source.fitted, source.fitted.estimate, len(source.fitted.partition) > 1
+    known = (fitted.fidelity, fitted.global_fidelity) if found is None else (found.fidelity, found.global_fidelity)
+    unit, where = source.unit[0].upper() + source.unit[1:], which_rows(source)
+    explained = percent(known[1]) if known[1] >= 0 else "nothing"
     lines = [f"{unit} explains {explained} of the variance of the predictions on {where}"]
-    lines[0] += f"; with one set of them for each region it is {percent(after)}." if several else "."
-    for label, found in granite.diagnostics_.get("cause", {}).items():
-        if found["without_interactions"] and not source.fitted.below_noise_floor:
-            share = percent(min(found["without_interactions"], 1.0))
-            lines.append(f"{label}: {share} of its disagreement would remain if the model had no interactions.")
-    if granite.stability_ is not None:
-        lines += [f"Stability of a split: {split}." for split in granite.stability_.splits]
-    if evaluation is not None and not source.fitted.below_noise_floor:
-        text = (
-            f"On {evaluation['n_rows']:,} held-out rows {percent(evaluation['remaining'])} of the disagreement is left"
-        )
-        lines.append(text + (" in the same regions." if several else "."))
-    worst = max(regions, key=lambda region: region["disagreement"] or 0.0)
-    if several and (worst["disagreement"] or 0.0) > 0.1 and granite.remaining_ > 0:
-        share = worst["disagreement"] / granite.remaining_
-        lines.append(
-            f"Take care in region {worst['region']} ({worst['rule']}): it holds {percent(share)} of what is left; "
-            "there the average still hides differences between rows."
-        )
-    small = [region["region"] for region in regions if region["small"]]
+    if several and 0.9 <= known[1] < 1:
+        rest = (percent(1 - share) for share in (known[1], known[0]))
+        lines[0] += "; the regions below are about the other {}, and leave {}.".format(*rest)
+    else:
+        lines[0] += f", with curves of its own in each region {percent(known[0])}." if several else "."
+    amounts, root = Amounts.of(source), fitted.partition.root
+    if several and isinstance(root, Split):
+        saved = percent(1.0 - sum(child.disagreement for child in root.children))
+        lines.append(f"{name_text(root.column)} alone takes away {saved} of the gap (fitting rows, in squares).")
+    if several and amounts.squared:
+        simple, hard = (pick(regions, key=lambda region: region["gap"][0] or 0.0) for pick in (min, max))
+        told = [f"region {r['region']} ({said(r)}: {amounts.bare(r['gap'][0])} left)" for r in (simple, hard)]
+        lines.append(f"The model is simplest in {told[0]} and least simple in {told[1]}.")
+    if evaluation is not None and not fitted.below_noise_floor:
+        rows, share = f"{evaluation['n_rows']:,} held-out rows", percent(evaluation["remaining"])
+        lines.append(f"On {rows} given for testing {share} of the disagreement is left.")
+    small = [str(region["region"]) for region in regions if region["small"]]
     if small:
-        lines.append(f"Fewer than {FEW_ROWS} rows: region {', '.join(map(str, small))}; read its figures with caution.")
+        lines.append(f"Fewer than {FEW_ROWS} rows: region {', '.join(small)}; read its figures with caution.")
     return lines
 
 
-def verdict(region: dict[str, Any]) -> str:
-    """What to believe in a region.
+def sure(source: ReportSource) -> list[str]:
+    """How far to trust the headline: rows, interval, chance, and what comes back."""
+    found, again, amounts = source.fitted.estimate, source.granite.stability_, Amounts.of(source)
+    if found is None:
+        return [f"All figures are those of {which_rows(source)}, which also chose the regions; chance is not counted."]
+    if found.below_noise_floor:
+        return []
+    alone = f"; chance alone would show {amounts.text(found.lines[0].chance)}" if amounts.squared else ""
+    lines = [f"In squares {percent(found.remaining)} is left ({found.interval}){alone}."]
+    if np.isnan(found.remaining):
+        lines = [f"Measured {found.interval}; chance alone shows as much."]
+    if again is not None and len(again.overlaps) > 1:
+        told = [f"region {k} {firmness(share)}" for k, share in enumerate(again.overlaps)]
+        lines.append(f"In {again.searches} searches on halves of the rows: {', '.join(told)}.")
+    return lines
 
-    >>> verdict({"explained": 0.97, "small": False})
-    'Its curves tell nearly everything.'
+
+def swing(panel: Mapping[str, Any]) -> float:
+    """How far a curve moves the prediction: from its lowest to its highest point."""
+    known = [y for y in panel["mean"] if y is not None]
+    return max(known) - min(known) if known else 0.0
+
+
+def finding(effect: Mapping[str, Any]) -> str:
+    """What differs between regions along a column, in a few words."""
+    whole, *regional = effect["panels"]
+    moves = sorted(((swing(p), p["region"]) for p in regional if p["values"] > 1), reverse=True)
+    if len(moves) < 2:
+        return f"moves the prediction by {brief(swing(whole))}"
+    (most, one), (least, two) = moves[0], moves[-1]
+    if most < 1.3 * least:
+        return f"moves the prediction by {brief(least)} to {brief(most)} in every region"
+    return f"moves the prediction by {brief(most)} in region {one}, by {brief(least)} in region {two}"
+
+
+def region_lead(moves: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
+    """The sentence of a region: the column whose reach differs most from that on all rows, and how."""
+    told = [move for move in moves if move["everywhere"] > 0]
+    if not told:
+        return "", ""
+    move = max(told, key=lambda m: abs(np.log(m["here"] / m["everywhere"])) * np.sqrt(m["here"] + m["everywhere"]))
+    times = move["here"] / move["everywhere"]
+    much = f"{times:.1f} times " if times >= 1.15 else f"{percent(times, 0)} " if times < 0.87 else ""
+    return move["set"], f"moves the prediction {much}as far as over all rows"
+
+
+def firmness(share: float) -> str:
+    """How firm something is that comes back in this share of searches.
+
+    >>> firmness(0.9), firmness(0.5)
+    ('firm', 'do not rely on it')
     """
-    explained = region["explained"]
-    if region["small"]:
-        return "Very few rows: read with caution."
-    if explained is None:
-        return ""
-    if explained >= 0.95:
-        return "Its curves tell nearly everything."
-    if explained >= 0.8:
-        return "Its curves tell most; some interaction is left."
-    return "Columns still interact here: do not read single rows off the curves."
+    return next(word for least, word in FIRM if share >= least)
+
+
+def stability(source: ReportSource) -> dict[str, Any] | None:
+    """A line for each split: how often it comes back, where, and what comes instead."""
+    again = source.granite.stability_
+    if again is None:
+        return None
+    lines = []
+    for each in again.splits:
+        ends = () if np.isnan(each.low) else dict.fromkeys(map(value_of, (each.low, each.high)))
+        line = {"rule": each.rule, "cut": each.cut, "share": each.share, "between": " to ".join(ends)}
+        lines.append({**line, "instead": each.instead or "", "verdict": firmness(each.share)})
+    return {"score": again.score, "low": again.low, "high": again.high, "searches": again.searches, "splits": lines}
+
+
+def facts(source: ReportSource) -> list[list[str]]:
+    """What is explained: model, output, rows, and how good the model is."""
+    fitted, found = source.fitted, source.fitted.estimate
+    model = type(source.granite.model).__name__ if source.granite.model is not None else "not given"
+    label, unit = plain(fitted.predictor.label), f"in {source.measured_in}" if source.measured_in else ""
+    told = [["Model", label if model == "function" else model, count(source.table.n_columns, "column")]]
+    told.append(["Explained", plain(source.target) or label, unit or (label if source.target else "")])
+    others = f"{found.n_rows:,} held out" if found is not None and found.rows != "fitting" else "none held out"
+    told.append(["Rows", f"{source.n_rows:,} to find the regions", others])
+    if source.score is not None:
+        told.append(["Model's score", source.score["text"], source.score["rows"]])
+    return told
 
 
 def provenance(source: ReportSource, seconds: float) -> dict[str, Any]:
@@ -203,25 +318,19 @@ def provenance(source: ReportSource, seconds: float) -> dict[str, Any]:
     granite, findings = source.granite, source.granite.diagnostics_
     usage = getattr(source.fitted.predictor, "usage", None)  # with what the report itself asked; a loaded one has none
     library = type(granite.model).__module__.partition(".")[0]
-    return {
-        "made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        "model": _told(granite.model) if granite.model is not None else "not given",
+    spent = {"fit": findings["seconds"].get("total", 0.0), "model": findings["model"]["seconds"], "report": seconds}
+    asked = (findings["model"]["calls"], findings["model"]["rows"]) if usage is None else (usage.calls, usage.rows)
+    told: dict[str, Any] = {"made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"), "settings": _settings(granite)}
+    told |= {"model": "not given" if granite.model is None else _told(granite.model)}
+    told |= {
         "explained": plain(source.fitted.predictor.label),
         "rows": source.n_rows,
         "columns": source.table.n_columns,
-        "settings": _settings(granite),
-        "seed": findings.get("seed"),
-        "evaluations": (findings.get("evaluations") or {}).get("path"),
-        "model_calls": usage.calls if usage is not None else findings["model"]["calls"],
-        "model_rows": usage.rows if usage is not None else findings["model"]["rows"],
-        "fit_rows": findings["model"]["rows"],
-        "seconds": {
-            "fit": round(findings["seconds"].get("total", 0.0), 3),
-            "model": round(findings["model"]["seconds"], 3),
-            "report": round(seconds, 3),
-        },
-        "versions": {"python": platform.python_version(), **_versions(library)},
     }
+    told |= {"seed": findings.get("seed"), "evaluations": (findings.get("evaluations") or {}).get("path")}
+    told |= {"model_calls": asked[0], "model_rows": asked[1], "fit_rows": findings["model"]["rows"]}
+    told |= {"seconds": {key: round(each, 3) for key, each in spent.items()}}
+    return {**told, "versions": {"python": platform.python_version(), **_versions(library)}}
 
 
 def _settings(granite: Any) -> dict[str, str]:
@@ -237,9 +346,8 @@ def _told(value: Any) -> str:
 
 
 def _versions(library: str) -> dict[str, str]:
-    found = {}
-    own = library in sys.modules and library not in ("builtins", "sklearn", "__main__")
-    for package in (*_PACKAGES, library) if own else _PACKAGES:
+    found, known = {}, library in sys.modules and library not in ("builtins", "sklearn", "__main__")
+    for package in (*_PACKAGES, library) if known else _PACKAGES:
         with suppress(PackageNotFoundError, ValueError):
             found[package] = version(package)
     return found

@@ -6,29 +6,28 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any
 
-from granite_xai.base.wording import aligned, number, percent, plain, shortened
+from granite_xai.base.wording import aligned, brief, number, percent, plain, shortened
+from granite_xai.report.sentences import Amounts, said
 
 WIDTH = 100
-_NAME = 30
 
 
 def story_text(story: dict[str, Any], tree: str) -> str:
-    """Put the story into plain text: sentences, ledger, map, tree, regions, held-out figures, warnings."""
-    title = shortened(plain(story["title"]), WIDTH)
-    facts = story["provenance"]
+    """Put the story into plain text: sentences, ledger, columns, tree, regions, held-out figures, warnings."""
+    title, facts = shortened(plain(story["title"]), WIDTH), story["provenance"]
+    size = f"{facts['rows']:,} rows, {facts['columns']:,} columns"
+    asked = f"{facts['model_rows']:,} rows sent to the model, seed {facts['seed']}"
     parts = [
         f"{title}\n{'=' * len(title)}",
-        _wrapped(" ".join([story["opening"], *story["further"]])),
+        _wrapped(" ".join([story["opening"], *story["further"], *story["sure"]])),
         _ledger(story["ledger"]),
-        _map(story["map"]),
+        _columns(story["triage"], story["amounts"]["unit"], len(story["regions"]) > 1),
         f"Regions\n\n{tree}" if len(story["regions"]) > 1 else "",
-        _regions(story["regions"]),
+        _regions(story["regions"], Amounts(story["amounts"]["squared"], "")),
         _evaluation(story["evaluation"]),
         "\n".join(_wrapped(f"Warning {text}", "  ") for text in story["warnings"]),
         _wrapped(
-            f"Explained: {facts['explained']}. {facts['rows']:,} rows, {facts['columns']:,} columns, "
-            f"{facts['model_rows']:,} rows sent to the model, seed {facts['seed']}, "
-            f"granite-xai {facts['versions'].get('granite-xai', '')}."
+            f"Explained: {facts['explained']}. {size}, {asked}, granite-xai {facts['versions'].get('granite-xai', '')}."
         ),
     ]
     return "\n\n".join(part for part in parts if part)
@@ -38,41 +37,35 @@ def _wrapped(text: str, indent: str = "") -> str:
     return textwrap.fill(plain(text), WIDTH, subsequent_indent=indent, break_on_hyphens=False)
 
 
-def _name(text: str) -> str:
-    return shortened(plain(text), _NAME)
-
-
 def _ledger(ledger: dict[str, Any]) -> str:
-    lines = ["Explained variance of the predictions", ""]
-    for i, step in enumerate(ledger["steps"]):
-        plus = "+ " if i else ""
-        lines.append(_wrapped(f"{percent(step['explained']):>9}  {plus}{step['step']}", " " * 11))
-    return "\n".join([*lines, *([_wrapped(ledger["note"])] if ledger["note"] else [])])
+    steps = [f"{percent(s['explained']):>9}  {'+ ' if i else ''}{s['step']}" for i, s in enumerate(ledger["steps"])]
+    lines = [*(_wrapped(step, " " * 11) for step in steps), *([_wrapped(ledger["note"])] if ledger["note"] else [])]
+    return "\n".join(["Explained variance of the predictions", "", *lines])
 
 
-def _map(found: dict[str, Any]) -> str:
-    """Shares of the columns by question; the strongest ten."""
-    questions = found["questions"]
-    if not questions:
+def _columns(columns: Sequence[dict[str, Any]], unit: str, several: bool) -> str:
+    """What one explanation of each column shows, and how far the other lies from it; the first ten."""
+    if len(columns) < 2:
         return ""
-    strength = [max(q["shares"][i] or 0.0 for q in questions) for i in range(len(found["sets"]))]
-    order = sorted(range(len(strength)), key=lambda i: -strength[i])
-    rows = [["", *(q["question"] for q in questions)]]
-    rows += [[_name(found["sets"][i]), *(percent(q["shares"][i]) for q in questions)] for i in order[:10]]
-    rows.append(["left in the regions", *(percent(q["remaining"]) for q in questions)])
-    rest = f"\n({len(order) - 10} more columns)" if len(order) > 10 else ""
-    return "Whose effects disagree: share of each column, by question\n\n" + aligned(rows) + rest
+    rows = [["", "shows", "hides", "hides in regions"][: 3 + several]]
+    cells = (
+        (shortened(plain(each["set"]), 30), each["shows"], each["hides"], each["within"][1]) for each in columns[:10]
+    )
+    rows += [[name, *map(brief, sizes[: 2 + several])] for name, *sizes in cells]
+    rest = f"\n({len(columns) - 10} more columns)" if len(columns) > 10 else ""
+    return f"What one curve of each column shows and hides{f', {unit}' if unit else ''}\n\n" + aligned(rows) + rest
 
 
-def _regions(regions: Sequence[dict[str, Any]]) -> str:
-    if all(region["explained"] is None for region in regions):
-        return ""  # a loaded object: the tree has told it all
-    rows = [["region", "rows", "explained", "strongest columns", "rule"]]
+def _regions(regions: Sequence[dict[str, Any]], amounts: Amounts) -> str:
+    if len(regions) < 2:
+        return ""
+    rows = [["region", "rows", "mean", "gap left", "explained", "rule"]]
     for region in regions:
-        names = ", ".join(_name(name) for name in region["strongest"])
-        rule = shortened(plain(region["rule"]), 60) + (" (few rows)" if region["small"] else "")
-        rows.append([str(region["region"]), str(region["n_samples"]), percent(region["explained"]), names, rule])
-    return "What to read in each region (explained: by its own curves)\n\n" + aligned(rows, left=(3, 4))
+        rule = shortened(said(region), 60) + (" (few rows)" if region["small"] else "")
+        left = amounts.bare(region["gap"][0]) if amounts.squared else percent(region["disagreement"])
+        facts = [str(region["region"]), str(region["n_samples"]), brief(region["mean"])]
+        rows.append([*facts, left, percent(region["explained"]), rule])
+    return "What to read in each region (explained: by its own curves)\n\n" + aligned(rows, left=(5,))
 
 
 def _evaluation(found: dict[str, Any] | None) -> str:

@@ -1,64 +1,183 @@
 "use strict";
 (() => {
-  const all = (where, what) => [...where.querySelectorAll(what)];
+  const all = (what, where) => [...(where || document).querySelectorAll(what)];
+  document.documentElement.classList.add("js");
 
-  // Region selector: one view of each figure at a time. Without script every view is shown.
-  const selector = document.getElementById("selector");
-  const show = (region) => {
-    for (const view of all(document, ".view")) view.hidden = view.dataset.region !== region;
+  // The tree: a first press on a node makes every figure follow, a second one goes to it.
+  const nodes = all(".node");
+  const choose = (id) => {
+    const node = nodes.find((each) => each.hash === "#" + id);
+    if (!node) return false;
+    const whole = id === "all";
+    const set = node.dataset.set.split(" ");
+    for (const each of nodes) each === node ? each.setAttribute("aria-current", "true") : each.removeAttribute("aria-current");
+    for (const part of all("[data-r]")) {
+      part.classList.toggle("dim", !whole && part.dataset.r !== "all" && !set.includes(part.dataset.r));
+    }
+    for (const part of all("[data-node]")) {
+      const own = part.dataset.node === id;
+      if (part.classList.contains("nodec")) part.classList.toggle("on", own);
+      else part.classList.toggle("dim", !own);
+    }
+    for (const card of all(".card")) card.classList.toggle("on", card.id === id);
+    return true;
   };
-  if (selector) {
-    const chosen = () => (selector.querySelector("input:checked") || {}).value || "all";
-    selector.addEventListener("change", () => show(chosen()));
-    show(chosen());
+  const follow = () => {
+    const id = decodeURIComponent(location.hash.slice(1));
+    if (!choose(id)) choose("all");
+    const place = id && document.getElementById(id);
+    const fold = place && place.closest("details");
+    if (fold) fold.open = true;
+    if (id === "others") for (const each of all("#others > details")) each.open = true;
+  };
+  addEventListener("hashchange", follow);
+  addEventListener("popstate", follow);
+  follow();
+  nodes.forEach((node, at) => {
+    node.addEventListener("click", (event) => {
+      if (node.hasAttribute("aria-current")) return;
+      event.preventDefault();
+      history.pushState(null, "", node.hash);
+      choose(node.hash.slice(1));
+    });
+    node.addEventListener("keydown", (event) => {
+      const step = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 }[event.key];
+      if (!step) return;
+      event.preventDefault();
+      let next = at + step;
+      while (nodes[next] && nodes[next].offsetParent === null) next += step;
+      if (nodes[next]) nodes[next].focus();
+    });
+  });
+  addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !nodes.length || nodes[0].hasAttribute("aria-current")) return;
+    history.pushState(null, "", "#all");
+    choose("all");
+  });
+
+  // Values under the pointer or by arrow keys: they are read from the figure's table and replace its caption.
+  const grid = (table) => all("tr", table).map((row) => [...row.cells].map((cell) => cell.textContent.trim()));
+  for (const plot of all(".plot")) {
+    const figure = plot.closest(".ch");
+    const out = figure.querySelector(".read");
+    const rest = [...out.childNodes];
+    const [heads, ...lines] = grid(figure.querySelector("table"));
+    let at = -1;
+    const drawn = () => all("svg[data-x]", plot).find((each) => each.getBoundingClientRect().width > 0);
+    const show = (place) => {
+      at = Math.max(0, Math.min(lines.length - 1, place));
+      const parts = lines[at].map((cell, i) => {
+        const part = document.createElement("span");
+        const value = document.createElement("b");
+        part.className = "v";
+        value.textContent = cell;
+        part.append(heads[i] + " ", value);
+        return cell === "" ? "" : part;
+      });
+      out.replaceChildren(...parts);
+      for (const chart of all("svg[data-x]", plot)) {
+        const cross = chart.querySelector(".cross");
+        cross.setAttribute("transform", "translate(" + chart.dataset.x.split(" ")[at] + ")");
+        cross.classList.add("on");
+      }
+    };
+    const leave = () => {
+      out.replaceChildren(...rest);
+      for (const cross of all(".cross", plot)) cross.classList.remove("on");
+    };
+    plot.addEventListener("pointermove", (event) => {
+      const chart = drawn();
+      if (!chart) return;
+      const box = chart.getBoundingClientRect();
+      const x = ((event.clientX - box.left) / box.width) * chart.viewBox.baseVal.width;
+      const places = chart.dataset.x.split(" ").map((each) => Math.abs(each - x));
+      show(places.indexOf(Math.min(...places)));
+    });
+    plot.addEventListener("keydown", (event) => {
+      const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+      if (!step) return;
+      event.preventDefault();
+      show(at + step);
+    });
+    plot.addEventListener("pointerleave", leave);
+    plot.addEventListener("blur", leave);
+  }
+
+  // Downloads: the figure as it is seen, with its colors written into it, and its numbers.
+  const save = (name, blob) => {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(blob);
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  };
+  const LOOKS = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font-size", "font-weight", "font-family", "paint-order", "display", "visibility"];
+  const flat = (chart) => {
+    const copy = chart.cloneNode(true);
+    const pairs = all("*", chart).map((each, i) => [each, all("*", copy)[i]]);
+    for (const [from, to] of pairs) {
+      const look = getComputedStyle(from);
+      for (const key of LOOKS) to.setAttribute(key, look.getPropertyValue(key));
+    }
+    const box = chart.viewBox.baseVal;
+    copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+    copy.setAttribute("width", box.width);
+    copy.setAttribute("height", box.height);
+    return new XMLSerializer().serializeToString(copy);
+  };
+  const png = (name, chart, text) => {
+    const picture = new Image();
+    const { width, height } = chart.viewBox.baseVal;
+    picture.onload = () => {
+      const canvas = document.createElement("canvas");
+      canvas.width = 3 * width;
+      canvas.height = 3 * height;
+      const pen = canvas.getContext("2d");
+      pen.fillStyle = getComputedStyle(document.body).backgroundColor;
+      pen.fillRect(0, 0, canvas.width, canvas.height);
+      pen.drawImage(picture, 0, 0, canvas.width, canvas.height);
+      canvas.toBlob((blob) => save(name, blob));
+    };
+    picture.src = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(text);
+  };
+  const quoted = (cell) => (/[",\n]/.test(cell) ? '"' + cell.replace(/"/g, '""') + '"' : cell);
+  for (const tools of all(".tools")) {
+    const figure = document.getElementById(tools.dataset.figure);
+    const name = (figure.querySelector("h3 bdi") || { textContent: "columns" }).textContent.replace(/[^\p{L}\p{N}_-]+/gu, "_");
+    for (const button of all("button", tools)) {
+      const kind = button.textContent;
+      button.setAttribute("aria-label", kind + " of " + name);
+      button.addEventListener("click", () => {
+        if (kind === "CSV") {
+          const lines = all("table", figure).flatMap((table, i) => grid(table).slice(i ? 1 : 0));
+          const text = lines.map((line) => line.map(quoted).join(",")).join("\n");
+          return save(name + ".csv", new Blob([text + "\n"], { type: "text/csv" }));
+        }
+        const chart = all("svg.chart", figure).find((each) => each.getBoundingClientRect().width > 0);
+        const text = flat(chart);
+        if (kind === "SVG") save(name + ".svg", new Blob([text], { type: "image/svg+xml" }));
+        else png(name + ".png", chart, text);
+      });
+    }
   }
 
   // Sorting: the head of each column of a sortable table is a button.
-  const cell = (row, at) => row.cells[at];
-  const worth = (part) => {
-    const raw = part.dataset.value === undefined ? part.textContent.trim() : part.dataset.value;
-    const size = Number(raw.replace(/[ ,%]/g, ""));
-    return raw !== "" && Number.isFinite(size) ? size : raw;
-  };
-  const compare = (one, two) => {
-    const numbers = typeof one === "number" && typeof two === "number";
-    return numbers ? one - two : String(one).localeCompare(String(two), "en", { numeric: true });
-  };
+  const worth = (cell) => (cell.dataset.value === undefined ? cell.textContent.trim() : Number(cell.dataset.value));
   const sort = (head, at) => {
     const body = head.closest("table").tBodies[0];
     const down = head.getAttribute("aria-sort") !== "descending";
     for (const other of head.parentNode.cells) other.removeAttribute("aria-sort");
     head.setAttribute("aria-sort", down ? "descending" : "ascending");
-    const rows = [...body.rows].map((row, i) => [worth(cell(row, at)), i, row]);
-    rows.sort((a, b) => (down ? -1 : 1) * compare(a[0], b[0]) || a[1] - b[1]);
-    body.append(...rows.map((entry) => entry[2]));
+    const order = (a, b) => (typeof a === "number" ? a - b : String(a).localeCompare(String(b), "en", { numeric: true }));
+    const rows = [...body.rows].sort((a, b) => (down ? -1 : 1) * order(worth(a.cells[at]), worth(b.cells[at])));
+    body.append(...rows);
   };
-  for (const table of all(document, "table.sortable")) {
-    all(table, "thead th").forEach((head, at) => {
-      if (head.classList.contains("bars")) return;
-      const button = document.createElement("button");
-      button.type = "button";
-      button.append(...head.childNodes);
-      head.append(button);
-      button.addEventListener("click", () => sort(head, at));
-    });
+  for (const head of all("table.sortable thead th")) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.append(...head.childNodes);
+    head.append(button);
+    button.addEventListener("click", () => sort(head, head.cellIndex));
   }
-
-  // Zoom: the visible view of a figure in a dialog; Escape closes it.
-  const dialog = document.getElementById("zoom");
-  const stage = document.getElementById("stage");
-  if (dialog && typeof dialog.showModal === "function") {
-    for (const button of all(document, "button.zoom")) {
-      button.hidden = false;
-      button.addEventListener("click", () => {
-        const figure = button.closest("figure");
-        const title = document.createElement("h2");
-        title.textContent = figure.querySelector("figcaption bdi").textContent;
-        const views = all(figure, ".view").filter((view) => !view.hidden);
-        stage.replaceChildren(title, ...views.map((view) => view.cloneNode(true)));
-        dialog.showModal();
-      });
-    }
-    document.getElementById("close").addEventListener("click", () => dialog.close());
-  }
+  addEventListener("beforeprint", () => all("details.big, details.more").forEach((each) => (each.open = true)));
 })();
