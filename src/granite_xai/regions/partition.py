@@ -15,6 +15,7 @@ import numpy as np
 from granite_xai.base.errors import FormatError, InputError, count_text
 from granite_xai.base.files import Form, Structure, broken, entry
 from granite_xai.base.typing import IntArray
+from granite_xai.regions.code import DIALECTS
 from granite_xai.regions.conditions import Condition
 from granite_xai.regions.nodes import Leaf, Node, Region, Split, find_leaves, leaves, list_text, tree_text
 from granite_xai.regions.rule import CONDITIONS, Rule, as_table
@@ -145,6 +146,24 @@ class Partition:
                 raise InputError(words, code="P03", argument="rules", rows=labels, hint=hint)
         found: IntArray = inside.argmax(axis=0).astype(np.intp)
         return found
+
+    def to_sql(self, name: str = "region", dialect: str | None = None) -> str:
+        """Write one CASE expression with its alias; NULL for a row that `apply` would refuse.
+
+        Parameters
+        ----------
+        name : str
+            The alias.
+        dialect : "ansi", "duckdb", "postgres" or "sqlite", optional
+            None: the standard.
+
+        Examples
+        --------
+        >>> Partition.from_rules(["x0 ≤ 1", "x0 > 1"]).to_sql()
+        'CASE WHEN "x0" <= 1 THEN 0 WHEN "x0" > 1 THEN 1 END AS "region"'
+        """
+        cases = " ".join(f"WHEN {region.rule.to_sql(dialect)} THEN {region.index}" for region in self)
+        return f"CASE {cases} END AS {DIALECTS['ansi'].column(name)}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the partition in the types of JSON; the tree is a flat list of nodes.

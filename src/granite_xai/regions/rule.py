@@ -11,7 +11,9 @@ import numpy as np
 
 from granite_xai.base.errors import InputError, listing
 from granite_xai.base.files import Structure, broken, entry
+from granite_xai.base.options import choose
 from granite_xai.base.typing import BoolArray
+from granite_xai.regions.code import DIALECTS, PANDAS, PYTHON, ROW, Polars, written
 from granite_xai.regions.conditions import Condition, Interval, Levels
 from granite_xai.regions.grammar import Orders, parse_conditions
 from granite_xai.tables import Column, Table, read_table
@@ -94,6 +96,49 @@ class Rule:
         for name, condition in self.conditions:
             inside &= satisfied(condition, find_column(table, name, names))
         return inside
+
+    def to_sql(self, dialect: str | None = None) -> str:
+        """Write the rule as a condition for WHERE or CASE.
+
+        Parameters
+        ----------
+        dialect : "ansi", "duckdb", "postgres" or "sqlite", optional
+            None: the standard. In DuckDB and Postgres NaN is taken for missing, as NULL is.
+
+        Examples
+        --------
+        >>> Rule.parse("hr ≤ 6 or missing").to_sql()
+        '("hr" <= 6 OR "hr" IS NULL)'
+        """
+        return str(written(self.conditions, choose("dialect", dialect or "ansi", DIALECTS)))
+
+    def to_pandas(self) -> str:
+        """Write the rule as an expression for ``DataFrame.query`` and ``DataFrame.eval``.
+
+        Examples
+        --------
+        >>> Rule.parse("`hours per week` > 40 and w in {a, b}").to_pandas()
+        "`hours per week` > 40 and w in ['a', 'b']"
+        """
+        return str(written(self.conditions, PANDAS))
+
+    def to_polars(self) -> Any:
+        """Return the rule as an expression of polars, for ``filter``, ``with_columns`` and lazy frames."""
+        return written(self.conditions, Polars())
+
+    def to_python(self, name: str = "rule") -> str:
+        """Write the rule as a Python function of a row (a mapping) that needs no package.
+
+        Examples
+        --------
+        >>> made = {}
+        >>> exec(Rule.parse("hr ≤ 6").to_python(), made)
+        >>> made["rule"]({"hr": 5, "temp": 20.0}), made["rule"]({"hr": None})
+        (True, False)
+        """
+        if not name.isidentifier():
+            raise InputError(f"name={name!r} is no name of a function.", code="P02", argument="name")
+        return PYTHON.format(name=name, text=ascii(str(self)), code=written(self.conditions, ROW))
 
     @classmethod
     def parse(cls, text: str, orders: Orders | None = None) -> Rule:
