@@ -41,6 +41,8 @@ ROOMS: dict[str, tuple[str, str]] = {
     "surrogate": ("G", "One curve a column and region"),
     "fit": ("", "The way of one fit, from inputs to result"),
     "new_rows": ("", "What a fit says about other rows"),
+    "references": ("", "Other rows against the fitting rows of their region"),
+    "row": ("", "One row: what its columns add to the mean of its region, and where it stands there"),
     "fit_options": ("", "The options of an estimator as what they stand for"),
     "estimator": ("", "Granite, and the typed view of a fitted one"),
     "scopes": ("", "All rows or one region, with the values of explanations there"),

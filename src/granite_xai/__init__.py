@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from granite_xai.display.effect import EffectDisplay as EffectDisplay
     from granite_xai.display.importance import ImportanceDisplay as ImportanceDisplay
     from granite_xai.display.network import InteractionDisplay as InteractionDisplay
+    from granite_xai.display.row import RowDisplay as RowDisplay
     from granite_xai.display.tree import PartitionDisplay as PartitionDisplay
     from granite_xai.estimator import Granite as Granite
     from granite_xai.explainer import Explainer as Explainer
@@ -71,6 +72,7 @@ if TYPE_CHECKING:
     from granite_xai.regions.partition import Partition as Partition, Region as Region
     from granite_xai.regions.rule import Rule as Rule
     from granite_xai.report import Report as Report, explain as explain
+    from granite_xai.row import RowExplanation as RowExplanation
 
 __version__ = "0.1.0"
 
@@ -98,6 +100,7 @@ _ROOMS = {
     "Individual": "influence",
     "Joint": "influence",
     "Interactions": "influence",
+    "RowExplanation": "row",
     "Partition": "regions.partition",
     "Region": "regions.partition",
     "Rule": "regions.rule",
@@ -106,6 +109,7 @@ _ROOMS = {
     "ImportanceDisplay": "display.importance",
     "InteractionDisplay": "display.network",
     "PartitionDisplay": "display.tree",
+    "RowDisplay": "display.row",
     "save": "persistence",
     "load": "persistence",
     "GraniteError": "base.errors",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.base.errors import InputError
+from granite_xai.base.options import choose
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.behavior import Behavior
 from granite_xai.compute import Resources, resolve_jobs
@@ -30,7 +32,9 @@ from granite_xai.fit_options import (
 )
 from granite_xai.models import accepts_missing, as_predictor
 from granite_xai.models.target import read_weights
-from granite_xai.new_rows import Evaluation, evaluate_rows, explain_rows
+from granite_xai.new_rows import Evaluation, evaluate_rows
+from granite_xai.references import explain_against_fit, explain_among_themselves
+from granite_xai.row import RowExplanation, explain_one, one_row
 from granite_xai.search.tree import Tree
 from granite_xai.tables import Table, read_table
 from granite_xai.trees.routes import Route
@@ -224,7 +228,7 @@ class Granite(BaseEstimator):
         """
         return evaluate_rows(*fitted_view(self).other_rows(X, y))
 
-    def explain(self, X: Any, y: Any = None) -> Explanation:
+    def explain(self, X: Any, y: Any = None, *, reference: str = "fitting") -> Explanation:
         """Both sides of the question on other rows, region by region.
 
         Parameters
@@ -232,8 +236,24 @@ class Granite(BaseEstimator):
         X : table
         y : array, optional
             The target; needed for questions about risk.
+        reference : "fitting" or "rows"
+            The fitting rows of the region, or the rows of X in it (always so for sensitivity and risk).
         """
-        return explain_rows(*fitted_view(self).other_rows(X, y))
+        view = fitted_view(self)
+        rows = view.other_rows(X, y)
+        among = choose("reference", reference, {"fitting": False, "rows": True})
+        return explain_among_themselves(*rows) if among else explain_against_fit(*rows, view.seed)
+
+    def explain_row(self, x: Any) -> RowExplanation:
+        """Why this row (a table of one, a mapping or a list): what each column adds to the mean of its region."""
+        view = fitted_view(self)
+        table = view.read(one_row(view.result.table, x))
+        return explain_one(view.result, table, view.regions(table), view.resources, view.seed)
+
+    def report(self, X: Any = None, y: Any = None, test: Any = None, title: str | None = None) -> Any:
+        """The `Report` of this fit, as `explain` tells it; with the rows of the fit or, if X is None, those it kept."""
+        room = import_module("granite_xai.report")  # which knows estimators, not the other way round
+        return room.explain(self, X, y, test=test, title=title)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Collection, Sequence
+from html import escape
 from typing import Any
 
 ALL_ROWS = "all rows"
@@ -198,6 +199,25 @@ def aligned(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> str:
     blanks = ([" " * (width - _places(cell)) for cell, width in zip(row, widths, strict=True)] for row in rows)
     lines = (enumerate(zip(row, blank, strict=True)) for row, blank in zip(rows, blanks, strict=True))
     return "\n".join("  ".join(c + b if i in left else b + c for i, (c, b) in line).rstrip() for line in lines)
+
+
+def html_table(
+    rows: Sequence[Sequence[object]], caption: str = "", left: Collection[int] = (0,), most: int = 30
+) -> str:
+    """A small table for a notebook: the first row holds the headings, further rows than a screen are counted.
+
+    >>> html_table([["a", "b"], ["<x>", 1]])[-75:]
+    '<tr><td style="text-align:left">&lt;x&gt;</td><td>1</td></tr></table></div>'
+    """
+    looks = [' style="text-align:left"' if i in left else "" for i in range(len(rows[0]))]
+    cells = [[escape(str(visible(str(cell)))) for cell in row] for row in rows[: most + 1]]
+    lines = [
+        "".join(f"<{tag}{look}>{c}</{tag}>" for c, look in zip(row, looks, strict=True))
+        for tag, row in zip(["th", *["td"] * most], cells, strict=False)
+    ]
+    more = f"<p>… and {len(rows) - most - 1:,} more</p>" if len(rows) > most + 1 else ""
+    told = f"<p>{escape(str(visible(caption)))}</p>" if caption else ""
+    return f"<div>{told}<table>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>{more}</div>"
 
 
 def _places(text: str) -> int:

@@ -1,0 +1,155 @@
+"""RowDisplay: from the mean of a region to the prediction of one row, and where the row stands on the curves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from granite_xai.base.options import whole_number
+from granite_xai.base.wording import count, drawable, number, percent, shortened, told_apart, wrapped
+from granite_xai.catalog import title
+from granite_xai.display.axis import Axis
+from granite_xai.display.figures import BLACK, BLUE, GREY, ORANGE, PALE, SMALL, Drawn, grid_of, sheet, tidy
+from granite_xai.row import RowExplanation, signed
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MOST_BARS = 10
+
+
+@dataclass(eq=False)
+class RowDisplay(Drawn):
+    """A waterfall from the mean of the region to the prediction of a row, and the row on the region's curves.
+
+    Make it with `from_estimator`, or from what ``explain_row`` found.
+
+    Examples
+    --------
+    >>> import granite_xai as gx
+    >>> toy = gx.datasets.make_toy(n=60)
+    >>> g = gx.Granite(toy.model).fit(toy.X)
+    >>> display = RowDisplay.from_estimator(g, toy.X.iloc[[3]])
+    >>> display.frame()["set"].tolist()
+    ['x1', 'x2', 'x3', 'together']
+    """
+
+    explanation: RowExplanation
+    max_features: int = field(default=5)
+
+    @classmethod
+    def from_estimator(cls, g: Any, x: Any, *, max_features: int = 5) -> RowDisplay:
+        """Explain the row.
+
+        Parameters
+        ----------
+        g : Granite
+            Fitted.
+        x : table of one row, mapping or sequence
+            As for ``explain_row``.
+        max_features : int
+            Curves drawn beside the waterfall, at most.
+        """
+        whole_number("max_features", max_features, at_least=0)
+        return cls(g.explain_row(x), max_features)
+
+    def plot(self, ax: Any = None) -> RowDisplay:
+        """Draw the waterfall and the curves.
+
+        Parameters
+        ----------
+        ax : Axes or array of Axes, optional
+            Where: its place is divided among the panels, or one Axes a panel. None: a new figure.
+        """
+        found = self.explanation
+        curves = [i for i in found.order.tolist() if found.curves[i] is not None][: self.max_features]
+        grid = grid_of(1 + len(curves), 3)
+        bars = min(len(found.sets), MOST_BARS) + 3
+        size = (max(6.0, 3.6 * grid[1]), max(3.0, 0.3 * bars + 1.2) * grid[0])
+        drawn = sheet(ax, range(1 + len(curves)), grid, size)
+        _waterfall(drawn.axes[0], found)
+        limits = _reach(found, curves)
+        for each, i in zip(drawn.axes[1:], curves, strict=True):
+            _here(each, found, i, limits)
+        told = f"Row {drawable(shortened(str(found.row), 30))}, region {found.region} ({drawable(found.rule)})"
+        self._keep(
+            drawn, ax, f"{wrapped(told, 110, 2)}: {number(found.prediction)} against a mean of {number(found.mean)}"
+        )
+        return self
+
+    def frame(self) -> Any:
+        """Everything in the waterfall; see `RowExplanation.frame`."""
+        return self.explanation.frame()
+
+
+def _waterfall(ax: Axes, found: RowExplanation) -> None:
+    """One bar a set from where the last one ended, the strongest first; then the others, and what all do together."""
+    tidy(ax)
+    shown, others = found.order[:MOST_BARS], found.order[MOST_BARS:]
+    texts = told_apart([found.sets[i] for i in shown], 18)
+    names = [f"{name} = {drawable(shortened(found.values[i], 14))}" for name, i in zip(texts, shown, strict=True)]
+    sizes = [float(found.contributions[i]) for i in shown]
+    if len(others):
+        names, sizes = [*names, count(len(others), "other")], [*sizes, float(found.contributions[others].sum())]
+    names, sizes = [*names, "only together"], [*sizes, found.rest]
+    starts = found.mean + np.cumsum([0.0, *sizes[:-1]])
+    for k, (start, length) in enumerate(zip(starts.tolist(), sizes, strict=True)):
+        ax.barh(k, length, left=start, height=0.7, color=(ORANGE if length < 0 else BLUE), zorder=3)
+        ax.plot([start + length] * 2, [k, k + 1], color=GREY, linewidth=0.7, zorder=2)
+        text = {"fontsize": SMALL, "va": "center", "color": BLACK, "zorder": 4}
+        ax.annotate(signed(length), (max(start, start + length), k), xytext=(3, 0), textcoords="offset points", **text)
+    for place, name in ((found.mean, "mean"), (found.prediction, "prediction")):
+        ax.axvline(place, color=BLACK, linewidth=0.8, linestyle=":" if name == "mean" else "-", zorder=1)
+    ax.set_yticks(range(len(names)), names, fontsize=SMALL)
+    ax.set_ylim(len(names) - 0.4, -0.6)
+    ax.margins(x=0.16)
+    ax.set_title(
+        f"From the mean (dotted) to the prediction, {title(found.explanation)}", fontsize=SMALL + 1, loc="left"
+    )
+
+
+def _reach(found: RowExplanation, curves: list[int]) -> tuple[float, float]:
+    """One scale for all curves: what is next to nothing shall not look large."""
+    cells = np.concatenate([[0.0], *(_curve(found, i)[1] for i in curves), found.contributions])
+    pad = 0.08 * (float(np.ptp(cells)) or 1.0)
+    return float(cells.min()) - pad, float(cells.max()) + pad
+
+
+def _curve(found: RowExplanation, i: int) -> tuple[Any, Any]:
+    """Levels that rows of the region carry, and the pure effect there."""
+    curve = found.curves[i]
+    if curve is None:
+        return (), np.zeros(0)
+    there = {*found.references.columns[curve.column.position].levels.tolist()}
+    kept = [k for k, level in enumerate(curve.column.levels.tolist()) if level in there]
+    return curve.column.levels[kept], curve.effects[1:][kept]
+
+
+def _here(ax: Axes, found: RowExplanation, i: int, limits: tuple[float, float]) -> None:
+    """The region's curve of one column, and the row on it."""
+    curve = found.curves[i]
+    if curve is None:
+        return
+    axis = Axis.of(found.references, curve.column.position)
+    levels, effects = _curve(found, i)
+    places = axis.numbers(levels)
+    tidy(ax)
+    ax.axhline(0.0, color=PALE, linewidth=0.8)
+    ax.plot(places, effects, "-" if axis.ordered else "o", color=GREY, markersize=4, linewidth=1.4)
+    place = axis.of_rows(found.table.columns[curve.column.position])
+    ax.plot(place, [found.contributions[i]], "o", color=ORANGE, markersize=8, markeredgecolor="white", zorder=5)
+    axis.dress(ax)
+    ax.set_ylim(*limits)
+    stand = found.percentiles[i]
+    where = (
+        f"{percent(stand, 0)} of the region's rows lie below"
+        if stand == stand
+        else f"{percent(found.shares[i], 0)} have the same"
+    )
+    ax.set_title(
+        f"{drawable(shortened(found.values[i], 20))}: {signed(found.contributions[i])}\n{where}",
+        fontsize=SMALL + 1,
+        loc="left",
+    )

@@ -1,0 +1,154 @@
+"""Other rows against the fitting rows of their region: the effects that local questions compare."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from granite_xai.base.errors import InputError
+from granite_xai.base.typing import AleDifference, Coalition, FloatArray, IntArray, Term, Terms
+from granite_xai.base.wording import count
+from granite_xai.compute import Resources, require_evaluations
+from granite_xai.explainer import Explainer
+from granite_xai.explanation import Explanation, Part
+from granite_xai.fit import FitResult
+from granite_xai.interaction import Partial
+from granite_xai.new_rows import NewRows, explain_rows, rows_by_region
+from granite_xai.resolved import MAX_EXACT_PLAYERS, MAX_PAIRS, ResolvedExplainer, resolve
+from granite_xai.tables import Table, require_rows
+from granite_xai.trees.routes import Route
+
+HANDFUL = 5
+"""Rows of a region below which they are no reference for each other."""
+BLOCK = 2**20
+"""Recombined rows that are sent to the model at once, at most."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AgainstFit:
+    """Rows of one region, explained with the region's fitting rows as reference."""
+
+    rows: NewRows
+    region: int
+
+    @property
+    def references(self) -> IntArray:
+        """The fitting rows of the region."""
+        return np.flatnonzero(self.rows.fitted.regions == self.region)
+
+    def part(self, name: str, positions: IntArray, effect: ResolvedExplainer) -> Part:
+        """The values of an effect; `positions` are those of the rows in the table of all rows."""
+        if not effect.masking.redraws and not effect.changes():
+            # Nobody else's rows are read: a baseline is that of the fit already.
+            return self.rows.observe([effect], self.region).parts(self.region, [name], positions)[0]
+        known: dict[Term, FloatArray] = {}
+        self._pay({term for terms in effect.terms for term in terms if isinstance(term, frozenset)})
+        values = self._effects(effect, effect.terms, known)
+        draws = [self._effects(effect, draw, known) for draw in effect.draws]
+        errors = np.std(draws, axis=0, ddof=1) / np.sqrt(len(draws)) if draws else np.zeros_like(values)
+        base = self._value(effect, frozenset(), known)
+        return Part(self.region, name, positions, values, errors, base, effect.layout.labels)
+
+    def _pay(self, coalitions: set[Coalition]) -> None:
+        table = self.rows.route.table
+        lines = sum(len(table.distinct(sorted(visible))[1]) if visible else 1 for visible in coalitions)
+        require_evaluations(self.rows.resources, lines * len(self.references))
+
+    def _effects(self, effect: ResolvedExplainer, terms: Sequence[Terms], known: dict[Term, FloatArray]) -> FloatArray:
+        columns = [sum(c * self._value(effect, term, known) for term, c in each.items()) for each in terms]
+        return np.stack(np.broadcast_arrays(*columns), axis=-1)
+
+    def _value(self, effect: ResolvedExplainer, term: Term, known: dict[Term, FloatArray]) -> FloatArray:
+        if term not in known:
+            if isinstance(term, AleDifference):
+                known[term] = self._change(effect, term)
+            elif isinstance(term, frozenset):
+                known[term] = self._masked(effect, term)
+            else:
+                raise TypeError(f"{term} is no value of a row")
+        return known[term]
+
+    def _masked(self, effect: ResolvedExplainer, visible: Coalition) -> FloatArray:
+        """``F_T``: the mean over the region's fitting rows (of the same bin, if there are some) with T replaced."""
+        fitted, table, rows = self.rows.fitted, self.rows.route.table, self.references
+        if visible == frozenset(range(table.n_columns)):
+            return fitted.predictor.on_rows(table)
+        codes, donors = (
+            table.distinct(sorted(visible)) if visible else (np.zeros(table.n_rows, np.intp), np.zeros(1, np.intp))
+        )
+        bins = fitted.reference.bins.get((effect.masking, visible))
+        shares = np.tile(fitted.weights[rows], (len(donors), 1))
+        if bins is not None and visible:
+            same = bins(table)[donors][:, None] == bins(fitted.table)[rows]
+            shares = np.where(same | ~same.any(axis=1, keepdims=True), shares, 0.0)
+        means = np.empty(len(donors))
+        step = max(1, BLOCK // len(rows))
+        for start in range(0, len(donors), step):
+            some = donors[start : start + step]
+            pairs = np.tile(rows, len(some)), table, np.repeat(some, len(rows))
+            hybrids = fitted.predictor.recombined(fitted.table, *pairs, sorted(visible)).reshape(len(some), -1)
+            part = shares[start : start + step]
+            means[start : start + step] = (hybrids * part).sum(axis=1) / part.sum(axis=1)
+        return means[codes]
+
+    def _change(self, effect: ResolvedExplainer, term: AleDifference) -> FloatArray:
+        """The row's own change across its interval, or the mean of those of the region's fitting rows in it."""
+        own, intervals = self.rows.observe([effect]).evaluations.changes[term.column]
+        if not term.averaged:
+            return np.asarray(own)
+        fitted, rows = self.rows.fitted, self.references
+        there = replace(self.rows, route=Route(fitted.predictor, fitted.table.take(rows)), y=None)
+        changes, others = there.observe([effect]).evaluations.changes[term.column]
+        size = int(max(intervals.max(), others.max())) + 1
+        mass = np.bincount(others, weights=fitted.weights[rows], minlength=size)
+        total = np.bincount(others, weights=fitted.weights[rows] * np.asarray(changes), minlength=size)
+        return np.divide(total, mass, out=np.zeros(size), where=mass > 0)[intervals]
+
+
+def explain_against_fit(
+    fitted: FitResult, table: Table, y: FloatArray | None, regions: IntArray, resources: Resources, seed: int
+) -> Explanation:
+    """Both sides of every question on other rows, with the fitting rows of their region as reference.
+
+    Sensitivity and risk are figures of some rows, not of one: those stay their own reference (C17).
+    """
+    if not all(question.first.behavior.is_linear for question in fitted.comparisons):
+        return explain_among_themselves(fitted, table, y, regions, resources)
+    require_rows(fitted.table, 'explain(reference="fitting")')
+    new, parts = NewRows(fitted, Route(fitted.predictor, table), y, resources), []
+    sides = [pair for q in fitted.comparisons for pair in ((q.question.first, q.first), (q.question.second, q.second))]
+    for region, rows in rows_by_region(regions):
+        here = AgainstFit(replace(new, route=Route(fitted.predictor, table.take(rows))), region)
+        for i, (side, effect) in enumerate(sides):
+            name = side.name or ("first", "second")[i % 2]
+            parts.append(here.part(name, rows, without_paths(side, effect, table, resources, seed)))
+    return Explanation(fitted.layout.labels, tuple(parts), table)
+
+
+def explain_among_themselves(
+    fitted: FitResult, table: Table, y: FloatArray | None, regions: IntArray, resources: Resources
+) -> Explanation:
+    """The same with the rows as their own reference; refused for a handful of them, which says nothing (D46)."""
+    for region, rows in rows_by_region(regions):
+        if len(rows) < HANDFUL:
+            words = (
+                f"region {region} has {count(len(rows), 'row')} of X: a row that is its own reference has no effects."
+            )
+            hint = f'Pass {HANDFUL} rows or more of each region, or use reference="fitting" with a local question.'
+            labels = table.row_labels(rows)
+            raise InputError(words, code="D46", argument="X", rows=labels, hint=hint)
+    return explain_rows(fitted, table, y, regions, resources)
+
+
+def without_paths(
+    side: Explainer, effect: ResolvedExplainer, table: Table, resources: Resources, seed: int
+) -> ResolvedExplainer:
+    """The effect in terms of coalitions, where the fit read it from the paths of trees."""
+    if not effect.by_paths or not isinstance(side.interaction, Partial):
+        return effect
+    pairs = 0 if len(effect.layout.players) <= MAX_EXACT_PLAYERS else MAX_PAIRS
+    most = resources.max_evaluations
+    axes = (effect.masking, effect.behavior, side.interaction, side.influence, table)
+    return resolve(*axes, max_evaluations=most, random_state=seed, pairs=pairs)
