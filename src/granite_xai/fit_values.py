@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -79,6 +79,22 @@ class FitValues:
     resources: Resources
     seed: int
     by_trees: bool
+
+    @classmethod
+    def again(
+        cls, fitted: FitResult, y: FloatArray | None, resources: Resources, seed: int, by_trees: bool
+    ) -> FitValues:
+        """Ask once more what the fit asked: nobody keeps its evaluations."""
+        singles = {frozenset({i}) for i in range(fitted.table.n_columns)}
+        wanted = request(
+            fitted.table,
+            [side for question in fitted.comparisons for side in (question.first, question.second)],
+            {union(members) for members in fitted.surrogate.effects} | singles,
+            resources.max_grid,
+        )
+        route = Route(fitted.predictor, fitted.table)
+        known: dict[str, Any] = {"weights": fitted.weights, "y": y, "resources": resources}
+        return cls(fitted, evaluate(route, wanted, fitted.reference, **known)[0], route, resources, seed, by_trees)
 
     @property
     def table(self) -> Table:

@@ -10,12 +10,23 @@ import numpy as np
 
 from granite_xai.base.errors import InputError
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.base.wording import MISSING, aligned, count, html_table, number, percent, plain, shortened, value
+from granite_xai.base.wording import (
+    MISSING,
+    aligned,
+    count,
+    html_table,
+    number,
+    percent,
+    plain,
+    shortened,
+    signed,
+    value,
+)
 from granite_xai.behavior import Local
 from granite_xai.compute import Resources
 from granite_xai.fit import FitResult
 from granite_xai.influence import PlayersAndSets
-from granite_xai.interaction import Pure
+from granite_xai.interaction import Pure, union
 from granite_xai.masking import Marginal
 from granite_xai.masking.bins import sortable
 from granite_xai.new_rows import NewRows
@@ -23,7 +34,8 @@ from granite_xai.references import AgainstFit, without_paths
 from granite_xai.regions.rule import satisfied
 from granite_xai.resolved import ResolvedExplainer
 from granite_xai.surrogate import Curve
-from granite_xai.tables import Column, Table, frame, require_rows, row_like
+from granite_xai.tables import Column, Table, frame, row_like
+from granite_xai.tables.containers import Outline
 from granite_xai.trees.routes import Route
 
 NEAR = 0.1
@@ -120,9 +132,15 @@ class RowExplanation:
         ]
         if self.changes:
             told.append(f"With {self.changes[0].condition} it would be in region {self.changes[0].region}.")
+        if self.typical != self.typical:
+            return told
         usual = "It is a usual row there" if self.typical > NEAR / 2 else "It is unusual there"
         near = f"{count(self.near, 'fitting row')} of the region are near it"
         return [*told, f"{usual}: {near}, and {percent(self.typical, 0)} of the region's rows have no more near them."]
+
+    def strongest(self, most: int = 3) -> str:
+        """The largest contributions in one line."""
+        return ", ".join(f"{plain(self.sets[i])} {signed(self.contributions[i])}" for i in self.order[:most])
 
     def lines(self, most: int = 12) -> list[tuple[str, ...]]:
         """The strongest sets, what the others add, and what all do only together, as cells of a table."""
@@ -155,15 +173,6 @@ class RowExplanation:
         return html_table(self.lines(), " ".join(self.sentences()))
 
 
-def signed(amount: float) -> str:
-    """A number with its sign.
-
-    >>> signed(3.0), signed(-0.5)
-    ('+3', '−0.5')
-    """
-    return ("−" if amount < 0 else "+") + number(abs(float(amount)))
-
-
 def one_row(fitted: Table, x: Any) -> Any:
     """A row given by its cells as a table of it; anything else as it is."""
     cells = x.to_dict() if type(x).__name__ == "Series" and hasattr(x, "to_dict") else x
@@ -172,52 +181,59 @@ def one_row(fitted: Table, x: Any) -> Any:
 
 
 def explain_one(fitted: FitResult, table: Table, regions: IntArray, resources: Resources, seed: int) -> RowExplanation:
-    """The story of the one row of a table."""
-    require_rows(fitted.table, "explain_row")
+    """The story of the one row of a table; without the fitting rows, what the curves of the fit know of it."""
     if table.n_rows != 1:
         hint = "Pass X.iloc[[i]], X[[i]] or a mapping; explain(X) has the effects of many rows in one table."
         raise InputError(f"x has {table.n_rows} rows; explain_row is about one.", code="P03", argument="x", hint=hint)
-    region = int(regions[0])
+    region, has_rows = int(regions[0]), not isinstance(fitted.table.container, Outline)
     here = AgainstFit(NewRows(fitted, Route(fitted.predictor, table), None, resources), region)
-    name, effect = _contributing(fitted, table, resources, seed)
-    part = here.part(name, np.zeros(1, dtype=np.intp), effect)
-    rows = here.references
-    inside = fitted.table.take(rows)
-    standing = [_standing(column, inside.columns[column.position]) for column in table.columns]
-    near, typical = _neighbours(table, inside, seed)
-    players = [tuple(sorted(frozenset().union(*members))) for members in effect.layout.sets]
-    alone = [standing[columns[0]] if len(columns) == 1 else (np.nan, np.nan) for columns in players]
-    curves = {c.column.position: c for c in fitted.surrogate.regions[region].curves}
+    inside = fitted.table.take(here.references) if has_rows else fitted.table
+    name, effect = _contributing(fitted, table, resources, seed, has_rows)
+    players = [tuple(sorted(union(members))) for members in effect.layout.sets]
+    own = {curve.column.position: curve for curve in fitted.surrogate.regions[region].curves}
+    curves = tuple(own.get(columns[0]) if len(columns) == 1 else None for columns in players)
+    standing = [
+        _standing(table.columns[c[0]], inside) if has_rows and len(c) == 1 else (np.nan, np.nan) for c in players
+    ]
+    near, typical = _neighbours(table, inside, seed) if has_rows else (0, np.nan)
+    if has_rows:
+        part = here.part(name, np.zeros(1, dtype=np.intp), effect)
+        found, errors, mean = part.values[0], part.errors[0], float(part.base[0])
+    else:
+        at = [0.0 if c is None else float(c.at(table.columns[c.column.position])[0]) for c in curves]
+        found, errors, mean = np.array(at), np.zeros(len(at)), fitted.surrogate.regions[region].mean
     return RowExplanation(
         row=table.row_labels([0])[0],
         region=region,
         rule=str(fitted.partition[region].rule),
-        n_samples=len(rows),
+        n_samples=fitted.partition[region].n_samples,
         prediction=float(fitted.predictor.on_rows(table)[0]),
-        mean=float(np.mean(part.base)),
+        mean=mean,
         explanation=name,
         sets=tuple(":".join(names) for names in effect.layout.labels),
         values=tuple(", ".join(cell_text(table.columns[j]) for j in columns) for columns in players),
-        percentiles=np.array([each[0] for each in alone]),
-        shares=np.array([each[1] for each in alone]),
-        contributions=part.values[0],
-        errors=part.errors[0],
+        percentiles=np.array([each[0] for each in standing]),
+        shares=np.array([each[1] for each in standing]),
+        contributions=np.where(np.abs(found) > 1e-12 * np.abs([mean, *found]).max(), found, 0.0),
+        errors=errors,
         changes=tuple(sorted(_changes(fitted, table, region), key=lambda change: (change.distance, change.region))),
         near=near,
         typical=typical,
-        curves=tuple(curves.get(columns[0]) if len(columns) == 1 else None for columns in players),
+        curves=curves,
         table=table,
         references=inside,
     )
 
 
-def _contributing(fitted: FitResult, table: Table, resources: Resources, seed: int) -> tuple[str, ResolvedExplainer]:
+def _contributing(
+    fitted: FitResult, table: Table, resources: Resources, seed: int, has_rows: bool
+) -> tuple[str, ResolvedExplainer]:
     """The second explanation of the question, where it tells of every player from the region's mean; otherwise PDP."""
     question = fitted.comparisons[0]
     side, effect = question.question.second, question.second
     players = effect.layout.players
     adds_up = effect.behavior.is_linear and effect.masking.redraws and side.interaction.key in ("pure", "partial")
-    if adds_up and [*effect.layout.sets] == [(player,) for player in players]:
+    if has_rows and adds_up and [*effect.layout.sets] == [(player,) for player in players]:
         return side.name or "second", without_paths(side, effect, table, resources, seed)
     known = {
         members[0]: names[0]
@@ -248,8 +264,9 @@ def _places(column: Column, among: Column) -> FloatArray:
     return np.append(middle / below[-1], np.nan)[column.codes]
 
 
-def _standing(column: Column, among: Column) -> tuple[float, float]:
+def _standing(column: Column, inside: Table) -> tuple[float, float]:
     """Percentile of a row's value, and the share of rows that have the same."""
+    among = inside.columns[column.position]
     same = among.missing if column.missing[0] else np.array([v == column.values[0] for v in among.values])
     return float(_places(column, among)[0]), float(np.mean(same))
 

@@ -92,6 +92,31 @@ def test_saved_regions_are_applied_evaluated_and_shown(folder, capsys):
     assert (folder / "again.html").exists()
 
 
+ROW = ("row", "regions.json", "table.csv", "--predictor", "own_model:predict", "--target", "y")
+
+
+def test_rows_are_explained_one_by_one(folder, capsys):
+    """From a file without rows the curves of the fit tell it; by position, and by a column that is no feature."""
+    run(capsys, *EXPLAIN, "--save", "regions.json")
+    code, out, _ = run(capsys, *ROW, "--row", "17")
+    assert code == 0
+    golden("row", out)
+    code, several, _ = run(capsys, *ROW, "--row", "17", "3", "5")
+    assert code == 0
+    assert [line.split()[0] for line in several.splitlines()] == ["row", "17", "3", "5"]
+    table = pd.read_csv("table.csv")
+    table["id"] = [f"c{i}" for i in range(len(table))]
+    table.to_csv("with_id.csv", index=False)
+    by_key = ("row", "regions.json", "with_id.csv", *ROW[3:], "--key", "id=c17")
+    assert run(capsys, *by_key)[1] == out
+    lines = json.loads(run(capsys, *by_key, "--json")[1])[0]
+    assert lines[-1]["set"] == "together"
+    code, _, err = run(capsys, *ROW, "--row", "900")
+    assert code == 2
+    assert "no such row" in err
+    assert run(capsys, *ROW, "--key", "nowhere=1")[0] == 2
+
+
 def test_explain_as_json_is_the_story(folder, capsys):
     code, out, _ = run(capsys, *EXPLAIN, "--json")
     assert code == 0

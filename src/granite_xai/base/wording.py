@@ -58,6 +58,15 @@ def number(value: Any) -> str:
     return f"{value:.4g}"
 
 
+def signed(amount: float) -> str:
+    """A number with its sign.
+
+    >>> signed(3.0), signed(-0.5)
+    ('+3', '−0.5')
+    """
+    return ("−" if amount < 0 else "+") + number(abs(float(amount)))
+
+
 def value(amount: float) -> str:
     """Write a value of a column: no separators, which would turn the year 2011 into 2,011.
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import granite_xai as gx
-from granite_xai.base.wording import aligned
+from granite_xai.base.wording import aligned, number, signed
 from granite_xai.cli.files import Case, check_outputs, features_and_target, load_model, opened, read_table
 from granite_xai.cli.speaking import escaped, remark, remarks_instead_of_warnings, say, say_json
 
@@ -131,13 +132,47 @@ def _loaded(path: str, model: Any = None) -> Any:
         raise gx.FormatError(message, code="F04", argument="saved") from error
 
 
-def evaluate(options: argparse.Namespace) -> None:
-    """Disagreement on other rows, with and without the saved regions."""
+def _fit_and_rows(options: argparse.Namespace) -> tuple[gx.Granite, Any, Any]:
+    """A saved fit with its model, and other rows."""
     X, y = features_and_target(read_table(options.data), options)
     granite = _loaded(options.saved, load_model(options))
     if not isinstance(granite, gx.Granite):
-        message = f"{options.saved} holds a {type(granite).__name__}, which has nothing to evaluate."
+        message = f"{options.saved} holds a {type(granite).__name__}, which is no fit."
         raise gx.FormatError(message, code="F04", argument="saved", hint="Save with granite explain --save.")
+    return granite, X, y
+
+
+def row(options: argparse.Namespace) -> None:
+    """Rows one by one: one of them in full, several as a table."""
+    granite, X, _ = _fit_and_rows(options)
+    chosen = options.row
+    if options.key:
+        column, _, wanted = options.key.partition("=")
+        if column not in X:
+            raise gx.InputError(f"the table has no column {column!r}.", code="P04", argument="key", columns=[column])
+        chosen = [i for i, cell in enumerate(X[column].astype(str)) if cell == wanted]
+    wrong = [i for i in chosen if not 0 <= i < len(X)]
+    if wrong or not chosen:
+        asked = f"--key {options.key}" if options.key else f"--row {wrong[0]}"
+        raise gx.InputError(f"{asked}: no such row among {len(X):,}.", code="P04", argument="row")
+    X = _fitting_columns(granite, X)
+    with remarks_instead_of_warnings():
+        found = [granite.explain_row(X.iloc[[i]]) for i in chosen]
+    if options.json:
+        say_json([json.loads(each.frame().to_json(orient="records", force_ascii=False)) for each in found])
+    elif len(found) == 1:
+        say(str(found[0]))
+    else:
+        lines = [
+            (each.row, each.region, number(each.prediction), number(each.mean), each.strongest(), signed(each.rest))
+            for each in found
+        ]
+        _say_table(("row", "region", "prediction", "mean", "strongest contributions", "only together"), lines, False)
+
+
+def evaluate(options: argparse.Namespace) -> None:
+    """Disagreement on other rows, with and without the saved regions."""
+    granite, X, y = _fit_and_rows(options)
     with remarks_instead_of_warnings():
         found = granite.evaluate(_fitting_columns(granite, X), y)
     if options.json:
@@ -177,9 +212,7 @@ def show(options: argparse.Namespace) -> None:
     check_outputs(options, saved=options.saved)
     saved = _loaded(options.saved)
     if isinstance(saved, gx.Granite):
-        from granite_xai.report.report import retold
-
-        _say_report(retold(saved), options)
+        _say_report(gx.Report(saved), options)
         return
     if options.report:
         raise gx.InputError(f"{options.saved} holds no fit to report on.", code="P03", argument="report")

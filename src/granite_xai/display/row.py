@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from granite_xai.base.options import whole_number
-from granite_xai.base.wording import count, drawable, number, percent, shortened, told_apart, wrapped
+from granite_xai.base.wording import count, drawable, number, percent, shortened, signed, told_apart, wrapped
 from granite_xai.catalog import title
 from granite_xai.display.axis import Axis
 from granite_xai.display.figures import BLACK, BLUE, GREY, ORANGE, PALE, SMALL, Drawn, grid_of, sheet, tidy
-from granite_xai.row import RowExplanation, signed
+from granite_xai.row import RowExplanation
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,7 +33,7 @@ class RowDisplay(Drawn):
     >>> g = gx.Granite(toy.model).fit(toy.X)
     >>> display = RowDisplay.from_estimator(g, toy.X.iloc[[3]])
     >>> display.frame()["set"].tolist()
-    ['x1', 'x2', 'x3', 'together']
+    ['x1', 'x2', 'x3', 'x4', 'together']
     """
 
     explanation: RowExplanation
@@ -87,6 +87,7 @@ class RowDisplay(Drawn):
 def _waterfall(ax: Axes, found: RowExplanation) -> None:
     """One bar a set from where the last one ended, the strongest first; then the others, and what all do together."""
     tidy(ax)
+    ax.use_sticky_edges = False
     shown, others = found.order[:MOST_BARS], found.order[MOST_BARS:]
     texts = told_apart([found.sets[i] for i in shown], 18)
     names = [f"{name} = {drawable(shortened(found.values[i], 14))}" for name, i in zip(texts, shown, strict=True)]
@@ -98,7 +99,7 @@ def _waterfall(ax: Axes, found: RowExplanation) -> None:
     for k, (start, length) in enumerate(zip(starts.tolist(), sizes, strict=True)):
         ax.barh(k, length, left=start, height=0.7, color=(ORANGE if length < 0 else BLUE), zorder=3)
         ax.plot([start + length] * 2, [k, k + 1], color=GREY, linewidth=0.7, zorder=2)
-        text = {"fontsize": SMALL, "va": "center", "color": BLACK, "zorder": 4}
+        text: dict[str, Any] = {"fontsize": SMALL, "va": "center", "color": BLACK, "zorder": 4}
         ax.annotate(signed(length), (max(start, start + length), k), xytext=(3, 0), textcoords="offset points", **text)
     for place, name in ((found.mean, "mean"), (found.prediction, "prediction")):
         ax.axvline(place, color=BLACK, linewidth=0.8, linestyle=":" if name == "mean" else "-", zorder=1)

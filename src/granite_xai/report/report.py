@@ -7,12 +7,17 @@ import json
 import math
 import os
 import re
+import sys
+import tempfile
 import time
+import webbrowser
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from granite_xai.base.errors import InputError
 from granite_xai.base.files import write_text
 from granite_xai.base.typing import FloatArray
 from granite_xai.base.wording import ALL_ROWS, plain
@@ -32,9 +37,18 @@ VERSION = 1
 _NOT_IN_JSON = re.compile("[\u2028\u2029\ud800-\udfff]")
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class Report:
-    """What `explain` found: text, HTML, JSON and frame.
+    """What `explain` found, or what a fit tells: text, HTML, Markdown, JSON and frame.
+
+    Parameters
+    ----------
+    granite : Granite
+        Fitted; the model is asked again about its rows, if both are still there.
+    X, y : table and array, optional
+        Those of the fit; needed for questions about risk.
+    test, title
+        As in `explain`.
 
     Attributes
     ----------
@@ -56,6 +70,29 @@ class Report:
 
     story: dict[str, Any]
     granite: Granite = field(compare=False)
+
+    def __init__(
+        self,
+        granite: Granite,
+        X: Any = None,
+        y: Any = None,
+        *,
+        test: Any = None,
+        title: str | None = None,
+        story: dict[str, Any] | None = None,
+    ) -> None:
+        object.__setattr__(self, "granite", granite)
+        object.__setattr__(self, "story", story or tell(_source(granite, X, y), test=test, title=title))
+
+    def show(self) -> None:
+        """Show the page: in the notebook if this is one, otherwise in the browser, from a temporary file."""
+        shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+        if getattr(shell, "kernel", None) is not None:
+            sys.modules["IPython"].display.display(self)
+            return
+        path = Path(tempfile.mkdtemp(prefix="granite-")) / "report.html"
+        self.html(path)
+        webbrowser.open(path.as_uri())
 
     def __str__(self) -> str:
         """The story as text for a terminal."""
@@ -121,7 +158,7 @@ def _finite(value: Any) -> Any:
 
 def explain(
     model: Any,
-    X: Any,
+    X: Any = None,
     y: Any = None,
     *,
     question: Any = "ice-pdp",
@@ -134,7 +171,8 @@ def explain(
     Parameters
     ----------
     model, X, y, question
-        As in `Granite`. With y the report also maps questions about risk.
+        As in `Granite`. With y the report also maps questions about risk. A fitted Granite in the place of the model:
+        the report of that fit, with the X and y it was fitted on.
     test : tuple (X, y) or table, optional
         Rows that the fit does not see; adds figures on them.
     title : str, optional
@@ -157,18 +195,34 @@ def explain(
     >>> len(report.granite.partition_)
     2
     """
+    if isinstance(model, Granite):
+        if options:
+            hint = "Fit another Granite, or leave the options out."
+            raise InputError("a fit has its options already.", code="P03", argument=next(iter(options)), hint=hint)
+        return Report(model, X, y, test=test, title=title)
     begin = time.perf_counter()
     granite = Granite(model, question, **options)
     found, view = fit_with_evaluations(granite, X, y), fitted_view(granite)
     by_trees = view.diagnostics["evaluations"]["path"] != "model"
     values = FitValues(*found, view.resources, view.seed, by_trees)
     source = ReportSource(granite, values.with_target(_target(granite, X, y)))
-    return Report(story(source, test=test, title=title, began=begin), granite)
+    return Report(granite, story=tell(source, test=test, title=title, began=begin))
 
 
-def retold(granite: Granite, title: str | None = None) -> Report:
-    """The report of an object that is fitted already, from its stored curves: nobody is asked anything (F09)."""
-    return Report(story(ReportSource(granite), title=title), granite)
+def _source(granite: Granite, X: Any, y: Any) -> ReportSource:
+    """What a fit is told from: its evaluations, once more; without rows or model its stored curves (F09)."""
+    view = fitted_view(granite)
+    fitted = view.result
+    if granite.model is None or not fitted.table.container.n_rows:
+        return ReportSource(granite)
+    target = None if X is None else _target(granite, X, y)
+    if target is None and any(question.first.behavior.needs_y for question in fitted.comparisons):
+        hint = "Pass them: report(X, y)."
+        raise InputError("the report of a question about risk needs X and y of the fit.", code="T01", hint=hint)
+    by_trees = view.diagnostics["evaluations"]["path"] != "model"
+    return ReportSource(
+        granite, FitValues.again(fitted, target, view.resources, view.seed, by_trees).with_target(target)
+    )
 
 
 def _target(granite: Granite, X: Any, y: Any) -> FloatArray | None:
@@ -179,10 +233,16 @@ def _target(granite: Granite, X: Any, y: Any) -> FloatArray | None:
     everyone = read_table(X, kinds=granite.kinds, missing="allow" if view.result.missing else "error")
     target = view.target(y, everyone, Risk().resolved(view.result.predictor.is_probability))
     rows = view.drawn(everyone.n_rows)
+    same = len(rows) == view.result.table.n_rows and np.array_equal(
+        everyone.columns[0].take(rows).codes, view.result.table.columns[0].codes
+    )
+    if not same:
+        hint = "Pass the table of the fit; for other rows use test=(X, y) or evaluate(X, y)."
+        raise InputError("X is not the table of the fit.", code="P03", argument="X", hint=hint)
     return None if target is None else target[rows]
 
 
-def story(
+def tell(
     source: ReportSource, *, test: Any = None, title: str | None = None, began: float | None = None
 ) -> dict[str, Any]:
     """Build the dict; without evaluations (a loaded object) it holds what the stored curves tell."""
