@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from html import escape
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.base.wording import aligned, count, number, percent, shortened
 from granite_xai.compute import Resources, one_blas_thread
 from granite_xai.disagreement import ResolvedQuestion, ScaledObjective
 from granite_xai.engine.splits import Splits
@@ -26,7 +28,7 @@ from granite_xai.tables import Table, frame
 from granite_xai.trees.routes import Route
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Evaluation:
     """Disagreement on other rows, which serve both as explained rows and as reference, inside each region.
 
@@ -52,6 +54,20 @@ class Evaluation:
     def remaining(self) -> float:
         """Share of the disagreement on these rows that the regions leave."""
         return self.disagreement / self.global_disagreement if self.global_disagreement > 0 else 0.0
+
+    def __str__(self) -> str:
+        """What is left, and a line a region."""
+        rows: list[tuple[str, ...]] = [("region", "rows", "without regions", "with them", "rule")]
+        told = zip(self.counts, self.by_region.tolist(), self.regional.tolist(), self.rules, strict=True)
+        rows += [(str(k), *map(number, line[:3]), shortened(line[3])) for k, line in enumerate(told)]
+        return f"{repr(self)[1:-1]}\n\n{aligned(rows, (4,))}"
+
+    def __repr__(self) -> str:
+        left = f"{number(self.global_disagreement)} → {number(self.disagreement)}, {percent(self.remaining)} left"
+        return f"<Evaluation of {count(sum(self.counts), 'row')} in {count(len(self.rules), 'region')}: {left}>"
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"
 
     def frame(self) -> Any:
         """One line for each region: region, rule, n_samples, fraction, global_disagreement, disagreement, remaining."""

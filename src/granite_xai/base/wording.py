@@ -6,10 +6,11 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from html import escape
-from typing import Any
+from typing import Any, TypeVar
 
+Entry = TypeVar("Entry")
 ALL_ROWS = "all rows"
 MISSING = "missing"
 LONGEST = 60
@@ -227,6 +228,25 @@ def html_table(
     more = f"<p>… and {len(rows) - most - 1:,} more</p>" if len(rows) > most + 1 else ""
     told = f"<p>{escape(str(visible(caption)))}</p>" if caption else ""
     return f"<div>{told}<table>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>{more}</div>"
+
+
+class Listed(dict[str, Entry]):
+    """A dictionary that shows itself as a table: in text, and in a notebook.
+
+    >>> Listed({"a": 1.5}, ("name", "half"), lambda entry: (str(entry / 2),))
+    name  half
+    a     0.75
+    """
+
+    def __init__(self, entries: Mapping[str, Entry], headings: Sequence[str], cells: Callable[[Entry], Sequence[str]]):
+        super().__init__(entries)
+        self._rows = [tuple(headings), *((name, *cells(entry)) for name, entry in entries.items())]
+
+    def __repr__(self) -> str:
+        return aligned(self._rows, range(len(self._rows[0])))
+
+    def _repr_html_(self) -> str:
+        return html_table(self._rows, left=range(len(self._rows[0])))
 
 
 def _places(text: str) -> int:

@@ -143,14 +143,7 @@ def _here(ax: Axes, found: RowExplanation, i: int, limits: tuple[float, float]) 
     ax.plot(place, [found.contributions[i]], "o", color=ORANGE, markersize=8, markeredgecolor="white", zorder=5)
     axis.dress(ax)
     ax.set_ylim(*limits)
-    stand = found.percentiles[i]
-    where = (
-        f"{percent(stand, 0)} of the region's rows lie below"
-        if stand == stand
-        else f"{percent(found.shares[i], 0)} have the same"
-    )
-    ax.set_title(
-        f"{drawable(shortened(found.values[i], 20))}: {signed(found.contributions[i])}\n{where}",
-        fontsize=SMALL + 1,
-        loc="left",
-    )
+    stand, same = found.percentiles[i], f"{percent(found.shares[i], 0)} of the region's rows have the same"
+    told = f"{axis.name} = {drawable(shortened(found.values[i], 20))}: {signed(found.contributions[i])}"
+    where = f"{percent(stand, 0)} of the region's rows lie below" if stand == stand else same
+    ax.set_title(f"{told}\n{where}", fontsize=SMALL + 1, loc="left")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -118,6 +119,9 @@ class Partition:
         """Return the number of regions and the first rules."""
         rules = "; ".join(str(rule) for rule in self.rules[:4])
         return f"<Partition of {len(self)} regions: {rules}{'; …' if len(self) > 4 else ''}>"
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"
 
     @property
     def rules(self) -> tuple[Rule, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ CONDITIONS = Structure({"interval": Interval, "levels": Levels})
 """How conditions are written in files."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Rule:
     """The rows that satisfy one condition on each of some columns.
 
@@ -64,6 +65,12 @@ class Rule:
             # "a or missing and b" would leave it to the reader which of the two binds first.
             texts = [f"({t})" if t.endswith(" or missing") else t for t in texts]
         return " and ".join(texts) or "all rows"
+
+    def __repr__(self) -> str:
+        return f"<Rule: {self}>"
+
+    def _repr_html_(self) -> str:
+        return f"<code>{escape(str(self))}</code>"
 
     @property
     def is_empty(self) -> bool:
