@@ -48,6 +48,7 @@ ROOMS: dict[str, tuple[str, str]] = {
     "scopes": ("", "All rows or one region, with the values of explanations there"),
     "fit_values": ("", "What a fit knows of its own rows, in plain numbers"),
     "cost": ("", "What a fit would cost, before any of it is done"),
+    "comparison": ("", "The same regions for two models, tables or groups; what differs by more than chance"),
     "frameworks": ("", "Earlier methods as configurations, compared"),
     "display": ("", "Pictures; one file a display"),
     "report": ("", "The story: a dictionary, then a page or a text"),

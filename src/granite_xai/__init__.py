@@ -46,8 +46,10 @@ if TYPE_CHECKING:
     )
     from granite_xai.behavior import Local as Local, Risk as Risk, Sensitivity as Sensitivity
     from granite_xai.catalog import explanations as explanations, question as question, questions as questions
+    from granite_xai.comparison import Comparison as Comparison, compare as compare
     from granite_xai.compute import Resources as Resources
     from granite_xai.disagreement import Disagreement as Disagreement, Objective as Objective
+    from granite_xai.display.comparison import ComparisonDisplay as ComparisonDisplay
     from granite_xai.display.effect import EffectDisplay as EffectDisplay
     from granite_xai.display.importance import ImportanceDisplay as ImportanceDisplay
     from granite_xai.display.network import InteractionDisplay as InteractionDisplay
@@ -101,6 +103,8 @@ _ROOMS = {
     "Joint": "influence",
     "Interactions": "influence",
     "RowExplanation": "row",
+    "compare": "comparison",
+    "Comparison": "comparison",
     "Partition": "regions.partition",
     "Region": "regions.partition",
     "Rule": "regions.rule",
@@ -110,6 +114,7 @@ _ROOMS = {
     "InteractionDisplay": "display.network",
     "PartitionDisplay": "display.tree",
     "RowDisplay": "display.row",
+    "ComparisonDisplay": "display.comparison",
     "save": "persistence",
     "load": "persistence",
     "GraniteError": "base.errors",

@@ -9,15 +9,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from granite_xai.base.errors import GraniteError
+from granite_xai.base.errors import GraniteError, InputError
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
-from granite_xai.behavior import Local
+from granite_xai.behavior import Local, Risk
 from granite_xai.behavior.behavior import Game
 from granite_xai.catalog import questions as named_questions
 from granite_xai.compute import Resources
 from granite_xai.curves import dependence_bins
 from granite_xai.disagreement import ResolvedQuestion
 from granite_xai.engine.splits import Splits
+from granite_xai.estimator import Granite, fitted_view
 from granite_xai.evaluation_plan import evaluate, request
 from granite_xai.evaluations.evaluations import Bins, Evaluations
 from granite_xai.evaluations.plan import plan
@@ -29,7 +30,7 @@ from granite_xai.masking.fitted import FittedMaskings, fit_reference
 from granite_xai.resolved import ResolvedExplainer
 from granite_xai.scopes import Scope, region_scopes, scopes_of
 from granite_xai.surrogate import additive
-from granite_xai.tables import Table
+from granite_xai.tables import Table, read_table
 from granite_xai.trees.routes import Route
 
 MAX_CELLS = 200_000
@@ -125,17 +126,17 @@ class FitValues:
 
     def question(self, question: ResolvedQuestion, scope: Scope) -> QuestionValues:
         """Both sides of a question in one scope."""
-        return _question_values(question, self.evaluations.restrict(scope.rows))
+        return question_values(question, self.evaluations.restrict(scope.rows))
 
     def gaps(self, question: ResolvedQuestion) -> tuple[FloatArray, FloatArray] | None:
         """Disagreement of each set on all rows and inside the regions; None where it cannot be read."""
         try:
             evaluations = self._with_bins(question)
-            before = _question_values(question, evaluations).gaps
+            before = question_values(question, evaluations).gaps
             after = np.zeros_like(before)
             for scope in self.regions:
                 mass = evaluations.weights[scope.rows].sum()
-                after += mass * _question_values(question, evaluations.restrict(scope.rows)).gaps
+                after += mass * question_values(question, evaluations.restrict(scope.rows)).gaps
         except GraniteError:  # for example bins of a column that has no order; the map is an extra
             return None
         before = np.zeros_like(before) if self._below_noise_floor(question, float(before.sum())) else before
@@ -266,7 +267,8 @@ class FitValues:
         return [pair for pair in ranked[:amount] if strength[pair] > 1e-9 * max(strength.values())]
 
 
-def _question_values(question: ResolvedQuestion, node: Evaluations) -> QuestionValues:
+def question_values(question: ResolvedQuestion, node: Evaluations) -> QuestionValues:
+    """Both sides of a question, all rows of the evaluations being the region."""
     rows = np.arange(node.n_rows)
     first, second = (regional_part(0, "", side, node, rows).values for side in (question.first, question.second))
     gaps = question.loss(first - second)
@@ -310,3 +312,20 @@ def _spread(curves: FloatArray, bins: IntArray, weights: FloatArray) -> float:
     means = curves @ members.T / np.maximum(mass, 1e-300)
     centre = curves @ weights / weights.sum()
     return float((np.square(means - centre[:, None]) @ mass).sum() / weights.sum())
+
+
+def target_of_fit(granite: Granite, X: Any, y: Any) -> FloatArray | None:
+    """The target of the fitting rows, for questions about risk that nobody asked but that cost nothing."""
+    if y is None:
+        return None
+    view = fitted_view(granite)
+    everyone = read_table(X, kinds=granite.kinds, missing="allow" if view.result.missing else "error")
+    target = view.target(y, everyone, Risk().resolved(view.result.predictor.is_probability))
+    rows = view.drawn(everyone.n_rows)
+    same = len(rows) == view.result.table.n_rows and np.array_equal(
+        everyone.columns[0].take(rows).codes, view.result.table.columns[0].codes
+    )
+    if not same:
+        hint = "Pass the table of the fit; for other rows use test=(X, y) or evaluate(X, y)."
+        raise InputError("X is not the table of the fit.", code="P03", argument="X", hint=hint)
+    return None if target is None else target[rows]

@@ -117,6 +117,23 @@ def test_rows_are_explained_one_by_one(folder, capsys):
     assert run(capsys, *ROW, "--key", "nowhere=1")[0] == 2
 
 
+def test_two_models_or_two_tables_on_saved_regions(folder, capsys):
+    run(capsys, *EXPLAIN, "--save", "regions.json")
+    (folder / "other.py").write_text("from own_model import predict\ndef shifted(X):\n    return predict(X) + 1\n")
+    compare = ("compare", *ROW[1:])
+    code, out, err = run(capsys, *compare, "--other-predictor", "other:shifted", "--report", "two.html")
+    assert code == 0
+    assert "second: mean prediction" in out
+    assert err == "Written: two.html\n"
+    assert (folder / "two.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+    pd.read_csv("table.csv").assign(b=1.0).to_csv("now.csv", index=False)
+    code, out, _ = run(capsys, *compare, "--other-data", "now.csv", "--json")
+    assert code == 0
+    moved = [line for line in json.loads(out) if line["measure"] == "fraction" and line["case"] == "now.csv"]
+    assert [line["value"] for line in moved] == [0.0, 1.0]
+    assert run(capsys, *compare, "--other-data", "now.csv", "--report", "now.csv")[0] == 2
+
+
 def test_explain_as_json_is_the_story(folder, capsys):
     code, out, _ = run(capsys, *EXPLAIN, "--json")
     assert code == 0

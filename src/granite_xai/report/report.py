@@ -19,18 +19,15 @@ import numpy as np
 
 from granite_xai.base.errors import InputError
 from granite_xai.base.files import write_text
-from granite_xai.base.typing import FloatArray
 from granite_xai.base.wording import ALL_ROWS, plain
-from granite_xai.behavior import Risk
 from granite_xai.compute import one_blas_thread
 from granite_xai.display.figures import framed
 from granite_xai.estimator import Granite, fit_with_evaluations, fitted_view, held_out_fidelity
-from granite_xai.fit_values import FitValues
+from granite_xai.fit_values import FitValues, target_of_fit
 from granite_xai.report import sentences
 from granite_xai.report.panels import disagreement_map, effects, importances, ledger, regions, stored_effects, tree
 from granite_xai.report.sentences import ReportSource
 from granite_xai.report.text import story_text
-from granite_xai.tables import read_table
 
 VERSION = 1
 """Version of the dict."""
@@ -205,7 +202,7 @@ def explain(
     found, view = fit_with_evaluations(granite, X, y), fitted_view(granite)
     by_trees = view.diagnostics["evaluations"]["path"] != "model"
     values = FitValues(*found, view.resources, view.seed, by_trees)
-    source = ReportSource(granite, values.with_target(_target(granite, X, y)))
+    source = ReportSource(granite, values.with_target(target_of_fit(granite, X, y)))
     return Report(granite, story=tell(source, test=test, title=title, began=begin))
 
 
@@ -215,7 +212,7 @@ def _source(granite: Granite, X: Any, y: Any) -> ReportSource:
     fitted = view.result
     if granite.model is None or not fitted.table.container.n_rows:
         return ReportSource(granite)
-    target = None if X is None else _target(granite, X, y)
+    target = None if X is None else target_of_fit(granite, X, y)
     if target is None and any(question.first.behavior.needs_y for question in fitted.comparisons):
         hint = "Pass them: report(X, y)."
         raise InputError("the report of a question about risk needs X and y of the fit.", code="T01", hint=hint)
@@ -223,23 +220,6 @@ def _source(granite: Granite, X: Any, y: Any) -> ReportSource:
     return ReportSource(
         granite, FitValues.again(fitted, target, view.resources, view.seed, by_trees).with_target(target)
     )
-
-
-def _target(granite: Granite, X: Any, y: Any) -> FloatArray | None:
-    """The target of the fitting rows, for questions about risk that nobody asked but that cost nothing."""
-    if y is None:
-        return None
-    view = fitted_view(granite)
-    everyone = read_table(X, kinds=granite.kinds, missing="allow" if view.result.missing else "error")
-    target = view.target(y, everyone, Risk().resolved(view.result.predictor.is_probability))
-    rows = view.drawn(everyone.n_rows)
-    same = len(rows) == view.result.table.n_rows and np.array_equal(
-        everyone.columns[0].take(rows).codes, view.result.table.columns[0].codes
-    )
-    if not same:
-        hint = "Pass the table of the fit; for other rows use test=(X, y) or evaluate(X, y)."
-        raise InputError("X is not the table of the fit.", code="P03", argument="X", hint=hint)
-    return None if target is None else target[rows]
 
 
 def tell(
