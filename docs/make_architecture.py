@@ -43,6 +43,7 @@ ROOMS: dict[str, tuple[str, str]] = {
     "new_rows": ("", "What a fit says about other rows"),
     "references": ("", "Other rows against the fitting rows of their region"),
     "row": ("", "One row: what its columns add to the mean of its region, and where it stands there"),
+    "profile": ("", "Who is in a region, and what is special there, in words"),
     "fit_options": ("", "The options of an estimator as what they stand for"),
     "estimator": ("", "Granite, and the typed view of a fitted one"),
     "scopes": ("", "All rows or one region, with the values of explanations there"),

@@ -118,6 +118,12 @@ class FitValues:
         known = self.evaluations
         return float(Splits.whole(known.weights).variances(known.predictions[None])[0, 0])
 
+    def by_row(self) -> tuple[FloatArray, FloatArray | None, FloatArray | None]:
+        """Predictions, and with a target that and the losses of the rows."""
+        known = self.evaluations
+        predictions, risk = known.predictions + known.offset, Risk().resolved(self.fitted.predictor.is_probability)
+        return predictions, known.y, None if known.y is None else risk.function(predictions, known.y)
+
     def with_target(self, y: FloatArray | None) -> FitValues:
         """The same with a target that the question itself did not need."""
         if y is None or self.evaluations.y is not None:

@@ -20,6 +20,7 @@ from granite_xai.display.lines import MOST_CURVES
 from granite_xai.display.tree import Box, boxes_of
 from granite_xai.fit_values import ColumnCurves, FitValues
 from granite_xai.influence import Interactions
+from granite_xai.profile import profiles
 from granite_xai.regions.partition import Partition
 from granite_xai.regions.rule import Rule
 from granite_xai.report.sentences import ReportSource, cause, listed, set_labels
@@ -36,8 +37,10 @@ def regions(source: ReportSource, importance: dict[str, Any] | None) -> list[dic
     """Each region: rule, rows, disagreement, how well its own curves describe it, its strongest sets."""
     partition, values = source.fitted.partition, source.values
     explained: list[float | None] = [None] * len(partition)
+    words: list[list[str]] = [[] for _ in partition]
     if values is not None:
         explained = [values.explained(scope) for scope in values.regions]
+        words = [each.sentences() for each in profiles(source.fitted, *values.by_row())]
     return [
         {
             "region": region.index,
@@ -48,6 +51,7 @@ def regions(source: ReportSource, importance: dict[str, Any] | None) -> list[dic
             "disagreement": _finite(region.disagreement),
             "explained": share,
             "strongest": _strongest(importance, region.index, len(partition)),
+            "profile": words[region.index],
             "stop_reason": region.stop_reason,
             "small": region.n_samples < FEW_ROWS,
         }

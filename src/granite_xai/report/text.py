@@ -72,7 +72,9 @@ def _regions(regions: Sequence[dict[str, Any]]) -> str:
         names = ", ".join(_name(name) for name in region["strongest"])
         rule = shortened(plain(region["rule"]), 60) + (" (few rows)" if region["small"] else "")
         rows.append([str(region["region"]), str(region["n_samples"]), percent(region["explained"]), names, rule])
-    return "What to read in each region (explained: by its own curves)\n\n" + aligned(rows, left=(3, 4))
+    words = [_wrapped(f"Region {r['region']}. {' '.join(r['profile'])}", "  ") for r in regions if r["profile"]]
+    table = "What to read in each region (explained: by its own curves)\n\n" + aligned(rows, left=(3, 4))
+    return "\n\n".join([table, *(["What is special there\n\n" + "\n".join(words)] if len(regions) > 1 else [])])
 
 
 def _evaluation(found: dict[str, Any] | None) -> str:
