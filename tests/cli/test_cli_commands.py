@@ -117,6 +117,22 @@ def test_rows_are_explained_one_by_one(folder, capsys):
     assert run(capsys, *ROW, "--key", "nowhere=1")[0] == 2
 
 
+def test_the_report_is_handed_over_as_markdown_and_as_figures(folder, capsys):
+    code, _, err = run(capsys, *EXPLAIN, "--markdown", "card.md", "--figures", "out")
+    assert code == 0
+    assert err == "Written: card.md\nWritten: out\n"
+    assert (folder / "card.md").read_text(encoding="utf-8").startswith("# Where ICE and PDP agree\n")
+    kinds = {path.suffix for path in (folder / "out").iterdir()}
+    assert kinds == {".png", ".svg", ".csv"}
+    assert {path.stem for path in (folder / "out").iterdir()} == {"regions", "effects", "importances", "report"}
+    code, _, err = run(capsys, *EXPLAIN, "--figures", "out")
+    assert code == 2
+    assert "not an empty folder" in err
+    assert run(capsys, *EXPLAIN, "--figures", "out", "--force")[0] == 0
+    assert run(capsys, *EXPLAIN, "--markdown", "table.csv")[0] == 2
+    assert run(capsys, *EXPLAIN, "--markdown", "one", "--report", "one")[0] == 2
+
+
 def test_two_models_or_two_tables_on_saved_regions(folder, capsys):
     run(capsys, *EXPLAIN, "--save", "regions.json")
     (folder / "other.py").write_text("from own_model import predict\ndef shifted(X):\n    return predict(X) + 1\n")

@@ -259,3 +259,31 @@ def test_the_page_is_shown_in_the_notebook(X, monkeypatch):
     report = gx.Granite(interacting, max_depth=1).fit(X[:50]).report()
     report.show()
     assert shown == [report]
+
+
+def test_markdown_says_what_the_page_says(report, tmp_path):
+    text = report.markdown(tmp_path / "card.md")
+    assert (tmp_path / "card.md").read_text(encoding="utf-8") == text
+    assert report.story["opening"].replace("<", "\\<") in text
+    assert text.count("\n| ") >= 5 + 2 * len(report.story["regions"])
+    assert "## Held-out rows" in text
+
+
+def test_S04_names_cannot_act_in_markdown():
+    for name, told in stories():
+        if name == "classifier":
+            text = told.markdown()
+            assert "<script" not in text.replace("\\<", "")
+            assert all(line.isprintable() for line in text.splitlines())
+
+
+@pytest.mark.parametrize("question", ["ice-pdp", "pfi-risk"])
+def test_figures_and_their_numbers_lie_in_a_folder(X, tmp_path, question):
+    told = gx.explain(interacting, X[:60], interacting(X[:60]), question=question, max_depth=1)
+    written = told.figures(tmp_path / "out", ("png", "svg", "pdf"))
+    assert all(path.stat().st_size > 0 for path in written)
+    names = {"regions", "effects", "report"} | ({"importances"} if question == "ice-pdp" else set())
+    assert {path.stem for path in written} == names
+    assert pd.read_csv(tmp_path / "out" / "report.csv").shape == told.frame().shape
+    again = gx.load(gx.save(told.granite, tmp_path / "g.json"))
+    assert {path.stem for path in gx.Report(again).figures(tmp_path / "again")} == {"regions", "report"}

@@ -22,8 +22,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     0 ok, 2 usage, 3 data, 4 model, 5 resources, 130 interrupted. `arguments` follow ``granite`` on the command line.
 
-    >>> main(["demo", "--data", "diabetes"])  # doctest: +ELLIPSIS
-    HistGradientBoostingRegressor on the diabetes data, 442 rows and 10 columns...
+    >>> main(["questions"])  # doctest: +ELLIPSIS
+    question...
     0
     """
     options = parser().parse_args(arguments)

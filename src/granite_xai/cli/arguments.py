@@ -21,7 +21,7 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(required=True, metavar="command")
     demo = _command(commands, "demo", "fit a model on known data, find its regions and print them")
     demo.add_argument("--data", choices=("diabetes", "bike"), default="diabetes", help="diabetes needs no network")
-    _outputs(demo, "the report")
+    _outputs(demo, "the report", " (default: report.html, unless there is one)")
     explain = _command(commands, "explain", "find the regions of a model and tell the story")
     _inputs(explain, train=True)
     _settings(explain)
@@ -30,6 +30,8 @@ def parser() -> argparse.ArgumentParser:
     add("--test", metavar="FILE", help="a table of other rows, for figures that the fit did not see")
     add("--title", help="headline of the report")
     _outputs(explain, "the report")
+    add("--markdown", metavar="FILE", help="also write the report as Markdown, for a model card")
+    add("--figures", metavar="DIR", help="also write its figures (PNG, SVG) and tables (CSV) to a new or empty folder")
     add("--save", metavar="FILE", help="also save the fitted regions as JSON, for apply and evaluate")
     add("--plan", action="store_true", help="say what it would cost (rows, bytes, seconds) and stop")
     evaluate = _command(commands, "evaluate", "measure saved regions on other rows")
@@ -98,8 +100,8 @@ def _inputs(command: argparse.ArgumentParser, *, train: bool = False) -> None:
     add("--categories", metavar="COLUMN", nargs="+", default=[], help="columns to read as categories")
 
 
-def _outputs(command: argparse.ArgumentParser, report: str) -> None:
-    command.add_argument("--report", metavar="FILE", help=f"also write {report} as one HTML file")
+def _outputs(command: argparse.ArgumentParser, report: str, default: str = "") -> None:
+    command.add_argument("--report", metavar="FILE", help=f"also write {report} as one HTML file{default}")
     text = "replace existing files also when they are of another kind"
     command.add_argument("--force", action="store_true", help=text)
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import granite_xai as gx
@@ -43,10 +45,15 @@ def explain(options: argparse.Namespace) -> None:
 
 
 def _say_report(report: gx.Report, options: argparse.Namespace, also: str | None = None) -> None:
-    if options.report:
-        report.html(options.report)
+    ways = {"report": report.html, "markdown": report.markdown}
+    paths = {way: path for way in ways if (path := getattr(options, way, None))}
+    for way, path in paths.items():
+        ways[way](path)
+    figures = getattr(options, "figures", None)
+    if figures:
+        report.figures(figures, ("png", "svg"))
     say(report.json().rstrip("\n") if options.json else str(report))
-    for path in filter(None, (options.report, also)):
+    for path in filter(None, (*paths.values(), figures, also)):
         remark(f"Written: {path}")
 
 
@@ -122,15 +129,17 @@ def demo(options: argparse.Namespace) -> None:
     """Fit a model on known data, find its regions, print them."""
     from sklearn.ensemble import HistGradientBoostingRegressor
 
+    there = Path("report.html").exists() or options.json or not os.access(".", os.W_OK)  # nothing unasked
+    path = options.report or (None if there else "report.html")
     check_outputs(options)
     X, y = gx.datasets.load_diabetes() if options.data == "diabetes" else gx.datasets.load_bike_sharing()
     model = HistGradientBoostingRegressor(random_state=0).fit(X, y)
     rows = min(len(X), 1000)  # enough for a first look, in seconds
     most = None if rows == len(X) else rows
-    if options.report:
+    if path:
         title = f"Where ICE and PDP agree on the {options.data} data"
         report = gx.explain(model, X, y, question="ice-pdp", title=title, max_samples=most)
-        report.html(options.report)
+        report.html(path)
         granite = report.granite
     else:
         granite = gx.Granite(model, "ice-pdp", max_samples=most).fit(X, y)
@@ -141,8 +150,8 @@ def demo(options: argparse.Namespace) -> None:
         say_json(facts | {"partition": granite.partition_.to_dict()})
     else:
         say(_STORY.format(partition=granite.partition_, **facts))
-    if options.report:
-        remark(f"The whole story, with figures: {options.report}")
+    if path:
+        remark(f"The whole story, with figures: {path}")
 
 
 def _loaded(path: str, model: Any = None) -> Any:

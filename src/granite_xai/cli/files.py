@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
+from itertools import combinations
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ _PICKLES = (".pkl", ".pickle", ".joblib")
 _READ = {"data": "the table that is read", "test": "the other table", "model": "the model that is read"}
 _READ |= {"module": "the module of the model", "saved": "the saved file"}
 _KINDS = {"report": ("an HTML page", (b"<!doctype html", b"<html")), "save": ("a saved fit", (b'{"schema": "granite',))}
+_KINDS |= {"markdown": ("a report in Markdown", (b"# ",))}
 _bad_table = partial(gx.InputError, code="S12", argument="data")
 _bad_model = partial(gx.ModelError, code="S11", argument="model")
 _unsafe = partial(gx.InputError, code="P03")
@@ -250,9 +252,14 @@ def check_outputs(options: argparse.Namespace, **read: str | None) -> None:
     read["module"] = module and f"{module}.py"
     inputs = {name: path for name, path in read.items() if path and path != "-"}
     outputs = {name: str(path) for name in _KINDS if (path := getattr(options, name, None))}
-    if len(outputs) == 2 and _same_file(*outputs.values()):
-        words = " and ".join(f"--{option} {path}" for option, path in outputs.items())
-        raise _unsafe(f"{words} are one file.", argument="save", hint="Choose two files.")
+    for one, two in combinations(outputs, 2):
+        if _same_file(outputs[one], outputs[two]):
+            words = " and ".join(f"--{option} {outputs[option]}" for option in (one, two))
+            raise _unsafe(f"{words} are one file.", argument=two, hint="Choose two files.")
+    folder = Path(getattr(options, "figures", None) or "")
+    if folder.name and not options.force and folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
+        hint = "Choose another folder, or pass --force to replace files in it."
+        raise _unsafe(f"--figures {folder} exists and is not an empty folder.", argument="figures", hint=hint)
     for option, path in outputs.items():
         for name, other in inputs.items():
             if _same_file(path, other):

@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 import webbrowser
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -109,6 +110,18 @@ class Report:
         """The story as JSON; also written to ``path``, replacing what is there in one step."""
         text = json.dumps(_finite(self.story), ensure_ascii=False, allow_nan=False, indent=1)
         return _written(_NOT_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n", path)
+
+    def markdown(self, path: str | os.PathLike[str] | None = None) -> str:
+        """The story in Markdown, for a model card; also written to ``path``, replacing what is there in one step."""
+        from granite_xai.report.handover import markdown
+
+        return _written(markdown(self.story), path)
+
+    def figures(self, folder: str | os.PathLike[str], formats: Sequence[str] = ("png",)) -> list[Path]:
+        """Write the figures, as PNG, SVG or PDF, and the numbers behind them as CSV; returns the files."""
+        from granite_xai.report.handover import write_figures
+
+        return write_figures(self.granite, {"report": self.frame()}, folder, formats)
 
     def frame(self) -> Any:
         """One line for each scope and set, in the library of X: both sides and their disagreement.
