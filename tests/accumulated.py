@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from granite_xai.base.errors import InputError, column_text
-from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.base.typing import AleColumn, FloatArray, IntArray
 from granite_xai.masking.accumulated import fit_steps
 from granite_xai.models import accepts_missing, as_predictor
 from granite_xai.tables import Column, Table, read_table
@@ -76,13 +76,15 @@ def ale(model: Any, X: Any, feature: Hashable, *, output: Any = None, response: 
 
 def local_effects(predictor: Predictor, table: Table, column: Column) -> tuple[FloatArray, IntArray]:
     """Change of the prediction across each row's interval of an ordered column, and the interval (0: missing)."""
-    steps = fit_steps(column, table)
+    steps = fit_steps(AleColumn(column.position), table)
     if steps is None:
         return np.zeros(table.n_rows), np.zeros(table.n_rows, dtype=np.intp)
-    intervals = steps.intervals(column)
+    intervals = steps.within(column)[1]
     rows = np.flatnonzero(intervals)
+    ends_at = np.searchsorted(steps.parts, steps.edges)
     ends = [
-        predictor.recombined(table, rows, steps.ends, intervals[rows] - below, [column.position]) for below in (0, 1)
+        predictor.recombined(table, rows, steps.ends, ends_at[intervals[rows] - below], [column.position])
+        for below in (0, 1)
     ]
     effects = np.zeros(table.n_rows)
     effects[rows] = ends[0] - ends[1]
@@ -91,7 +93,7 @@ def local_effects(predictor: Predictor, table: Table, column: Column) -> tuple[F
 
 def _ordered(predictor: Predictor, table: Table, column: Column) -> Accumulated:
     effects, intervals = local_effects(predictor, table, column)
-    steps = fit_steps(column, table)
+    steps = fit_steps(AleColumn(column.position), table)
     values = column.levels[steps.edges] if steps is not None else column.levels
     counts = np.bincount(intervals, minlength=len(values))[1:]
     changes = np.bincount(intervals, weights=effects, minlength=len(values))[1:] / np.maximum(counts, 1)

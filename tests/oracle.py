@@ -288,16 +288,16 @@ def stood_for(fitted: Problem) -> dict[int, Fraction]:
     return {n: w / min(average, 1) for n, w in weights.items()}
 
 
-def edges(fitted: Problem, j: int) -> list[Any]:
+def edges(fitted: Problem, j: int, count: int = 10) -> list[Any]:
     """C8: z_k, the smallest fitting value with k/10 of the weight (to 1e-12) at or below it, equal ones once."""
     distinct, w = fitted.levels(j), stood_for(fitted)
-    if len(distinct) <= 10:
+    if len(distinct) <= count:
         return distinct
     found: list[Any] = []
     seen = [n for n in fitted.rows if not is_missing(fitted.X[n][j])]
     total = sum(w[n] for n in seen) * (1 - Fraction(1, 10**12))
-    for k in range(1, 11):
-        z = next(v for v in distinct if 10 * sum(w[n] for n in seen if fitted.X[n][j] <= v) >= k * total)
+    for k in range(1, count + 1):
+        z = next(v for v in distinct if count * sum(w[n] for n in seen if fitted.X[n][j] <= v) >= k * total)
         if z not in found:
             found.append(z)
     return found
@@ -376,6 +376,10 @@ def binning(fitted: Problem, T: Set, setting: Setting) -> Callable[[Sequence[Any
         return lambda _: 0
     if setting.bins == "exact":
         return lambda row: tuple(same(row[j]) for j in sorted(T))
+    if setting.bins == "tree":  # columns that are constant on the fitting rows tell nothing
+        T = frozenset(j for j in T if len({same(row[j]) for n, row in enumerate(fitted.X) if fitted.w[n] > 0}) > 1)
+        if not T:
+            return lambda _: 0
     if setting.bins == "tree" and len(T) == 1:
         (j,) = T
         return lambda row: column_bin(fitted, j, row[j])
@@ -649,21 +653,32 @@ def snapped(problem: Problem, S: Set, G: int) -> Problem:
     return problem.remember(("snapped", S, G), compute)
 
 
-def ale_gap(problem: Problem, j: int, rows: Rows) -> dict[int, float]:
+def ale_edges(problem: Problem, j: int, rows: Rows, intervals: int) -> list[Any]:
+    """Ends of the intervals in a region: those of the fit, cut at the first and last hundredth within its range."""
+    fitted = problem.fitted
+    coarse, fine = (
+        sorted({min(fitted.levels(j)), *(edges(fitted, j, k) if fitted.is_ordered(j) else fitted.levels(j))})
+        for k in (intervals, 10 * intervals)
+    )
+    seen = [problem.X[n][j] for n in rows if not is_missing(problem.X[n][j])]
+    low = min((z for z in fine if z >= min(seen)), default=fine[-1])
+    high = max((z for z in fine if z <= max(seen)), default=fine[0])
+    return sorted({low, high, *(z for z in coarse if low < z < high)}) if low < high else []
+
+
+def ale_gap(problem: Problem, j: int, rows: Rows, intervals: int = 10) -> dict[int, float]:
     """F(upper) - F(lower) in the row's interval, minus its mean over the region's rows in that interval."""
     fitted, gap = problem.fitted, dict.fromkeys(rows, 0.0)
-    if fitted.kinds[j] == "nominal" or len(fitted.levels(j)) < 2:
+    known = [n for n in rows if not is_missing(problem.X[n][j])]
+    if fitted.kinds[j] == "nominal" or len(fitted.levels(j)) < 2 or not known:
         return gap
-    z = fitted.levels(j) if not fitted.is_ordered(j) else edges(fitted, j)
-    z = sorted({min(fitted.levels(j)), *z})
+    z = ale_edges(problem, j, known, intervals)
     interval, effect = {}, {}
-    for n in rows:
-        cell = problem.X[n][j]
-        if is_missing(cell):
-            continue
-        k = min(max(sum(edge < cell for edge in z), 1), len(z) - 1)  # the interval (z_{k-1}, z_k]; the first is closed
+    for n in known if z else []:
+        # the interval (z_{k-1}, z_k]; the first is closed
+        k = min(max(sum(edge < problem.X[n][j] for edge in z), 1), len(z) - 1)
         ends = [recombine(problem.X[n], [z[k - side]] * problem.d, problem.D - {j}) for side in (0, 1)]
-        upper, lower = problem.remember(("ale", j, n), lambda ends=ends: problem.call(ends))
+        upper, lower = problem.remember(("ale", j, n, z[k - 1], z[k]), lambda ends=ends: problem.call(ends))
         interval[n], effect[n] = k, upper - lower
     for n in effect:
         mates = [m for m in effect if interval[m] == interval[n]]
@@ -702,6 +717,64 @@ def disagreement(asked: Question, problem: Problem, rows: Rows | None = None, ho
 
 
 # ------------------------------------------------------------------------------------------------------- noise floor
+
+
+def cell(asked: Question, problem: Problem, S: Set, n: int, rows: Rows) -> int:
+    """Rows of the smallest conditional cell that the gap of S at row n averages over (7.1)."""
+    if asked.kind == "ale":
+        (j,) = S
+        z = sorted({min(problem.levels(j)), *edges(problem.fitted, j)})
+        interval = {m: min(max(sum(e < problem.X[m][j] for e in z), 1), len(z) - 1) for m in rows}
+        return sum(interval[m] == interval[n] for m in rows)
+    smallest = len(rows)
+    for side in (asked.first, asked.second):
+        if side.masking != "conditional":
+            continue
+        read = {"pure": [S], "full": [problem.D - S]}.get(side.interaction, subsets(problem.D))
+        for T in read:
+            if T and T != problem.D:
+                bins = bins_of(problem, side, T)
+                smallest = min(smallest, sum(bins[m] == bins[n] for m in rows))
+    return smallest
+
+
+def chance(asked: Question, problem: Problem, factors: Sequence[Sequence[float]], rows: Rows) -> dict[str, Any]:
+    """7.1: R by chance for every replicate, and R corrected for it, from rows that weigh ``w(n) e_b(n)``."""
+    g, again = gaps(asked, problem, rows), []
+    for line in factors:
+        weights = [w * e for w, e in zip(problem.w, line, strict=True)]
+        moved = Problem(problem.model, problem.X, problem.y, weights, problem.kinds, fitted=problem.fitted)
+        again.append(gaps(asked, moved, rows))
+    w, loss = problem.weights_of(rows), asked.loss
+    by_chance, excess = [], []
+    for line in again:
+        total, raised = [], []
+        for S in g:
+            if asked.kind in ("coe", "ale") or asked.per_row:
+                d = {}
+                for n in rows:
+                    m = cell(asked, problem, S, n, rows)
+                    kappa = (m + 1) / (m - 1) if m > 1 else 3.0
+                    d[n] = math.sqrt(kappa) * (line[S][n] - g[S][n])
+                total.append(mean([gap_loss(loss, d[n]) for n in rows], w))
+                both = [(gap_loss(loss, g[S][n] + d[n]) + gap_loss(loss, g[S][n] - d[n])) / 2 for n in rows]
+                raised.append(mean([b - gap_loss(loss, g[S][n]) for b, n in zip(both, rows, strict=True)], w))
+            else:
+                kappa = (len(rows) + 1) / (len(rows) - 1)
+                total.append(gap_loss(loss, math.sqrt(kappa) * (line[S] - g[S])))
+        by_chance.append(math.fsum(total))
+        excess.append(math.fsum(raised))
+    R = disagreement(asked, problem, rows)
+    if asked.kind in ("coe", "ale") or asked.per_row:
+        return {"replicates": by_chance, "corrected": R - math.fsum(excess) / len(excess)}
+    corrected = []
+    for S in g:  # one number a region: without its bias, and without its variance
+        drawn = [line[S] for line in again]
+        centre = sum(drawn) / len(drawn)
+        start = g[S] - (centre - g[S])
+        raised = [(gap_loss(loss, start + v - centre) + gap_loss(loss, start - v + centre)) / 2 for v in drawn]
+        corrected.append(2 * gap_loss(loss, start) - sum(raised) / len(raised))
+    return {"replicates": by_chance, "corrected": math.fsum(corrected)}
 
 
 def noise(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -134,13 +132,13 @@ def test_several_rows_are_refused_with_the_way_to_explain_them(g, table):
         g.explain_row(table.iloc[:2])
 
 
+@pytest.mark.filterwarnings("ignore::granite_xai.base.errors.BinWarning")
 @pytest.mark.parametrize("question", ["ice-shap", "mplot-pdp", "coe", "pfi-risk", "ale"])
 def test_every_question_has_its_row(question, table):
     """The contributions are those of the second explanation, where they count from the mean; otherwise PDP's."""
     X = table.drop(columns="w")
     forest = RandomForestRegressor(n_estimators=5, random_state=0).fit(X, X["temp"] * X["hr"])
-    with pytest.warns(gx.BinWarning) if question == "mplot-pdp" else nullcontext():
-        g = gx.Granite(forest, question).fit(X, X["temp"])
+    g = gx.Granite(forest, question).fit(X, X["temp"])
     found = g.explain_row(X.iloc[[3]])
     assert found.explanation == ("shap" if question == "ice-shap" else "pdp")
     assert found.rest == pytest.approx(0.0, abs=1e-8) or question != "ice-shap"
@@ -186,3 +184,13 @@ def test_a_row_costs_two_rows_a_column_and_reference(table):
     calls.clear()
     found = g.explain_row(table.iloc[[7]])
     assert sum(calls) <= found.n_samples * 4 + 2
+
+
+def test_standard_errors_are_those_of_means_over_the_references(g, table):
+    """The PDP of temp at a value is a mean of differences over the region's fitting rows."""
+    found = g.explain_row(table.iloc[[7]])
+    inside = table[g.apply(table) == found.region]
+    gaps = model(inside.assign(temp=table["temp"].iloc[7])) - model(inside)
+    known = gaps.std() / np.sqrt(len(inside))
+    assert found.errors[1] == pytest.approx(known, rel=0.35)
+    assert gx.Granite(model, confidence_level=None).fit(table).explain_row(table.iloc[[7]]).errors.max() == 0.0

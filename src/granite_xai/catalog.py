@@ -10,7 +10,7 @@ from granite_xai.base.typing import Elementwise, PairLoss
 from granite_xai.behavior import Risk, Sensitivity
 from granite_xai.disagreement import Disagreement, questions
 from granite_xai.explainer import explanations
-from granite_xai.masking import Conditional
+from granite_xai.masking import Accumulated, Conditional
 
 __all__ = ["TITLES", "explanations", "meaning", "question", "questions", "title"]
 
@@ -68,6 +68,7 @@ def question(
     pointwise: bool = False,
     total: str | None = None,
     conditional: Conditional | None = None,
+    intervals: int | None = None,
 ) -> Disagreement:
     """A named question with its options.
 
@@ -87,6 +88,8 @@ def question(
         Sensitivity only: how a full effect is measured.
     conditional : Conditional, optional
         Conditional masking only: its bins.
+    intervals : int, optional
+        ALE only: of each column; 10 if not told.
 
     Examples
     --------
@@ -95,26 +98,24 @@ def question(
     """
     base = choose("question", name, questions())
     behavior, risk = base.first.behavior, isinstance(base.first.behavior, Risk)
-    similar = any(side.masking.key == "conditional" for side in (base.first, base.second))
+    keys = {side.masking.key for side in (base.first, base.second)}
     for option, given, fits, owners in (
         ("total", total is not None, isinstance(behavior, Sensitivity), "sensitivity questions"),
         ("risk_loss", risk_loss is not None, risk, "risk questions"),
         ("average", average != "prediction", risk, "risk questions"),
         ("pointwise", pointwise, risk, "risk questions"),
-        ("conditional", conditional is not None, similar, "questions with conditional masking"),
+        ("conditional", conditional is not None, "conditional" in keys, "questions with conditional masking"),
+        ("intervals", intervals is not None, "accumulated" in keys, "questions about ALE"),
     ):
         if given and not fits:
-            raise InputError(
-                f"{option} is an option of {owners}; {name!r} is none.",
-                code="P03",
-                argument=option,
-                hint=f"Leave {option} out, or choose another question.",
-            )
+            words, hint = f"{option} is an option of {owners}; {name!r} is none.", "Leave it out."
+            raise InputError(words, code="P03", argument=option, hint=hint)
     if risk:
         behavior = Risk(risk_loss, average, pointwise)
     elif total is not None:
         behavior = Sensitivity(total)
     sides = [replace(side, behavior=behavior) for side in (base.first, base.second)]
-    if conditional is not None:
-        sides = [replace(s, masking=conditional) if s.masking.key == conditional.key else s for s in sides]
+    for own in (conditional, None if intervals is None else Accumulated(intervals)):
+        if own is not None:
+            sides = [replace(side, masking=own) if side.masking.key == own.key else side for side in sides]
     return Disagreement(sides[0], sides[1], loss, name)

@@ -288,10 +288,10 @@ def _settings(fit: Any, options: Mapping[str, Any]) -> dict[str, Any]:
 def _case(name: str, model: Any, X: Any, y: Any, partition: Partition, settings: dict[str, Any]) -> Case:
     """Evaluate a model on a table once, and read everything off the evaluations."""
     bare = model.model if isinstance(model, Granite) else model
-    granite = Granite(bare, **settings | {"max_depth": 0, "partitioner": None})
+    granite = Granite(bare, **settings | {"max_depth": 0, "partitioner": None, "confidence_level": None})
     found, view = fit_with_evaluations(granite, X, y), fitted_view(granite)
-    values = FitValues(*found, view.resources, view.seed, False)
-    known, target = values.evaluations, target_of_fit(granite, X, y)
+    values = FitValues(found.result, found.evaluations, found.route, view.resources, view.seed, False)
+    known, target = values.evaluations, None if y is None else target_of_fit(granite, X, y)
     losses, rows = np.full(known.n_rows, np.nan), range(known.n_rows)
     if target is not None:
         risk = Risk().resolved(found.result.predictor.is_probability)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from granite_xai.base.diagnostics import Diagnostics
-from granite_xai.estimator import Granite, fit_inputs
+from granite_xai.estimator import Granite
 from granite_xai.evaluations.noise_floor import probe
 from granite_xai.fit import candidate_bytes, requested
+from granite_xai.fitting import open_inputs
 
 _PER_CELL = {"trees (numba)": 1e-8, "trees (numpy)": 1e-7, "model": 0.0}
 """Seconds for an evaluation that the trees give; a rough figure, found on common machines."""
@@ -29,7 +30,8 @@ def plan(granite: Granite, X: Any, y: Any = None) -> dict[str, Any]:
     (4, 36, 256)
     """
     record = Diagnostics()
-    ask = fit_inputs(granite, X, y, None, record)
+    opened = open_inputs(granite, X, y, None, None, record)
+    ask = opened.chosen(next(opened.choices()).search, record)
     asked = requested(ask)
     route = ask.route.for_plans(asked.kept, asked.streamed)
     name = route.name(len(asked.kept.stores) + len(asked.streamed.stores))

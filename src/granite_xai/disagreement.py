@@ -11,7 +11,7 @@ import numpy as np
 
 from granite_xai.base.errors import InputError
 from granite_xai.base.options import choose, real_number, unknown
-from granite_xai.base.typing import Elementwise, FloatArray, Term, Terms
+from granite_xai.base.typing import BoolArray, Elementwise, FloatArray, IntArray, Term, Terms
 from granite_xai.base.wording import Listed
 from granite_xai.behavior import Behavior
 from granite_xai.behavior.behavior import Game, read_twice
@@ -26,6 +26,7 @@ from granite_xai.explainer import Explainer, explanations
 from granite_xai.influence import Influence
 from granite_xai.interaction import add_terms, union
 from granite_xai.masking import Masking
+from granite_xai.masking.masking import smallest_cells
 from granite_xai.resolved import ResolvedExplainer
 from granite_xai.trees.routes import Route
 
@@ -122,6 +123,11 @@ class ResolvedQuestion:
     first: ResolvedExplainer
     second: ResolvedExplainer
 
+    def beyond_chance(self) -> ResolvedQuestion:
+        """The same question with maskings that learn no more than what the fitting rows show beyond chance."""
+        sides = [replace(side, masking=side.masking.beyond_chance()) for side in (self.first, self.second)]
+        return replace(self, first=sides[0], second=sides[1])
+
     @cached_property
     def measure(self) -> Loss:
         """The loss of a gap, with what the engine knows of it."""
@@ -173,6 +179,11 @@ class ResolvedQuestion:
         else:
             for games in self._games(evaluations, splits):
                 yield np.sum([game.values(terms) for game, terms in games], axis=0)
+
+    def cell_sizes(self, evaluations: Evaluations) -> Iterator[IntArray]:
+        """Rows of the smallest cell that the gap of each set averages over, at every row."""
+        for members, gap in zip(self.first.layout.sets, self.gaps, strict=True):
+            yield smallest_cells(gap, evaluations.on_grid(union(members)))
 
     def losses(self, evaluations: Evaluations, splits: Splits) -> FloatArray:
         """``sum over S of loss(phi1(S) - phi2(S))``: (K, n) for behaviors with one value a row, otherwise (K, 2)."""
@@ -317,6 +328,7 @@ class ScaledObjective:
     floors: FloatArray  # (Q,) float: noise floor of each question
     total: float  # mass of all rows
     by_mass: bool = True  # whether regions count by their mass
+    roots: FloatArray | None = None  # (Q,) float: ``w_q / R_q(all rows)``, where the objective has other factors
 
     def disagreements(self, evaluations: Evaluations, splits: Splits) -> FloatArray:
         """``R_q`` of both sides of every split, shape (K, 2, Q)."""
@@ -326,6 +338,11 @@ class ScaledObjective:
         """Shares from disagreements (..., Q) and the mass (...) of the regions."""
         shares: FloatArray = disagreements @ self.factors
         return shares * mass / self.total if self.by_mass else shares
+
+    def left(self, disagreements: FloatArray, mass: FloatArray) -> FloatArray:
+        """Share of the disagreement on all rows that regions hold, whatever the objective counts."""
+        shares: FloatArray = disagreements @ (self.factors if self.roots is None else self.roots)
+        return shares * mass / self.total
 
     def silent(self, disagreements: FloatArray) -> bool:
         """Whether every question is at its noise floor here."""
@@ -344,13 +361,18 @@ def shares(
     floors: FloatArray,
     objective: Objective,
     evaluations: Evaluations,
+    exceeded: BoolArray | bool = True,
 ) -> ScaledObjective:
-    """Scale each question by its disagreement on all rows (or the variance), leaving out those at the floor."""
-    audible = (roots > floors) & (roots >= np.finfo(np.float64).tiny)  # one over less than that is infinite
+    """Scale each question by its disagreement on all rows (or the variance).
+
+    Those at the floor are left out, and those that do not exceed what chance shows.
+    """
+    audible = (roots > floors) & (roots >= np.finfo(np.float64).tiny) & exceeded  # one over less than tiny is infinite
     chosen = np.where(audible, np.asarray(weights, dtype=np.float64), 0.0)
     chosen = chosen / (chosen.sum() or 1.0)
     splits = Splits.whole(evaluations.weights)
     variance = float(splits.variances(evaluations.predictions[None])[0, 0])
-    scale = roots if objective.normalize == "root" else np.full_like(roots, variance)
-    factors = np.divide(chosen, scale, out=np.zeros_like(chosen), where=audible & (scale > 0))
-    return ScaledObjective(tuple(comparisons), factors, floors, float(splits.mass[0, 0]), objective.weighting == "mass")
+    by_root = np.divide(chosen, roots, out=np.zeros_like(chosen), where=audible)
+    by_mass, total = objective.weighting == "mass", float(splits.mass[0, 0])
+    factors = by_root if objective.normalize == "root" else chosen / variance if variance > 0 else np.zeros_like(chosen)
+    return ScaledObjective(tuple(comparisons), factors, floors, total, by_mass, by_root)

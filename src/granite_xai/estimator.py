@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
@@ -13,33 +13,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.base.errors import InputError
-from granite_xai.base.options import choose
+from granite_xai.base.options import choose, real_number, whole_number
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.behavior import Behavior
-from granite_xai.compute import Resources, resolve_jobs
-from granite_xai.disagreement import Objective
-from granite_xai.evaluations.plan import require_room
-from granite_xai.explainer import target_for
+from granite_xai.chance.rows import rows_needed
+from granite_xai.chance.stability import Stability
+from granite_xai.compute import Resources
 from granite_xai.explanation import Explanation
-from granite_xai.fit import FitInputs, FitResult, FitRun, run
-from granite_xai.fit_options import (
-    chosen_influence,
-    chosen_limits,
-    chosen_missing,
-    chosen_partitioner,
-    chosen_seed,
-    rows_used,
-)
-from granite_xai.models import accepts_missing, as_predictor
-from granite_xai.models.target import read_weights
+from granite_xai.fit import FitResult, FitRun
+from granite_xai.fitting import FittedGranite, half_samples, open_inputs, refits, searched
+from granite_xai.models import accepts_missing
 from granite_xai.new_rows import Evaluation, evaluate_rows
 from granite_xai.references import explain_against_fit, explain_among_themselves
 from granite_xai.row import RowExplanation, explain_one, one_row
-from granite_xai.search.tree import Tree
-from granite_xai.tables import Table, read_table
-from granite_xai.trees.routes import Route
-
-_OF_THE_TREE = ("max_depth", "min_samples_leaf", "alpha", "max_candidates", "beam", "split_features")
 
 
 class Granite(BaseEstimator):
@@ -81,8 +66,18 @@ class Granite(BaseEstimator):
         Whether X may have missing values. "auto": if the model says that it takes them.
     kinds : mapping of column to "numeric", "ordinal", "nominal" or "boolean", optional
         How columns are read. None: from their dtypes.
-    max_samples : int, optional
-        Use this many rows, drawn with ``random_state``; every fitted figure is about them. None: all rows.
+    max_samples : "auto", int or None
+        Rows that search for regions, drawn with ``random_state``; fitted figures are about them. "auto": 500, and twice
+        as many until the estimate is precise enough (``diagnostics_["rows"]`` says why it stopped); tables of fewer
+        than 1,000 rows take two thirds or all. None: all rows.
+    confidence_level : float or None
+        Level of the chance bar and of intervals. A region that shows no more than chance is not split. None: the
+        sample is taken for the world, as in the paper; then "auto" of other options means all rows, none held out.
+    n_resamples : int
+        Replicates that tell what chance does.
+    holdout : "auto", False, float or (X, y)
+        Rows that are held out of the search and judge its regions: as many as search if there are so many, none, a
+        share of the rows, or rows of your own (for risk: rows that the model has not seen).
     n_jobs : int, optional
         Threads for the search, as in scikit-learn; None: what ``joblib.parallel_config`` says, otherwise one. Inside
         ``joblib.parallel_config(backend="loky")`` or ``backend="dask"`` (with a ``distributed.Client``) these are
@@ -104,6 +99,9 @@ class Granite(BaseEstimator):
         Share of it that is left in the regions; 0.0 when there is nothing to explain.
     fidelity_, global_fidelity_ : float
         Share of the prediction's variance that an additive surrogate explains, with and without regions.
+    estimate_ : Estimate or None
+        Share left on the held-out rows, corrected for chance, with an interval: the number to quote. Without held-out
+        rows that of the fitting rows, without an interval; None without a ``confidence_level``.
     diagnostics_ : dict
         What the fit noticed and spent.
 
@@ -138,7 +136,10 @@ class Granite(BaseEstimator):
         response: str = "auto",
         missing: str = "auto",
         kinds: Mapping[Hashable, str] | None = None,
-        max_samples: int | None = None,
+        max_samples: int | str | None = "auto",
+        confidence_level: float | None = 0.95,
+        n_resamples: int = 50,
+        holdout: Any = "auto",
         n_jobs: int | None = None,
         random_state: Any = 0,
         resources: Resources | None = None,
@@ -160,6 +161,9 @@ class Granite(BaseEstimator):
         self.missing = missing
         self.kinds = kinds
         self.max_samples = max_samples
+        self.confidence_level = confidence_level
+        self.n_resamples = n_resamples
+        self.holdout = holdout
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.resources = resources
@@ -182,7 +186,11 @@ class Granite(BaseEstimator):
         tags.target_tags.required = False
         return tags
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Granite:
+    def __getstate__(self) -> Any:
+        """Without the evaluations, which only this object in this process keeps."""
+        return {name: value for name, value in super().__getstate__().items() if name != "_run"}
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, clusters: Any = None) -> Granite:
         """Search for regions on these rows, which serve as explained rows and as reference.
 
         Parameters
@@ -194,8 +202,11 @@ class Granite(BaseEstimator):
         sample_weight : array, optional
             Weights of the rows; those of weight 0 are left out. A row of weight 2 counts as two rows in every mean,
             share and bin; cuts and the leaf minimum of regions count rows as they are.
+        clusters : array, optional
+            Which rows belong together (hours of a day, visits of a patient): whole clusters are drawn, held out and
+            reweighted.
         """
-        fit_with_evaluations(self, X, y, sample_weight)
+        fit_with_evaluations(self, X, y, sample_weight, clusters)
         return self
 
     def apply(self, X: Any) -> IntArray:
@@ -214,19 +225,26 @@ class Granite(BaseEstimator):
         """
         fitted = fitted_view(self)
         table, surrogate = fitted.read(X), fitted.result.surrogate
-        needs_model = exact or any(len(frozenset().union(*members)) > 1 for members in surrogate.effects)
-        return surrogate.predict(table, fitted.regions(table), fitted.result.predictor if needs_model else None, exact)
+        predictor = fitted.result.predictor if exact or surrogate.needs_model else None
+        return surrogate.predict(table, fitted.regions(table), predictor, exact)
 
-    def evaluate(self, X: Any, y: Any = None) -> Evaluation:
-        """Disagreement on other rows, with and without the regions.
+    def evaluate(self, X: Any, y: Any = None, sample_weight: Any = None, max_samples: int | None = None) -> Evaluation:
+        """Disagreement on other rows, with and without the regions; corrected for chance, with its interval.
 
         Parameters
         ----------
         X : table
         y : array, optional
             The target; needed for questions about risk.
+        sample_weight : array, optional
+            Weights of the rows; those of weight 0 are left out.
+        max_samples : int, optional
+            Use this many rows, drawn with ``random_state``. None: all.
         """
-        return evaluate_rows(*fitted_view(self).other_rows(X, y))
+        view = fitted_view(self)
+        new, regions = view.other_rows(X, y, sample_weight, max_samples)
+        same = new.route.table.same_rows(view.result.table)
+        return evaluate_rows(new, regions, kind="fitting" if same else "given")
 
     def explain(self, X: Any, y: Any = None, *, reference: str = "fitting") -> Explanation:
         """Both sides of the question on other rows, region by region.
@@ -240,9 +258,9 @@ class Granite(BaseEstimator):
             The fitting rows of the region, or the rows of X in it (always so for sensitivity and risk).
         """
         view = fitted_view(self)
-        rows = view.other_rows(X, y)
+        new, regions = view.other_rows(X, y)
         among = choose("reference", reference, {"fitting": False, "rows": True})
-        return explain_among_themselves(*rows) if among else explain_against_fit(*rows, view.seed)
+        return explain_among_themselves(new, regions) if among else explain_against_fit(new, regions, view.seed)
 
     def explain_row(self, x: Any) -> RowExplanation:
         """Why this row (a table of one, a mapping or a list): what each column adds to the mean of its region."""
@@ -255,42 +273,43 @@ class Granite(BaseEstimator):
         room = import_module("granite_xai.report")  # which knows estimators, not the other way round
         return room.explain(self, X, y, test=test, title=title)
 
+    def stability(self, n_resamples: int = 50, models: Sequence[tuple[Any, Any, Any]] | None = None) -> Stability:
+        """Which splits and regions come back: on random halves of the fitting rows, or for refits of the learner.
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FittedGranite:
-    """What displays, reports, files and frameworks read of a fitted Granite."""
+        Halves ask the model nothing; they need the evaluations of this fit, which no file keeps.
 
-    result: FitResult
-    resources: Resources
-    diagnostics: Mapping[str, Any]
-    max_samples: int | None
+        Parameters
+        ----------
+        n_resamples : int
+            Random halves, each searched together with its complement.
+        models : list of (model, X, y), optional
+            Other fits of the same learner, each with rows that it has not seen: the same question is asked of each, and
+            what the regions of this fit leave gets the learner's interval. Intervals over rows hold for one model.
+        """
+        view, count = fitted_view(self), whole_number("n_resamples", n_resamples, at_least=1)
+        found = refits(self, models) if models is not None else half_samples(self.__dict__.get("_run"), count)
+        restore(self, replace(view.result, stability=found), self.diagnostics_)
+        return found
 
-    @property
-    def seed(self) -> int:
-        """Seed of everything that was drawn."""
-        return int(self.diagnostics["seed"])
+    def rows_needed(self, half_width: float = 0.05) -> int:
+        """Rows to search with, and as many to hold out, for an interval of the share left of this half width.
 
-    def read(self, X: Any) -> Table:
-        """Other rows, with the columns and kinds of the fitting rows."""
-        return read_table(X, missing="allow" if self.result.missing else "error", like=self.result.table)
+        Extrapolated from the sizes that ``max_samples="auto"`` went through, or from the held-out rows of this fit.
 
-    def regions(self, table: Table) -> IntArray:
-        """Region of each row."""
-        return self.result.partition.apply(table)
-
-    def target(self, y: Any, table: Table, *behaviors: Behavior) -> FloatArray | None:
-        """The target as numbers, where a behavior (without any: of the questions) needs it."""
-        asked = behaviors or tuple(comparison.first.behavior for comparison in self.result.comparisons)
-        return target_for(y, table, self.result.predictor, *asked)
-
-    def drawn(self, n_rows: int, max_samples: int | None = None) -> IntArray:
-        """Positions of rows to use, drawn as the fit draws: at most ``max_samples``, None: as many as the fit."""
-        return rows_used(np.ones(n_rows), self.max_samples if max_samples is None else max_samples, self.seed)
-
-    def other_rows(self, X: Any, y: Any) -> tuple[FitResult, Table, FloatArray | None, IntArray, Resources]:
-        """A fit and other rows: their table, target and regions."""
-        table = self.read(X)
-        return self.result, table, self.target(y, table), self.regions(table), self.resources
+        Parameters
+        ----------
+        half_width : float
+            Half the width of the interval, as a share: 0.05 is five points.
+        """
+        view = fitted_view(self)
+        history = [(step["search"], step["standard_error"]) for step in view.diagnostics["rows"]["steps"]]
+        history = [(count, error) for count, error in history if error is not None and error > 0]
+        real_number("half_width", half_width, above=0)
+        if not history or view.result.confidence is None:
+            text = "rows_needed() needs an interval, and this fit has none."
+            hint = "Fit with a confidence_level and held-out rows (holdout=), on rows with more than chance."
+            raise InputError(text, code="P03", argument="half_width", hint=hint)
+        return rows_needed(history, half_width, view.result.confidence.normal)
 
 
 def fitted_view(g: Any) -> FittedGranite:
@@ -300,19 +319,20 @@ def fitted_view(g: Any) -> FittedGranite:
         raise InputError(text, code="P01", argument="g", hint="Pass gx.Granite(model).fit(X).")
     check_is_fitted(g)
     resources = Resources() if g.resources is None else g.resources
-    return FittedGranite(vars(g)["_fitted"], resources, g.diagnostics_, g.max_samples)
+    return FittedGranite(vars(g)["_fitted"], resources, g.diagnostics_, g.max_samples, vars(g).get("_run"))
 
 
-def fit_with_evaluations(g: Granite, X: Any, y: Any = None, sample_weight: Any = None) -> FitRun:
-    """Fit, and hand over the evaluations, which the object does not keep."""
+def fit_with_evaluations(g: Granite, X: Any, y: Any = None, sample_weight: Any = None, clusters: Any = None) -> FitRun:
+    """Fit, and hand over the evaluations; with ``max_samples="auto"`` on more rows until the estimate is precise."""
     record = Diagnostics()
     with record.stage("total"):
-        inputs = fit_inputs(g, X, y, sample_weight, record)
-        found = run(inputs)
-    usage = inputs.predictor.usage
+        opened = open_inputs(g, X, y, sample_weight, clusters, record)
+        found = searched(opened, record)
+    usage = opened.predictor.usage
     record.spend(calls=usage.calls, rows=usage.rows, seconds=usage.seconds)
     record.note("stop_reasons", [region.stop_reason for region in found.result.partition])
     restore(g, found.result, record.as_dict())
+    g.__dict__["_run"] = found
     return found
 
 
@@ -320,12 +340,16 @@ def restore(g: Granite, result: FitResult, diagnostics: dict[str, Any]) -> None:
     """Set all fitted attributes at once: a fit that fails leaves the previous one as it was."""
     labels = [comparison.question.label for comparison in result.comparisons]
     measured = np.where(result.roots > result.floors, result.roots, 0.0)
+    if result.estimate is not None:
+        result = replace(result, partition=replace(result.partition, headline=result.estimate.headline))
     state: dict[str, Any] = {
         "_fitted": result,
         "partition_": result.partition,
         "disagreement_": float(measured[0]) if len(labels) == 1 else float(not result.below_noise_floor),
         "disagreements_": dict(zip(labels, measured.tolist(), strict=True)),
         "remaining_": result.remaining,
+        "estimate_": result.estimate,
+        "stability_": result.stability,
         "fidelity_": result.fidelity,
         "global_fidelity_": result.global_fidelity,
         "diagnostics_": diagnostics,
@@ -338,55 +362,6 @@ def restore(g: Granite, result: FitResult, diagnostics: dict[str, Any]) -> None:
     for name in attributes["_fitted"].learned if "_fitted" in attributes else ():
         attributes.pop(name, None)  # what another partitioner learned
     attributes.update(state | dict(result.learned))
-
-
-def fit_inputs(g: Granite, X: Any, y: Any, sample_weight: Any, record: Diagnostics) -> FitInputs:
-    """Check everything that the data alone decide."""
-    tree = Tree(**{name: getattr(g, name) for name in _OF_THE_TREE})
-    partitioner = chosen_partitioner(g.partitioner, tree)
-    resources = chosen_limits(g.resources)
-    resolve_jobs(g.n_jobs)
-    influence = chosen_influence(g.influence, g.groups, g.features)
-    objective = g.question if isinstance(g.question, Objective) else Objective(g.question)
-    questions = objective.weighted(influence)
-    seed = chosen_seed(g.random_state)
-    record.note("seed", seed)
-    missing = chosen_missing(g.missing, g.model)
-    everyone = read_table(X, kinds=g.kinds, missing="allow" if missing else "error")
-    weights = read_weights(sample_weight, everyone)
-    rows = rows_used(weights, g.max_samples, seed)
-    ways = {"output": g.output, "response": g.response, "batch_size": resources.batch_size}
-    predictor = as_predictor(g.model, **ways, diagnostics=record)
-    target = target_for(y, everyone, predictor, *(question.first.behavior for question, _ in questions))
-    table = everyone.take(rows)  # always a copy: what is written into X later must not change the fit
-    require_room(table, resources)
-    for grower in (tree, partitioner):
-        if isinstance(grower, Tree):
-            grower.columns(table)
-    route = Route(predictor, table, record, seed)
-    extra_effects = partitioner.extra_effects(route, resources, seed)
-    comparisons = tuple(question.compare(route, resources, seed) for question, _ in questions)
-    for text in table.notices:
-        record.remember(text)
-    constant = [column.name for column in table.columns if len(column.levels) + column.missing.any() < 2]
-    record.note("constant_columns", constant)
-    record.note("candidates", dict.fromkeys(table.names, 0))  # stays so where no split is tried
-    return FitInputs(
-        route=route,
-        y=None if target is None else target[rows],
-        weights=weights[rows],
-        objective=objective,
-        comparisons=comparisons,
-        question_weights=tuple(weight for _, weight in questions),
-        partitioner=partitioner,
-        tree=tree,
-        extra_effects=extra_effects,
-        missing=missing,
-        resources=resources,
-        n_jobs=g.n_jobs,
-        seed=seed,
-        diagnostics=record,
-    )
 
 
 def held_out_fidelity(granite: Granite, X: Any) -> float:

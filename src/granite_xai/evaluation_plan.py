@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set as AbstractSet
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass
 from functools import partial
 from math import isqrt
@@ -12,15 +12,16 @@ import numpy as np
 
 from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.base.errors import InputError, ModelError
-from granite_xai.base.typing import Coalition, FloatArray, IntArray, PairwiseShapley, Terms
+from granite_xai.base.typing import AleColumn, Coalition, FloatArray, IntArray, PairwiseShapley, Terms
 from granite_xai.compute import Budget, Resources, Workspace, require_budget, require_evaluations
 from granite_xai.compute.compiling import available
 from granite_xai.evaluations.agnostic import EvaluationRange, evaluate_plan
 from granite_xai.evaluations.evaluations import Bins, Coordinates, Evaluations, GridColumn, Matrix
 from granite_xai.evaluations.plan import Distinct, Grid, Plan, ends, footprint, plan
 from granite_xai.evaluations.shapley import PairwiseShapleySums, SamplingErrors
+from granite_xai.evaluations.steps import Steps
 from granite_xai.interaction import union
-from granite_xai.masking.accumulated import AleIntervals
+from granite_xai.masking.accumulated import AleIntervals, fit_steps
 from granite_xai.masking.fitted import FittedMaskings, Reading
 from granite_xai.models import Predictor
 from granite_xai.resolved import ResolvedExplainer
@@ -52,7 +53,8 @@ class EvaluationPlan:
         # The ends of the columns on a grid, and the exact gaps of a few rows.
         grid = 2 * table.n_rows * len(self.snapped) + self.checked**2 * len(self.kept.stores)
         planned = self.kept.rows + self.streamed.rows + grid if recombined else 0
-        return table.n_rows * (1 + 2 * len(self.changes)) + planned + baseline
+        steps = [found.points(found.fitted)[2] for key in self.changes if (found := fit_steps(key, table)) is not None]
+        return table.n_rows + sum(int(counts.sum()) for counts in steps) + planned + baseline
 
     @property
     def snapped(self) -> dict[Coalition, Distinct]:
@@ -65,7 +67,7 @@ class EvaluationPlan:
         return min(CHECKED, self.kept.n_rows, isqrt(self.kept.rows // len(self.kept.stores))) if self.snapped else 0
 
     @property
-    def changes(self) -> set[int]:
+    def changes(self) -> set[AleColumn]:
         """Columns whose changes across intervals are read."""
         return set().union(*(effect.changes() for effect in self.effects))
 
@@ -77,7 +79,7 @@ class EvaluationPlan:
     def budget(self, table: Table, resources: Resources, candidate: int = 0) -> Budget:
         """How the memory limit is divided for this request; refused when it does not fit (D33)."""
         references = sum(masking.n_references for masking, _ in self.against)
-        vectors = 8 + len(self.kept.stores) + 3 * self.binned + 2 * references + 2 * len(self.changes)
+        vectors = 8 + len(self.kept.stores) + 3 * self.binned + 2 * references + 16 * len(self.changes)
         vectors += len(self.streamed.stores) * (3 if self.draws else 1)
         members = sum(len(visible) for plan in (self.kept, self.streamed) for visible in plan.stored_as)
         passing = 8 * table.n_rows * max(map(len, self.streamed.stores.values()), default=0)
@@ -180,7 +182,7 @@ def evaluate(
     summed = {term: terms for term, terms in asked.attributions.items() if term.kind != "paths"}
     pairwise = PairwiseShapleySums(summed, predictions, everything, space)
     spread = SamplingErrors(predictions, weights, everything)
-    sums: list[PairwiseShapleySums | SamplingErrors] = [pairwise, *([spread] if asked.draws else [])]
+    sums: list[PairwiseShapleySums | SamplingErrors] = [pairwise, spread] if asked.draws else [pairwise]
     source = partial(route.matrix, fast=fast, space=space, n_jobs=n_jobs)
     matrices: dict[Coalition, Matrix] = {}
     for planned, keep in ((asked.kept, matrices), (asked.streamed, None)):
@@ -188,10 +190,8 @@ def evaluate(
     against = {key: extent.see(_against(predictor, table, reference, key)) - offset for key in asked.against}
     numbers = {key: reference.bins[key](table) for key in asked.readings if key in reference.bins}
     attributions = pairwise.values | _by_paths(route, asked.attributions, space, n_jobs)
-
-    def at_ends(columns: Coalition) -> FloatArray:
-        return extent.see(source(columns, ends(table, min(columns))))
-
+    at_ends = partial(_at_ends, source, table, extent, offset)
+    steps = partial(_changes, predictor, table, reference.steps, extent)
     found = Evaluations(
         predictions=predictions,
         weights=weights,
@@ -202,17 +202,24 @@ def evaluate(
         bins={key: Bins.of(own) for key, own in numbers.items()},
         against=against,
         snapped={
-            columns: _snapped(columns, matrices[columns], at_ends(columns) - offset, distinct, numbers, against)
+            columns: _snapped(columns, matrices[columns], at_ends(columns), distinct, numbers, against)
             for columns, distinct in asked.snapped.items()
         },
         attributions={term: Matrix(phi, np.arange(table.n_rows)) for term, phi in attributions.items()},
-        changes={i: _changes(predictor, table, reference.steps.get(i), i, extent) for i in asked.changes},
+        changes={column: steps(column) for column in asked.changes},
         errors={term: spread.errors(terms) for term, terms in asked.draws.items()},
         everything=everything,
         space=space,
         coordinates=(coordinates or coordinates_of(table)) if asked.coordinates else None,
     )
     return found, extent
+
+
+def _at_ends(
+    source: Callable[..., FloatArray], table: Table, extent: EvaluationRange, offset: float, columns: Coalition
+) -> FloatArray:
+    """``E_S`` at the smallest and the largest value of a column, centred."""
+    return extent.see(source(columns, ends(table, min(columns)))) - offset
 
 
 def _affordable(
@@ -297,19 +304,24 @@ def _against(predictor: Predictor, table: Table, reference: FittedMaskings, read
 
 
 def _changes(
-    predictor: Predictor, table: Table, steps: AleIntervals | None, position: int, extent: EvaluationRange
-) -> tuple[FloatArray, IntArray]:
-    """``F(upper, x_{-i}) - F(lower, x_{-i})`` in each row's interval, and the interval; 0 where there is none."""
-    changes = np.zeros(table.n_rows)
-    if steps is None:
-        return changes, np.zeros(table.n_rows, dtype=np.intp)
-    intervals = steps.intervals(table.columns[position])
-    rows = np.flatnonzero(intervals)
-    upper, lower = (
-        extent.see(predictor.recombined(table, rows, steps.ends, intervals[rows] - step, [position])) for step in (0, 1)
+    predictor: Predictor,
+    table: Table,
+    fitted: Mapping[AleColumn, AleIntervals],
+    extent: EvaluationRange,
+    column: AleColumn,
+) -> Steps:
+    """The predictions of each row along a column; none for nominal and constant columns."""
+    intervals, position = fitted.get(column), column.column
+    if intervals is None:
+        nowhere = np.zeros(table.n_rows, dtype=np.intp)
+        return Steps(nowhere[:1], nowhere - 1, nowhere, np.zeros(0))
+    places, first, counts = intervals.points(table.columns[position])
+    rows = np.repeat(np.arange(table.n_rows), counts)
+    starts = np.cumsum(counts) - counts - first
+    values = extent.see(
+        predictor.recombined(table, rows, intervals.ends, np.arange(len(rows)) - starts[rows], [position])
     )
-    changes[rows] = upper - lower
-    return changes, intervals
+    return Steps(np.searchsorted(intervals.parts, intervals.edges), places, starts, values)
 
 
 def coordinates_of(table: Table) -> Coordinates:

@@ -15,6 +15,7 @@ from granite_xai.base.wording import Listed
 from granite_xai.behavior import BEHAVIORS, Behavior, Local, Risk, Sensitivity
 from granite_xai.behavior.behavior import Game
 from granite_xai.compute import Resources, one_blas_thread, require_supported
+from granite_xai.engine.signed_pairs import signed_lines, signs, standard_errors
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluation_plan import coordinates_of, evaluate, request
 from granite_xai.evaluations.evaluations import Evaluations
@@ -23,6 +24,7 @@ from granite_xai.influence import Individual, Influence, Interactions, Joint
 from granite_xai.interaction import INTERACTIONS, Additive, Interaction, Partial, Whole, union
 from granite_xai.masking import MASKINGS, Masking
 from granite_xai.masking.fitted import fit_reference
+from granite_xai.masking.masking import smallest_cells
 from granite_xai.models import Predictor, accepts_missing, as_predictor
 from granite_xai.models.target import read_rows, read_target
 from granite_xai.resolved import ResolvedExplainer, resolve
@@ -164,7 +166,8 @@ class Explainer:
             coordinates=coordinates_of(everyone).restrict(chosen) if asked.coordinates else None,
         )
         with one_blas_thread():
-            part = regional_part(0, self.name or "first", effect, evaluations, chosen)
+            drawn = signs(np.arange(len(chosen)), random_state)
+            part = regional_part(0, self.name or "first", effect, evaluations, chosen, drawn)
         return Explanation(effect.layout.labels, (part,), everyone)
 
 
@@ -226,17 +229,49 @@ def target_for(y: Any, table: Table, predictor: Predictor, *behaviors: Behavior)
     return read_target(y, table, predictor, any(b.needs_y for b in behaviors), of_probability)
 
 
-def regional_part(region: int, name: str, effect: ResolvedExplainer, evaluations: Evaluations, rows: IntArray) -> Part:
-    """The values of an effect when all rows of the evaluations are the region."""
+def regional_part(
+    region: int,
+    name: str,
+    effect: ResolvedExplainer,
+    evaluations: Evaluations,
+    rows: IntArray,
+    drawn: FloatArray | None = None,
+) -> Part:
+    """The values of an effect when all rows of the evaluations are the region.
+
+    With the signs of these rows, standard errors also tell how the values vary with the sample.
+    """
     splits = Splits.whole(evaluations.weights)
     game = Game.of(effect.behavior, effect.masking, evaluations, splits)
     values = _effects(game, effect, effect.combined)
     local = effect.behavior.per_row
     start = game.values({frozenset(): 1.0})[0, slice(None) if local else slice(1)]
     start = start + (evaluations.offset if effect.behavior.is_linear else 0.0)
-    return Part(
-        region, name, rows if local else None, values, _errors(game, effect, values), start, effect.layout.labels
-    )
+    errors = _errors(game, effect, values)
+    if drawn is None:
+        return Part(region, name, rows if local else None, values, errors, start, effect.layout.labels)
+    sampled, sizes = _sampling_errors(effect, evaluations, drawn)
+    both: FloatArray = np.hypot(errors, sampled)
+    return Part(region, name, rows if local else None, values, both, start, effect.layout.labels, sizes)
+
+
+def _sampling_errors(
+    effect: ResolvedExplainer, evaluations: Evaluations, drawn: FloatArray
+) -> tuple[FloatArray, FloatArray | None]:
+    """How the values of an effect vary with the sample, and (where they are local) their mean sizes."""
+    lines = signed_lines(drawn, evaluations.weights)
+    splits, shares = Splits.weighted(lines, evaluations.weights), lines / lines.sum(axis=1, keepdims=True)
+    game, errors, sizes = Game.of(effect.behavior, effect.masking, evaluations, splits), [], []
+    for members, terms in zip(effect.layout.sets, effect.combined, strict=True):
+        own = evaluations.on_grid(union(members))
+        its = game if own is evaluations else Game.of(effect.behavior, effect.masking, own, splits)
+        values = its.values(terms)
+        if effect.behavior.per_row:
+            errors.append(standard_errors(values, smallest_cells({effect.masking: terms}, own)))
+            sizes.append(standard_errors(np.einsum("kn,kn->k", np.abs(values), shares), evaluations.n_rows))
+        else:
+            errors.append(standard_errors(values[:, 0], evaluations.n_rows))
+    return np.stack(errors, axis=-1), np.array(sizes) if sizes else None
 
 
 def _effects(game: Game, effect: ResolvedExplainer, terms: Iterable[Terms]) -> FloatArray:

@@ -12,8 +12,12 @@ from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.base.errors import BinWarning, ModelWarning
 from granite_xai.base.files import BY_ROW
 from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.cause import causes
+from granite_xai.chance.estimate import Estimate
+from granite_xai.chance.replicates import Chance, ChanceRule, Confidence, Replicates
+from granite_xai.chance.stability import Stability
 from granite_xai.compute import Resources, one_blas_thread
-from granite_xai.disagreement import Objective, ResolvedQuestion, ScaledObjective, shares
+from granite_xai.disagreement import Objective, ResolvedQuestion, shares
 from granite_xai.engine.centres import central_rows
 from granite_xai.engine.splits import CUT_BYTES, Splits
 from granite_xai.evaluation_plan import EvaluationPlan, evaluate, request
@@ -21,6 +25,7 @@ from granite_xai.evaluations.agnostic import EvaluationRange, too_large
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.noise_floor import Probe, delta as noise_delta, floor, inconstancy, probe, sampling_floor
 from granite_xai.explainer import regional_part
+from granite_xai.grid_check import grid_check, in_words
 from granite_xai.influence import Interactions, PlayersAndSets
 from granite_xai.interaction import Additive
 from granite_xai.masking.fitted import FittedMaskings, fit_reference
@@ -30,7 +35,7 @@ from granite_xai.regions.partition import Partition
 from granite_xai.resolved import ResolvedExplainer
 from granite_xai.search.problem import Partitioner, PartitionResult, Problem
 from granite_xai.search.tree import Tree
-from granite_xai.surrogate import Surrogate, fidelity, fit_surrogate
+from granite_xai.surrogate import RegionSurrogate, Surrogate, fidelity, fit_surrogate
 from granite_xai.tables import Table
 from granite_xai.trees.routes import Route
 
@@ -60,6 +65,13 @@ class FitInputs:
     n_jobs: int | None
     seed: int
     diagnostics: Diagnostics
+    confidence: Confidence | None
+    clusters: IntArray
+
+    @property
+    def replicates(self) -> Replicates | None:
+        """What chance is measured with; None: the sample is taken for the world."""
+        return None if self.confidence is None else self.confidence.replicates(self.clusters)
 
     @property
     def table(self) -> Table:
@@ -89,9 +101,14 @@ class FitResult:
     remaining: float
     centres: dict[int | None, int]
     surrogate: Surrogate
+    everywhere: RegionSurrogate
     fidelity: float
     global_fidelity: float
     missing: bool
+    confidence: Confidence | None = None
+    chance: Chance | None = None
+    estimate: Estimate | None = None
+    stability: Stability | None = None
     learned: Mapping[str, Any] = field(default_factory=dict)
     fingerprint: object = None
 
@@ -101,17 +118,50 @@ class FitResult:
         return bool(np.all(self.roots <= self.floors))
 
     @property
+    def global_surrogate(self) -> Surrogate:
+        """The additive surrogate without regions."""
+        return replace(self.surrogate, regions=(self.everywhere,))
+
+    @property
+    def by_chance(self) -> bool:
+        """Whether the fitting rows show no disagreement beyond chance."""
+        return self.chance is not None and not np.any(self.chance.exceeded(self.floors))
+
+    @property
     def layout(self) -> PlayersAndSets:
         """Players and sets of the first question."""
         return self.comparisons[0].first.layout
 
 
 class FitRun(NamedTuple):
-    """What a fit found and the evaluations it was found from, which nobody keeps: they cost no further rows."""
+    """What a fit found and what it was found from: kept by its estimator, in memory only."""
 
     result: FitResult
     evaluations: Evaluations
-    route: Route
+    inputs: FitInputs
+    error: float  # noise of one prediction
+
+    @property
+    def route(self) -> Route:
+        """The fitting rows and the way the model is asked."""
+        return self.inputs.route
+
+    def again(self, rows: IntArray) -> Partition:
+        """The search on some of the fitting rows; the model is not asked."""
+        inputs, evaluations = self.inputs, self.evaluations.restrict(rows)
+        some = replace(
+            inputs,
+            route=Route(inputs.predictor, inputs.table.take(rows)),
+            y=evaluations.y,
+            weights=evaluations.weights,
+            clusters=np.unique(inputs.clusters[rows], return_inverse=True)[1].reshape(-1),
+            diagnostics=Diagnostics(),
+        )
+        with one_blas_thread():
+            whole = Splits.whole(evaluations.weights)
+            roots = np.array([question.regional(evaluations, whole)[0, 0] for question in inputs.comparisons])
+            measured = (roots, self.result.floors, self.error)
+            return search(some, evaluations, measured, _chance(some, evaluations, roots)).partition
 
 
 def run(inputs: FitInputs) -> FitRun:
@@ -140,16 +190,18 @@ def run(inputs: FitInputs) -> FitRun:
         )
     if evaluations.snapped:
         limits = inputs.resources, asked.checked, inputs.seed
-        note = _grid_note(inputs.comparisons, inputs.route, evaluations, reference, *limits)
+        note = grid_check(inputs.comparisons, inputs.route, evaluations, reference, *limits)
         record.note("max_grid", note)
-        record.remember(_grid_words(note))
+        record.remember(in_words(note))
     with record.stage("search"), one_blas_thread():
         roots, floors, error = _measure(inputs, evaluations, extent, probed)
-        scaled = shares(inputs.comparisons, inputs.question_weights, roots, floors, inputs.objective, evaluations)
-        found = _search(inputs, evaluations, scaled, error)
+        chance = _chance(inputs, evaluations, roots)
+        found = search(inputs, evaluations, (roots, floors, error), chance)
+    if inputs.confidence is not None:
+        record.note("cause", causes(inputs.comparisons, evaluations, floors))
     record.note("memory", {"held": evaluations.space.most_held, "spilled": evaluations.space.most_spilled})
-    result = _described(inputs, evaluations, reference, found, (roots, floors))
-    return FitRun(result, evaluations, inputs.route)
+    result = _described(inputs, evaluations, reference, found, (roots, floors, chance))
+    return FitRun(result, evaluations, inputs, error)
 
 
 def _described(
@@ -157,7 +209,7 @@ def _described(
     evaluations: Evaluations,
     reference: FittedMaskings,
     found: PartitionResult,
-    measured: tuple[FloatArray, FloatArray],
+    measured: tuple[FloatArray, FloatArray, Chance | None],
 ) -> FitResult:
     """The regions with their central rows and their additive surrogate."""
     table, partition = inputs.table, found.partition
@@ -180,9 +232,12 @@ def _described(
             remaining=float(sum(region.disagreement for region in partition)),
             centres=_centres(evaluations, rows),
             surrogate=fit_surrogate(table, evaluations, players, order, rows),
+            everywhere=fit_surrogate(table, evaluations, players, order, [np.arange(table.n_rows)]).regions[0],
             fidelity=fidelity(table, evaluations, players, order, rows),
             global_fidelity=fidelity(table, evaluations, players, order, [np.arange(table.n_rows)]),
             missing=inputs.missing,
+            confidence=inputs.confidence,
+            chance=measured[2],
             learned=found.extra_attributes,
         )
 
@@ -263,8 +318,43 @@ def _floor(comparison: ResolvedQuestion, evaluations: Evaluations, error: float)
     return total
 
 
-def _search(inputs: FitInputs, evaluations: Evaluations, scaled: ScaledObjective, error: float) -> PartitionResult:
-    """The regions; one when there is nothing to explain (C4), but for partitioners that have an end of their own."""
+def _chance(inputs: FitInputs, evaluations: Evaluations, roots: FloatArray) -> Chance | None:
+    """What chance says of all rows; None where the sample is taken for the world."""
+    replicates = inputs.replicates
+    if replicates is None:
+        return None
+    everyone = np.arange(evaluations.n_rows)
+    found = replicates.chance(inputs.comparisons, evaluations, everyone, inputs.n_jobs)
+    labels = [comparison.question.label for comparison in inputs.comparisons]
+    figures = zip(roots.tolist(), found.level.tolist(), found.bar.tolist(), found.corrected.tolist(), strict=True)
+    keys = ("disagreement", "chance", "bar", "corrected")
+    noted = {label: dict(zip(keys, each, strict=True)) for label, each in zip(labels, figures, strict=True)}
+    inputs.diagnostics.note("chance", noted)
+    return found
+
+
+def search(
+    inputs: FitInputs,
+    evaluations: Evaluations,
+    measured: tuple[FloatArray, FloatArray, float],
+    chance: Chance | None,
+) -> PartitionResult:
+    """The regions; one when there is nothing to explain beyond rounding and chance (C4).
+
+    Partitioners that have an end of their own are asked all the same. ``measured``: disagreement and noise floor of
+    every question on all rows, and the noise of one prediction.
+    """
+    roots, floors, error = measured
+    exceeded = True if chance is None else chance.exceeded(floors)
+    weights = inputs.question_weights
+    scaled = shares(inputs.comparisons, weights, roots, floors, inputs.objective, evaluations, exceeded)
+    rule = None
+    replicates = inputs.replicates
+    if chance is not None and replicates is not None:
+        factors = scaled.factors
+        if inputs.objective.normalize == "root":
+            factors = factors * np.divide(roots, chance.corrected, out=np.zeros_like(roots), where=exceeded)
+        rule = ChanceRule(replicates, inputs.comparisons, chance, factors)
     problem = Problem(
         route=inputs.route,
         evaluations=evaluations,
@@ -276,10 +366,14 @@ def _search(inputs: FitInputs, evaluations: Evaluations, scaled: ScaledObjective
         tree=inputs.tree,
         error=error,
         seed=inputs.seed,
+        chance=rule,
     )
     if problem.below_noise_floor and not inputs.partitioner.ignores_noise_floor:
-        reason = "too few samples" if inputs.table.n_rows == 1 else "nothing to explain"
-        return PartitionResult(Partition(Leaf(inputs.table.n_rows, 1.0, 0.0, reason), inputs.table.names))
+        by_chance = bool(np.any(roots > floors))
+        reason = "no more than chance" if by_chance else "nothing to explain"
+        reason = "too few samples" if inputs.table.n_rows == 1 else reason
+        leaf = Leaf(inputs.table.n_rows, 1.0, float(by_chance), reason)
+        return PartitionResult(Partition(leaf, inputs.table.names))
     return inputs.partitioner.partition(problem)
 
 
@@ -298,6 +392,8 @@ def _note_bins(inputs: FitInputs, evaluations: Evaluations, regions: Sequence[In
     """Count the bins that are too thin to average over, and warn once (C10)."""
     thin = single = 0
     for bins in evaluations.bins.values():
+        if bins.single and inputs.confidence is not None:
+            continue  # no dependence beyond chance
         for rows in regions:
             counts = np.unique(bins.numbers[rows], return_counts=True)[1]
             thin += int(np.count_nonzero(counts < THIN))
@@ -309,56 +405,3 @@ def _note_bins(inputs: FitInputs, evaluations: Evaluations, regions: Sequence[In
             "rows of a region share one bin, where conditional equals marginal by construction.",
             BinWarning,
         )
-
-
-def _grid_note(
-    comparisons: Sequence[ResolvedQuestion],
-    route: Route,
-    evaluations: Evaluations,
-    reference: FittedMaskings,
-    resources: Resources,
-    count: int,
-    seed: int,
-) -> dict[str, Any]:
-    """What ``diagnostics_`` says of a grid: its columns, and the gaps of a few rows with and without it.
-
-    The rows, drawn by the seed, are a region of their own. ``rms_difference`` is the root mean square of the difference
-    between their gaps on the grid and their exact gaps, ``rms_gap`` that of the exact gaps, in the question's units.
-    """
-    table = route.table
-    rows = np.sort(np.random.default_rng(seed).choice(table.n_rows, size=count, replace=False))
-    effects = [side for comparison in comparisons for side in (comparison.first, comparison.second)]
-    part = table.take(rows)
-    near = evaluations.restrict(rows)
-    exact, _ = evaluate(
-        Route(route.predictor, part),
-        request(part, effects),
-        reference,
-        weights=near.weights,
-        y=near.y,
-        resources=replace(resources, max_grid=None),
-        coordinates=near.coordinates,
-    )
-    splits = Splits.whole(near.weights)
-    figures = {}
-    for comparison in comparisons:
-        snapped, true = (np.stack(list(comparison.gap_values(each, splits))) for each in (near, exact))
-        if not comparison.first.behavior.per_row:
-            snapped, true = snapped[..., 0], true[..., 0]
-        figures[comparison.question.label] = {"rms_difference": _rms(snapped - true), "rms_gap": _rms(true)}
-    columns = {table.names[min(s)]: len(evaluations.matrices[s].values) for s in evaluations.snapped}
-    return {"columns": columns, "rows": len(rows), "gaps": figures}
-
-
-def _rms(values: FloatArray) -> float:
-    return float(np.sqrt(np.mean(np.square(values))))
-
-
-def _grid_words(note: dict[str, Any]) -> str:
-    """The note as a sentence, for the report."""
-    columns = ", ".join(f"{name} ({count})" for name, count in note["columns"].items())
-    errors = (gaps["rms_difference"] / gaps["rms_gap"] for gaps in note["gaps"].values() if gaps["rms_gap"] > 0)
-    return (
-        f"C22: on a grid of so many values: {columns}. On {note['rows']} rows the gaps differ from the exact ones by "
-        f"{max(errors, default=0.0):.1%} of their size (root mean square)."
-    )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from granite_xai.base.errors import InputError
-from granite_xai.base.options import choose, unknown, whole_number
-from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.base.options import choose, real_number, unknown, whole_number
+from granite_xai.chance.replicates import Confidence, bar_position
 from granite_xai.compute import Resources, require_supported
 from granite_xai.influence import Individual, Influence, Interactions, Joint
 from granite_xai.models import accepts_missing
@@ -74,9 +75,37 @@ def chosen_seed(random_state: Any) -> int:
     return whole_number("random_state", random_state, at_least=0, at_most=2**32 - 1)
 
 
-def rows_used(weights: FloatArray, max_samples: int | None, seed: int) -> IntArray:
-    """Rows with weight, at most ``max_samples`` of them, in their order."""
-    rows = np.flatnonzero(weights > 0)
-    if max_samples is None or whole_number("max_samples", max_samples, at_least=1) >= len(rows):
-        return rows
-    return np.sort(np.random.default_rng(seed).choice(rows, size=max_samples, replace=False))
+def chosen_confidence(g: Any, seed: int) -> Confidence | None:
+    """How sure the regions shall be; None: the sample is taken for the world, as the paper does."""
+    if g.confidence_level is None:
+        return None
+    level = real_number("confidence_level", g.confidence_level, above=0)
+    if level >= 1:
+        text = f"confidence_level={g.confidence_level!r} is not below 1."
+        raise InputError(text, code="P02", argument="confidence_level", hint="Pass 0.95, or None for the paper's way.")
+    count = whole_number("n_resamples", g.n_resamples, at_least=1)
+    bar_position(count, level)
+    return Confidence(level, count, seed)
+
+
+def chosen_holdout(g: Any) -> Any:
+    """Which rows are held out: "auto", a share, False, or other rows (X, y); "auto" is False without a confidence."""
+    holdout, hint = g.holdout, 'Pass "auto", False, a share of the rows such as 0.3, or other rows (X, y).'
+    if isinstance(holdout, str):
+        choose("holdout", holdout, {"auto": "auto"})
+        return "auto" if g.confidence_level is not None else False
+    if holdout is False or isinstance(holdout, tuple | list):
+        if holdout is not False and len(holdout) != 2:
+            raise InputError(f"holdout has {len(holdout)} parts.", code="P01", argument="holdout", hint=hint)
+        return holdout
+    if isinstance(holdout, bool) or not isinstance(holdout, Real) or not 0 < float(holdout) < 1:
+        raise InputError(f"holdout={holdout!r} is no choice.", code="P01", argument="holdout", hint=hint)
+    return float(holdout)
+
+
+def chosen_samples(g: Any) -> int | str | None:
+    """How many rows search; "auto" is all of them without a confidence level."""
+    if isinstance(g.max_samples, str):
+        choose("max_samples", g.max_samples, {"auto": "auto"})
+        return "auto" if g.confidence_level is not None else None
+    return None if g.max_samples is None else whole_number("max_samples", g.max_samples, at_least=1)

@@ -23,7 +23,7 @@ from granite_xai.evaluation_plan import evaluate, request
 from granite_xai.evaluations.evaluations import Bins, Evaluations
 from granite_xai.evaluations.plan import plan
 from granite_xai.explainer import regional_part
-from granite_xai.fit import FitResult
+from granite_xai.fit import FitResult, FitRun
 from granite_xai.interaction import Additive, union
 from granite_xai.masking import Marginal
 from granite_xai.masking.fitted import FittedMaskings, fit_reference
@@ -320,18 +320,33 @@ def _spread(curves: FloatArray, bins: IntArray, weights: FloatArray) -> float:
     return float((np.square(means - centre[:, None]) @ mass).sum() / weights.sum())
 
 
+def known_values(granite: Granite, found: FitRun | None, X: Any = None, y: Any = None) -> FitValues | None:
+    """What a fit knows of its rows, asking again if nobody kept it; with X and y of the fit also about risk.
+
+    None without rows or model: there is nothing to ask.
+    """
+    view = fitted_view(granite)
+    fitted = view.result
+    if found is None and (granite.model is None or not fitted.table.container.n_rows):
+        return None
+    target = None if y is None else target_of_fit(granite, X, y)
+    if found is None and target is None and any(question.first.behavior.needs_y for question in fitted.comparisons):
+        hint = "Pass them: report(X, y)."
+        raise InputError("the report of a question about risk needs X and y of the fit.", code="T01", hint=hint)
+    by_trees = view.diagnostics["evaluations"]["path"] != "model"
+    if found is None:
+        return FitValues.again(fitted, target, view.resources, view.seed, by_trees).with_target(target)
+    known = FitValues(found.result, found.evaluations, found.route, view.resources, view.seed, by_trees)
+    return known.with_target(target)
+
+
 def target_of_fit(granite: Granite, X: Any, y: Any) -> FloatArray | None:
     """The target of the fitting rows, for questions about risk that nobody asked but that cost nothing."""
-    if y is None:
-        return None
     view = fitted_view(granite)
     everyone = read_table(X, kinds=granite.kinds, missing="allow" if view.result.missing else "error")
     target = view.target(y, everyone, Risk().resolved(view.result.predictor.is_probability))
-    rows = view.drawn(everyone.n_rows)
-    same = len(rows) == view.result.table.n_rows and np.array_equal(
-        everyone.columns[0].take(rows).codes, view.result.table.columns[0].codes
-    )
-    if not same:
+    rows = np.asarray(view.diagnostics["rows"]["search"])
+    if rows.max() >= everyone.n_rows or not everyone.take(rows).same_rows(view.result.table):
         hint = "Pass the table of the fit; for other rows use test=(X, y) or evaluate(X, y)."
         raise InputError("X is not the table of the fit.", code="P03", argument="X", hint=hint)
     return None if target is None else target[rows]

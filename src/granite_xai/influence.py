@@ -93,6 +93,7 @@ class Joint:
         singles = {name: frozenset({i}) for i, name in enumerate(table.names) if i not in grouped}
         everyone = {**players, **{name: single for name, single in singles.items() if name not in players}}
         chosen = list(everyone) if self.features is None else [self._named(table, everyone, f) for f in self.features]
+        chosen = list(dict.fromkeys(chosen))
         return PlayersAndSets(
             (*players.values(), *singles.values()),
             tuple((everyone[name],) for name in chosen),
@@ -171,7 +172,7 @@ class Interactions:
             )
         if self.sets is None:
             return _columns_layout(table, list(combinations(range(len(table.names)), self.order)))
-        chosen = [tuple(sorted(_positions(table, columns))) for columns in self.sets]
+        chosen = list(dict.fromkeys(tuple(sorted(_positions(table, columns))) for columns in self.sets))
         if not chosen:
             raise _nothing_compared(table)
         if any(len(columns) != self.order for columns in chosen):

@@ -14,14 +14,17 @@ import numpy as np
 
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.base.wording import aligned, count, number, percent, shortened
+from granite_xai.chance.estimate import Estimate, Sample, estimate
+from granite_xai.chance.replicates import Confidence
 from granite_xai.compute import Resources, one_blas_thread
 from granite_xai.disagreement import ResolvedQuestion, ScaledObjective
+from granite_xai.engine.signed_pairs import signs
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluation_plan import evaluate, request
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.explainer import regional_part
 from granite_xai.explanation import Explanation, Part
-from granite_xai.fit import FitResult
+from granite_xai.fit import FitResult, FitRun
 from granite_xai.masking.fitted import FittedMaskings
 from granite_xai.resolved import ResolvedExplainer
 from granite_xai.tables import Table, frame
@@ -39,7 +42,9 @@ class Evaluation:
     global_disagreement : float
         The disagreement on all rows without regions. In shares (1.0) for several questions.
     remaining : float
-        Their ratio; 0.0 when there is nothing to explain.
+        Their ratio; 0.0 when there is nothing to explain, nan when these rows show no more than chance.
+    estimate : Estimate or None
+        The same corrected for chance, with its interval; None without a confidence level.
     """
 
     rules: tuple[str, ...]
@@ -49,11 +54,17 @@ class Evaluation:
     disagreement: float
     global_disagreement: float
     table: Table = field(repr=False)
+    below_noise_floor: bool = False
+    estimate: Estimate | None = None
 
     @property
     def remaining(self) -> float:
         """Share of the disagreement on these rows that the regions leave."""
-        return self.disagreement / self.global_disagreement if self.global_disagreement > 0 else 0.0
+        if self.below_noise_floor or not self.global_disagreement > 0:
+            return 0.0
+        if self.estimate is not None and np.isnan(self.estimate.remaining):
+            return float("nan")
+        return self.disagreement / self.global_disagreement
 
     def __str__(self) -> str:
         """What is left, and a line a region."""
@@ -86,11 +97,12 @@ class Observation(NamedTuple):
     effects: tuple[ResolvedExplainer, ...]
     evaluations: Evaluations
 
-    def parts(self, region: int, names: Sequence[str], rows: IntArray) -> list[Part]:
-        """The values of the effects, under their names."""
+    def parts(self, region: int, names: Sequence[str], rows: IntArray, confidence: Confidence | None) -> list[Part]:
+        """The values of the effects, under their names; with a confidence, and how they vary with the sample."""
+        drawn = None if confidence is None else signs(np.arange(len(rows)), confidence.seed)
         with one_blas_thread():
             told = zip(names, self.effects, strict=True)
-            return [regional_part(region, name, effect, self.evaluations, rows) for name, effect in told]
+            return [regional_part(region, name, effect, self.evaluations, rows, drawn) for name, effect in told]
 
     def questions(self, asked: Sequence[ResolvedQuestion]) -> tuple[ResolvedQuestion, ...]:
         """The questions whose sides these effects are, as they are read here."""
@@ -106,6 +118,7 @@ class NewRows:
     route: Route
     y: FloatArray | None
     resources: Resources
+    weights: FloatArray | None = None  # None: every row counts once
 
     def observe(
         self,
@@ -119,7 +132,7 @@ class NewRows:
         """
         effects, maskings = _anchored(self.fitted, effects, maskings or self.fitted.reference, region)
         wanted = request(self.route.table, effects, max_grid=self.resources.max_grid)
-        weights = np.ones(self.route.table.n_rows)
+        weights = np.ones(self.route.table.n_rows) if self.weights is None else self.weights
         evaluations, _ = evaluate(self.route, wanted, maskings, weights=weights, y=self.y, resources=self.resources)
         return Observation(tuple(effects), evaluations)
 
@@ -135,7 +148,8 @@ class NewRows:
         if everywhere is not None and not self.fitted.centres:
             return Observation(everywhere.effects, everywhere.evaluations.restrict(rows))
         route = Route(self.fitted.predictor, self.route.table.take(rows))
-        alone = replace(self, route=route, y=None if self.y is None else self.y[rows])
+        y, weights = (None if each is None else each[rows] for each in (self.y, self.weights))
+        alone = replace(self, route=route, y=y, weights=weights)
         return alone.observe(effects, region, maskings)
 
 
@@ -162,12 +176,10 @@ def rows_by_region(regions: IntArray) -> Iterator[tuple[int, IntArray]]:
         yield region, np.flatnonzero(regions == region)
 
 
-def evaluate_rows(
-    fitted: FitResult, table: Table, y: FloatArray | None, regions: IntArray, resources: Resources
-) -> Evaluation:
-    """Measure the regions on other rows (C17)."""
+def evaluate_rows(new: NewRows, regions: IntArray, clusters: IntArray | None = None, kind: str = "given") -> Evaluation:
+    """Measure the regions on other rows (C17); with a confidence level, also corrected for chance and its interval."""
+    fitted, table = new.fitted, new.route.table
     sides = both_sides(fitted.comparisons)
-    new = NewRows(fitted, Route(fitted.predictor, table), y, resources)
     observed = new.observe(sides)
     everywhere = observed.evaluations
     with one_blas_thread():
@@ -179,25 +191,81 @@ def evaluate_rows(
     counts = np.bincount(regions, minlength=len(fitted.partition))
     regional = np.zeros(len(counts))
     by_region = np.zeros(len(counts)) if losses is not None else np.full(len(counts), np.nan)
+    samples: list[Sample | None] = [None] * len(counts)
     for region, rows in rows_by_region(regions):
         if losses is not None:
             by_region[region] = losses[rows].sum()
         inside = new.inside(region, rows, sides, observed)
+        samples[region] = Sample(inside.questions(fitted.comparisons), inside.evaluations, rows)
         with one_blas_thread():
             here = Splits.whole(inside.evaluations.weights)
             scaled = replace(objective, comparisons=inside.questions(fitted.comparisons))
             regional[region] = scaled.of(scaled.disagreements(inside.evaluations, here), here.mass)[0, 0]
+    judged = None
+    if fitted.confidence is not None:
+        everyone = Sample(questions, everywhere, np.arange(table.n_rows))
+        judged = _judged(fitted, everyone, samples, clusters, kind, _fidelities(new, regions, everywhere))
     rules = tuple(str(rule) for rule in fitted.partition.rules)
-    return Evaluation(rules, tuple(counts.tolist()), regional, by_region, float(regional.sum()), total, table)
+    figures = (regional, by_region, float(regional.sum()), total)
+    return Evaluation(rules, tuple(counts.tolist()), *figures, table, not objective.factors.any(), judged)
+
+
+def fitting_estimate(found: FitRun, clusters: IntArray) -> Estimate:
+    """What the fitting rows say, corrected for chance; without an interval, since they chose the regions."""
+    fitted, evaluations = found.result, found.evaluations
+    everyone = Sample(fitted.comparisons, evaluations, np.arange(evaluations.n_rows))
+    regions = [
+        Sample(fitted.comparisons, evaluations.restrict(rows), rows) for _, rows in rows_by_region(fitted.regions)
+    ]
+    return _judged(fitted, everyone, regions, clusters, "fitting", (fitted.fidelity, fitted.global_fidelity))
+
+
+def _judged(
+    fitted: FitResult,
+    everyone: Sample,
+    regions: Sequence[Sample | None],
+    clusters: IntArray | None,
+    kind: str,
+    fidelities: tuple[float, float],
+) -> Estimate:
+    if fitted.confidence is None:
+        raise ValueError("there is no confidence level")
+    together = np.arange(len(everyone.rows)) if clusters is None else clusters
+    with one_blas_thread():
+        return estimate(
+            everyone,
+            regions,
+            weights=fitted.question_weights,
+            floors=fitted.floors,
+            confidence=fitted.confidence,
+            clusters=together,
+            rules=[str(rule) for rule in fitted.partition.rules],
+            rows=kind,
+            fidelities=fidelities,
+        )
+
+
+def _fidelities(new: NewRows, regions: IntArray, evaluations: Evaluations) -> tuple[float, float]:
+    """Share of the prediction's variance on other rows that curves explain, with and without regions."""
+    fitted, table = new.fitted, new.route.table
+    truth, shares = evaluations.predictions + evaluations.offset, evaluations.weights / evaluations.weights.sum()
+    variance = float(shares @ np.square(truth - shares @ truth))
+    if variance == 0.0:
+        return 1.0, 1.0
+    told = []
+    for surrogate, places in ((fitted.surrogate, regions), (fitted.global_surrogate, np.zeros_like(regions))):
+        asked = fitted.predictor if surrogate.needs_model else None
+        told.append(1.0 - float(shares @ np.square(truth - surrogate.predict(table, places, asked))) / variance)
+    return told[0], told[1]
 
 
 def _scaled(fitted: FitResult, questions: tuple[ResolvedQuestion, ...], evaluations: Evaluations) -> ScaledObjective:
     """The objective on other rows: in its own units for one question, in shares for several."""
     whole = Splits.whole(evaluations.weights)
     one = ScaledObjective(questions, np.ones(len(questions)), fitted.floors, float(whole.mass[0, 0]))
-    if len(questions) == 1:
-        return one
     roots = one.disagreements(evaluations, whole)[0, 0]
+    if len(questions) == 1:
+        return replace(one, factors=np.where(roots > fitted.floors, 1.0, 0.0))
     weights = np.where(roots > fitted.floors, fitted.question_weights, 0.0)
     weights = weights / (weights.sum() or 1.0)
     return replace(one, factors=np.divide(weights, roots, out=np.zeros_like(roots), where=weights > 0))
@@ -214,17 +282,15 @@ def _losses_by_row(
     return scaled
 
 
-def explain_rows(
-    fitted: FitResult, table: Table, y: FloatArray | None, regions: IntArray, resources: Resources
-) -> Explanation:
+def explain_rows(new: NewRows, regions: IntArray) -> Explanation:
     """Both sides of every question on other rows, region by region."""
+    fitted, table = new.fitted, new.route.table
     parts: list[Part] = []
     sides = both_sides(fitted.comparisons)
     questions = (question.question for question in fitted.comparisons)
     names = [name for q in questions for name in (q.first.name or "first", q.second.name or "second")]
     # A grid is that of all rows, in every region; without one, each region is asked about by itself, which costs less.
-    new = NewRows(fitted, Route(fitted.predictor, table), y, resources)
-    everywhere = new.observe(sides) if resources.max_grid is not None and not fitted.centres else None
+    everywhere = new.observe(sides) if new.resources.max_grid is not None and not fitted.centres else None
     for region, rows in rows_by_region(regions):
-        parts += new.inside(region, rows, sides, everywhere).parts(region, names, rows)
+        parts += new.inside(region, rows, sides, everywhere).parts(region, names, rows, fitted.confidence)
     return Explanation(fitted.layout.labels, tuple(parts), table)

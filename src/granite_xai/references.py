@@ -11,9 +11,9 @@ from granite_xai.base.errors import InputError
 from granite_xai.base.typing import AleDifference, Coalition, FloatArray, IntArray, Term, Terms
 from granite_xai.base.wording import count
 from granite_xai.compute import Resources, require_evaluations
+from granite_xai.engine.signed_pairs import signs
 from granite_xai.explainer import Explainer
 from granite_xai.explanation import Explanation, Part
-from granite_xai.fit import FitResult
 from granite_xai.interaction import Partial
 from granite_xai.new_rows import NewRows, explain_rows, rows_by_region
 from granite_xai.resolved import MAX_EXACT_PLAYERS, MAX_PAIRS, ResolvedExplainer, resolve
@@ -38,18 +38,25 @@ class AgainstFit:
         """The fitting rows of the region."""
         return np.flatnonzero(self.rows.fitted.regions == self.region)
 
+    @property
+    def signs(self) -> FloatArray:
+        """Random signs of the references, one line a replicate; none without a confidence level."""
+        confidence, count = self.rows.fitted.confidence, len(self.references)
+        return np.zeros((0, count)) if confidence is None else signs(np.arange(count), confidence.seed)
+
     def part(self, name: str, positions: IntArray, effect: ResolvedExplainer) -> Part:
         """The values of an effect; `positions` are those of the rows in the table of all rows."""
         if not effect.masking.redraws and not effect.changes():
             # Nobody else's rows are read: a baseline is that of the fit already.
-            return self.rows.observe([effect], self.region).parts(self.region, [name], positions)[0]
+            return self.rows.observe([effect], self.region).parts(self.region, [name], positions, None)[0]
         known: dict[Term, FloatArray] = {}
         self._pay({term for terms in effect.terms for term in terms if isinstance(term, frozenset)})
-        values = self._effects(effect, effect.terms, known)
-        draws = [self._effects(effect, draw, known) for draw in effect.draws]
-        errors = np.std(draws, axis=0, ddof=1) / np.sqrt(len(draws)) if draws else np.zeros_like(values)
-        base = self._value(effect, frozenset(), known)
-        return Part(self.region, name, positions, values, errors, base, effect.layout.labels)
+        found = self._effects(effect, effect.terms, known)
+        draws = [self._effects(effect, draw, known)[..., 0] for draw in effect.draws]
+        drawn = np.std(draws, axis=0, ddof=1) / np.sqrt(len(draws)) if draws else 0.0
+        errors = np.hypot(drawn, np.sqrt(np.square(found[..., 1:]).sum(axis=-1) / max(1, found.shape[-1] - 1)))
+        base = self._value(effect, frozenset(), known)[:, 0]
+        return Part(self.region, name, positions, found[..., 0], errors, base, effect.layout.labels)
 
     def _pay(self, coalitions: set[Coalition]) -> None:
         table = self.rows.route.table
@@ -57,13 +64,14 @@ class AgainstFit:
         require_evaluations(self.rows.resources, lines * len(self.references))
 
     def _effects(self, effect: ResolvedExplainer, terms: Sequence[Terms], known: dict[Term, FloatArray]) -> FloatArray:
+        """Each set's effect and how it moves when the references are weighted by random signs, (n, sets, 1 + P)."""
         columns = [sum(c * self._value(effect, term, known) for term, c in each.items()) for each in terms]
-        return np.stack(np.broadcast_arrays(*columns), axis=-1)
+        return np.stack(np.broadcast_arrays(*columns), axis=1)
 
     def _value(self, effect: ResolvedExplainer, term: Term, known: dict[Term, FloatArray]) -> FloatArray:
         if term not in known:
             if isinstance(term, AleDifference):
-                known[term] = self._change(effect, term)
+                known[term] = self._alone(self._change(effect, term))
             elif isinstance(term, frozenset):
                 known[term] = self._masked(effect, term)
             else:
@@ -74,7 +82,7 @@ class AgainstFit:
         """``F_T``: the mean over the region's fitting rows (of the same bin, if there are some) with T replaced."""
         fitted, table, rows = self.rows.fitted, self.rows.route.table, self.references
         if visible == frozenset(range(table.n_columns)):
-            return fitted.predictor.on_rows(table)
+            return self._alone(fitted.predictor.on_rows(table))
         codes, donors = (
             table.distinct(sorted(visible)) if visible else (np.zeros(table.n_rows, np.intp), np.zeros(1, np.intp))
         )
@@ -83,53 +91,57 @@ class AgainstFit:
         if bins is not None and visible:
             same = bins(table)[donors][:, None] == bins(fitted.table)[rows]
             shares = np.where(same | ~same.any(axis=1, keepdims=True), shares, 0.0)
-        means = np.empty(len(donors))
+        means, drawn = np.empty((len(donors), 1 + len(self.signs))), self.signs
         step = max(1, BLOCK // len(rows))
         for start in range(0, len(donors), step):
             some = donors[start : start + step]
             pairs = np.tile(rows, len(some)), table, np.repeat(some, len(rows))
             hybrids = fitted.predictor.recombined(fitted.table, *pairs, sorted(visible)).reshape(len(some), -1)
             part = shares[start : start + step]
-            means[start : start + step] = (hybrids * part).sum(axis=1) / part.sum(axis=1)
+            part = part / part.sum(axis=1, keepdims=True)
+            mean = (hybrids * part).sum(axis=1, keepdims=True)
+            means[start : start + step] = np.hstack([mean, ((hybrids - mean) * part) @ drawn.T])
         return means[codes]
+
+    def _alone(self, values: FloatArray) -> FloatArray:
+        """Values that do not depend on the references."""
+        return np.pad(np.asarray(values)[:, None], ((0, 0), (0, len(self.signs))))
 
     def _change(self, effect: ResolvedExplainer, term: AleDifference) -> FloatArray:
         """The row's own change across its interval, or the mean of those of the region's fitting rows in it."""
-        own, intervals = self.rows.observe([effect]).evaluations.changes[term.column]
-        if not term.averaged:
-            return np.asarray(own)
         fitted, rows = self.rows.fitted, self.references
-        there = replace(self.rows, route=Route(fitted.predictor, fitted.table.take(rows)), y=None)
-        changes, others = there.observe([effect]).evaluations.changes[term.column]
-        size = int(max(intervals.max(), others.max())) + 1
-        mass = np.bincount(others, weights=fitted.weights[rows], minlength=size)
-        total = np.bincount(others, weights=fitted.weights[rows] * np.asarray(changes), minlength=size)
-        return np.divide(total, mass, out=np.zeros(size), where=mass > 0)[intervals]
+        there = replace(self.rows, route=Route(fitted.predictor, fitted.table.take(rows)), y=None, weights=None)
+        known, own = (each.observe([effect]).evaluations.changes[term.column] for each in (there, self.rows))
+        joined = replace(
+            known,
+            places=np.append(known.places, own.places),
+            starts=np.append(known.starts, own.starts + len(known.values)),
+            values=np.append(known.values, own.values),
+        )
+        weights = np.append(fitted.weights[rows], np.zeros(len(own.places)))[:, None]
+        members = np.ones(weights.shape, dtype=np.bool_)
+        return joined.gaps(members, weights, float(not term.averaged), float(term.averaged))[len(rows) :, 0]
 
 
-def explain_against_fit(
-    fitted: FitResult, table: Table, y: FloatArray | None, regions: IntArray, resources: Resources, seed: int
-) -> Explanation:
+def explain_against_fit(new: NewRows, regions: IntArray, seed: int) -> Explanation:
     """Both sides of every question on other rows, with the fitting rows of their region as reference.
 
     Sensitivity and risk are figures of some rows, not of one: those stay their own reference (C17).
     """
+    fitted, table, parts = new.fitted, new.route.table, []
     if not all(question.first.behavior.is_linear for question in fitted.comparisons):
-        return explain_among_themselves(fitted, table, y, regions, resources)
+        return explain_among_themselves(new, regions)
     require_rows(fitted.table, 'explain(reference="fitting")')
-    new, parts = NewRows(fitted, Route(fitted.predictor, table), y, resources), []
     sides = [pair for q in fitted.comparisons for pair in ((q.question.first, q.first), (q.question.second, q.second))]
     for region, rows in rows_by_region(regions):
-        here = AgainstFit(replace(new, route=Route(fitted.predictor, table.take(rows))), region)
+        here = AgainstFit(replace(new, route=Route(fitted.predictor, table.take(rows)), y=None, weights=None), region)
         for i, (side, effect) in enumerate(sides):
             name = side.name or ("first", "second")[i % 2]
-            parts.append(here.part(name, rows, without_paths(side, effect, table, resources, seed)))
+            parts.append(here.part(name, rows, without_paths(side, effect, table, new.resources, seed)))
     return Explanation(fitted.layout.labels, tuple(parts), table)
 
 
-def explain_among_themselves(
-    fitted: FitResult, table: Table, y: FloatArray | None, regions: IntArray, resources: Resources
-) -> Explanation:
+def explain_among_themselves(new: NewRows, regions: IntArray) -> Explanation:
     """The same with the rows as their own reference; refused for a handful of them, which says nothing (D46)."""
     for region, rows in rows_by_region(regions):
         if len(rows) < HANDFUL:
@@ -137,9 +149,9 @@ def explain_among_themselves(
                 f"region {region} has {count(len(rows), 'row')} of X: a row that is its own reference has no effects."
             )
             hint = f'Pass {HANDFUL} rows or more of each region, or use reference="fitting" with a local question.'
-            labels = table.row_labels(rows)
+            labels = new.route.table.row_labels(rows)
             raise InputError(words, code="D46", argument="X", rows=labels, hint=hint)
-    return explain_rows(fitted, table, y, regions, resources)
+    return explain_rows(new, regions)
 
 
 def without_paths(

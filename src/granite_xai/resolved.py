@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 
 from granite_xai.base.errors import ResourceError
-from granite_xai.base.typing import AleDifference, Coalition, JansenTotal, PairwiseShapley, Term, Terms
+from granite_xai.base.typing import AleColumn, AleDifference, Coalition, JansenTotal, PairwiseShapley, Term, Terms
 from granite_xai.behavior import Behavior
 from granite_xai.evaluations.plan import plan
 from granite_xai.influence import Influence, PlayersAndSets
@@ -73,8 +73,8 @@ class ResolvedExplainer:
             for members, terms in zip(self.layout.sets, self.terms, strict=True)
         }
 
-    def changes(self) -> set[int]:
-        """Columns whose changes across intervals are read."""
+    def changes(self) -> set[AleColumn]:
+        """Columns whose changes across intervals are read, and the number of intervals."""
         return {term.column for terms in self.terms for term in terms if isinstance(term, AleDifference)}
 
     def readings(self) -> set[Reading]:

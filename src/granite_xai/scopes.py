@@ -13,7 +13,7 @@ import numpy as np
 
 from granite_xai.base.errors import InputError
 from granite_xai.base.options import choose
-from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.base.typing import AleColumn, FloatArray, IntArray
 from granite_xai.base.wording import ALL_ROWS, drawable
 from granite_xai.catalog import explanations as named_explanations, title
 from granite_xai.disagreement import ResolvedQuestion, ScaledObjective
@@ -114,9 +114,10 @@ class RegionValues:
 
     @property
     def errors(self) -> FloatArray:
-        """Standard errors of the sizes; those of a mean size are not known unless every effect is exact."""
-        errors = [p.errors if p.rows is None else np.where(p.errors.any(axis=0), np.nan, 0.0) for p in self.parts]
-        return np.stack(errors)
+        """Standard errors of the sizes, over the rows; nan where they are not known."""
+        nothing = np.full(len(self.parts[0].sets), np.nan)
+        known = [p.errors if p.rows is None else p.size_errors for p in self.parts]
+        return np.stack([nothing if errors is None else errors for errors in known])
 
 
 class ShownValues(NamedTuple):
@@ -125,7 +126,7 @@ class ShownValues(NamedTuple):
     names: tuple[str, ...]
     sets: tuple[tuple[str, ...], ...]
     regions: tuple[RegionValues, ...]
-    intervals: Mapping[int, AleIntervals]
+    intervals: Mapping[AleColumn, AleIntervals]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -174,7 +175,7 @@ class RowsToShow:
             if scope.region is not None:
                 observed = self.rows.inside(scope.region, scope.rows, effects, everywhere, maskings)
             evaluations, predictions = observed.evaluations, observed.evaluations.predictions
-            parts = observed.parts(scope.region or 0, names, scope.rows)
+            parts = observed.parts(scope.region or 0, names, scope.rows, self.fitted.confidence)
             found.append(RegionValues(scope, tuple(parts), predictions + evaluations.offset))
         return ShownValues(names, effects[0].layout.labels, tuple(found), maskings.steps)
 
@@ -196,7 +197,7 @@ class RowsToShow:
         fitted, known = self.fitted, self.fitted.reference
         readings = {r for effect in effects for r in effect.readings()} - known.bins.keys()
         readings = {(masking, visible) for masking, visible in readings if masking not in known.baselines}
-        changes = {i for effect in effects for i in effect.changes()} - known.steps.keys()
+        changes = {key for effect in effects for key in effect.changes()} - known.steps.keys()
         new = fit_reference(readings, changes, fitted.table, fitted.weights, self.seed)
         return FittedMaskings(
             {**known.bins, **new.bins}, {**known.baselines, **new.baselines}, {**known.steps, **new.steps}

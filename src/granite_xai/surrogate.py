@@ -74,7 +74,14 @@ class Surrogate:
     table: Table
     weights: FloatArray = field(metadata=BY_ROW)
 
-    def predict(self, table: Table, regions: IntArray, predictor: Predictor | None, exact: bool) -> FloatArray:
+    @property
+    def needs_model(self) -> bool:
+        """Whether some effects are of several columns, which no curve tells."""
+        return any(len(frozenset().union(*members)) > 1 for members in self.effects)
+
+    def predict(
+        self, table: Table, regions: IntArray, predictor: Predictor | None = None, exact: bool = False
+    ) -> FloatArray:
         """G at the rows of a table, given the region of each; `exact` asks the model instead of interpolating curves.
 
         Effects of several columns always need the model.

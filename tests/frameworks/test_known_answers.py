@@ -54,6 +54,32 @@ def test_vine_with_other_clusterings(planted, method):
     assert len(set(zip(g.clusters_.tolist(), truth.tolist(), strict=True))) == 3
 
 
+def test_vine_in_its_exact_form_gives_each_cluster_a_rule(planted):
+    """Three slopes: x1 ≤ 0, and above it by x3. Five clusters are merged where their cuts are alike."""
+    g = gx.frameworks.vine(named(by_slope), "x2", exact=True, grid="equidistant").fit(planted)
+    assert sum(rule["n_samples"] for rule in g.cluster_rules_) == len(planted)
+    assert [rule["n_samples"] for rule in g.cluster_rules_] == np.bincount(g.clusters_).tolist()
+    first = next(rule for rule in g.cluster_rules_ if rule["rule"].startswith("x1 ≤"))
+    assert first["kept"]
+    assert first["accuracy"] > 0.99
+    assert columns_of(g.partition_) <= {"x1", "x3"}
+
+
+def test_clusters_near_the_overall_curve_or_with_a_poor_rule_are_dropped():
+    """Slopes 1 and -1 by x1, and slope 0 at random rows, which lie on the overall curve and have no rule."""
+    chance = np.random.default_rng(0)
+    X = chance.uniform(-1, 1, (300, 3))
+    X[:, 2] = chance.random(300) < 0.3
+
+    def model(X):
+        return np.where(X[:, 2] > 0, 0.4, np.where(X[:, 1] > 0, 2.0, -1.0)) * X[:, 0]
+
+    g = gx.frameworks.vine(model, "x0", exact=True, n_clusters=3).fit(X)
+    kept = {rule["rule"].split()[0]: rule["kept"] for rule in g.cluster_rules_}
+    assert kept == {"x1": True, "x2": False}
+    assert len(g.partition_) > 1
+
+
 @pytest.mark.parametrize("exact", [False, True])
 def test_repid_splits_where_the_slope_of_x2_changes(planted, exact):
     options = {"alpha": 0.01, "max_candidates": 200} if not exact else {}
@@ -238,6 +264,30 @@ def test_conditional_importance_has_its_true_value(kind):
     else:
         assert whole > 4 * conditional
         assert stated - conditional < 0.15 * (whole - conditional)
+
+
+def test_no_row_is_paired_with_itself():
+    """In two regions by hand: the mean loss over all pairs of different rows, less the model's own."""
+    X = np.random.default_rng(3).normal(size=(30, 2))
+    y = sum_and_product(X) + 0.3
+    g = gx.Granite(
+        sum_and_product,
+        gx.question("pfi-risk", average="loss"),
+        features=None,
+        partitioner=gx.partitioners.GivenRules(["x1 ≤ 0", "x1 > 0"]),
+    )
+    question = gx.question("pfi-risk", average="loss").with_influence(gx.Individual(["x0"]))
+    g.set_params(question=question).fit(X, y)
+    total = 0.0
+    for side in (X[:, 1] <= 0, X[:, 1] > 0):
+        rows, losses = np.flatnonzero(side), []
+        for n in rows:
+            for m in rows:
+                if n != m:
+                    hybrid = np.array([[X[m, 0], X[n, 1]]])
+                    losses.append((sum_and_product(hybrid)[0] - y[n]) ** 2)
+        total += len(rows) / 30 * (np.mean(losses) - 0.09)
+    assert gx.frameworks.subgroup_importance(g, X, y, repeats=1).value == pytest.approx(total, rel=1e-9)
 
 
 def test_the_band_of_an_importance_holds_its_value():

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from fractions import Fraction
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -20,7 +17,7 @@ from granite_xai.masking import Marginal
 from granite_xai.masking.fitted import FittedMaskings
 from granite_xai.models import as_predictor
 from granite_xai.resolved import resolve
-from granite_xai.search.candidates import best_of, candidates, chunk_codes, cut_codes, order_levels
+from granite_xai.search.candidates import CUTS, best_of, candidates, cut_codes, order_levels
 from granite_xai.tables import read_table
 from granite_xai.trees.routes import Route
 from strategies import Case, cases, examples, regions
@@ -94,20 +91,12 @@ def test_cuts_of_many_rows_are_quantiles_in_exact_arithmetic(values, B):
     assert cut_codes(counts, B).tolist() == o.cut_values(values, B)
 
 
-@given(
-    values=st.lists(st.integers(0, 12), min_size=1, max_size=40),
-    most=st.sampled_from([1, 2, 3, 5, 8, 100]),
-    leaf=st.integers(1, 6),
-)
-@examples(200)
-def test_chunks_are_cut_at_every_row_that_leaves_enough_on_both_sides(values, most, leaf):
-    """The rows m + 1, 2 m + 1, … up to n - m of the sorted ones, of these at most B + 1 quantiles (REPID, GADGET)."""
-    rows = sorted(values)
-    numbers = range(leaf + 1, len(rows) - leaf + 1, leaf)  # of the rows, counted from 1
-    # The k-th quantile of L numbers is the first of them with at least the share k / B at or below it.
-    places = {max(math.ceil(Fraction(k, most) * len(numbers)), 1) for k in range(most + 1)} if numbers else set()
-    wanted = {rows[numbers[place - 1] - 1] for place in places} - {rows[-1]}
-    assert chunk_codes(np.bincount(values, minlength=13), most, leaf).tolist() == sorted(wanted)
+@given(values=st.lists(st.integers(0, 12), min_size=1, max_size=40))
+@examples(50)
+def test_the_originals_cut_at_every_value_but_the_largest(values):
+    """REPID and GADGET in their authors' later package."""
+    found = CUTS["values"](np.bincount(values, minlength=13), max_candidates=3, min_samples_leaf=5)
+    assert found.tolist() == sorted(set(values))[:-1]
 
 
 @given(scores=st.lists(st.sampled_from([0.0, 0.5, 0.5 + 4e-11, 0.5 + 3e-10, 1.0]), min_size=1, max_size=6))

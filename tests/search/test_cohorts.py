@@ -210,3 +210,17 @@ def test_accuracy_is_the_share_of_rows_with_the_label_of_their_region(cells):
         inside = [(label, weight) for place, label, weight in cells if place == region]
         right += max(math.fsum(w for label, w in inside if label == one) for one, _ in inside)
     assert accuracy(regions, labels, weights) == pytest.approx(right / weights.sum())
+
+
+def test_random_starts_end_when_nothing_improves(monkeypatch):
+    """Better until the fifth start, then thirty more, of at most a hundred."""
+    costs = iter([9.0, 8.0, 7.0, 6.0, 5.0, *[5.0] * 95])
+    made = []
+
+    def climb(*_):
+        made.append(next(costs))
+        return made[-1], np.array([len(made)])
+
+    monkeypatch.setattr(Cohorts, "_climb", climb)
+    assert Cohorts()._restarted(np.random.default_rng(0), np.zeros((1, 1)), lambda labels: np.zeros(1)).tolist() == [5]
+    assert len(made) == 35

@@ -36,10 +36,17 @@ class PairwiseShapley(NamedTuple):
     players: tuple[Coalition, ...] = ()
 
 
+class AleColumn(NamedTuple):
+    """Position of a column that ALE moves along, and the number of its intervals."""
+
+    column: int
+    intervals: int = 10
+
+
 class AleDifference(NamedTuple):
     """The change of the prediction across a row's interval of one column, or its mean over the rows in the interval."""
 
-    column: int
+    column: AleColumn
     averaged: bool
 
 

@@ -134,20 +134,19 @@ def demo(options: argparse.Namespace) -> None:
     check_outputs(options)
     X, y = gx.datasets.load_diabetes() if options.data == "diabetes" else gx.datasets.load_bike_sharing()
     model = HistGradientBoostingRegressor(random_state=0).fit(X, y)
-    rows = min(len(X), 1000)  # enough for a first look, in seconds
-    most = None if rows == len(X) else rows
     if path:
         title = f"Where ICE and PDP agree on the {options.data} data"
-        report = gx.explain(model, X, y, question="ice-pdp", title=title, max_samples=most)
+        report = gx.explain(model, X, y, question="ice-pdp", title=title)
         report.html(path)
         granite = report.granite
     else:
-        granite = gx.Granite(model, "ice-pdp", max_samples=most).fit(X, y)
+        granite = gx.Granite(model, "ice-pdp").fit(X, y)
+    rows = len(granite.diagnostics_["rows"]["search"])
     facts: dict[str, Any] = {"data": options.data, "n_rows": rows, "n_columns": X.shape[1], "question": "ice-pdp"}
     for name in ("disagreement", "remaining", "fidelity", "global_fidelity"):
         facts[name] = float(getattr(granite, f"{name}_"))
     if options.json:
-        say_json(facts | {"partition": granite.partition_.to_dict()})
+        say_json(facts | {"estimate": granite.estimate_.facts(), "partition": granite.partition_.to_dict()})
     else:
         say(_STORY.format(partition=granite.partition_, **facts))
     if path:
@@ -208,10 +207,13 @@ def evaluate(options: argparse.Namespace) -> None:
     if options.json:
         lines = found.frame().to_dict(orient="records")
         facts = {name: getattr(found, name) for name in ("remaining", "disagreement", "global_disagreement")}
+        facts = {name: value if value == value else None for name, value in facts.items()}
+        facts["estimate"] = None if found.estimate is None else found.estimate.facts()
         say_json({**facts, "regions": [{k: v if v == v else None for k, v in line.items()} for line in lines]})
         return
     say(
-        f"Disagreement on {sum(found.counts):,} rows: {found.global_disagreement:.4g} without regions, "
+        (f"{found.estimate}\n" if found.estimate is not None else "")
+        + f"Disagreement on {sum(found.counts):,} rows: {found.global_disagreement:.4g} without regions, "
         f"{found.disagreement:.4g} with them; {found.remaining:.1%} is left.\n\n"
         + escaped(found.frame().to_string(index=False, float_format="{:.4g}".format, na_rep="–"))
     )

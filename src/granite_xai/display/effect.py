@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from granite_xai.base.options import whole_number
+from granite_xai.base.typing import BoolArray
 from granite_xai.base.wording import MISSING, coarse, drawable, shortened, told_apart
 from granite_xai.catalog import title
 from granite_xai.display.axis import Axis
@@ -165,9 +166,10 @@ class EffectDisplay(Drawn):
 
         Columns: region (null: all rows), rule, feature, explanation ("rows": the bars that show the data;
         "disagreement": the share in the panel's corner), shape, curve (number of a thin line), x (place on the axis),
-        x_end (bars), level (name on the axis; null for numbers), value.
+        x_end (bars), level (name on the axis; null for numbers), value, standard_error (over the rows; bands are two of
+        them on both sides).
         """
-        keys = "region rule feature explanation shape curve x x_end level value"
+        keys = "region rule feature explanation shape curve x x_end level value standard_error"
         lines = (
             (panel.scope.region, panel.scope.rule, panel.axis.column.name, *cells)
             for panels in self.panels
@@ -197,6 +199,8 @@ def draw_panel(ax: Axes, panel: Panel, names: Sequence[str]) -> None:
         gone = np.array([level == MISSING for level in line.levels], dtype=bool)
         for part, alone in ((~gone, not line.joined), (gone, True)):
             if part.any():
+                if line.errors is not None and line.errors.any():
+                    draw_band(ax, line, part, SIDES[names.index(line.explanation) % len(SIDES)], alone)
                 ax.plot(line.x[part], line.y[part], **_look(line, names, alone or part.sum() == 1))
     panel.axis.dress(ax)
     corner: dict[str, Any] = {"transform": ax.transAxes, "fontsize": SMALL}
@@ -206,6 +210,18 @@ def draw_panel(ax: Axes, panel: Panel, names: Sequence[str]) -> None:
     if panel.disagreement == panel.disagreement:
         text = f"disagreement per row {coarse(panel.disagreement)}"
         ax.text(0.98, 0.985, text, ha="right", va="top", color=BLACK, **corner)
+
+
+def draw_band(ax: Axes, line: Line, part: BoolArray, color: str, alone: bool) -> None:
+    """Two standard errors on both sides of a line, or of places that stand alone."""
+    if line.errors is None:
+        return
+    away = 2.0 * line.errors[part]
+    if alone or part.sum() == 1:
+        ax.vlines(line.x[part], line.y[part] - away, line.y[part] + away, color=color, alpha=0.5, zorder=2)
+    else:
+        sides = (line.y[part] - away, line.y[part] + away)
+        ax.fill_between(line.x[part], *sides, color=color, alpha=0.18, linewidth=0, zorder=2)
 
 
 def _look(line: Line, names: Sequence[str], alone: bool) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from granite_xai.base.errors import InputError
-from granite_xai.base.typing import Elementwise, FloatArray, IntArray
+from granite_xai.base.typing import AleColumn, Elementwise, FloatArray, IntArray
 from granite_xai.base.wording import MISSING
 from granite_xai.curves import dependence_bins, ice_curves
 from granite_xai.display.axis import Axis, shown_levels
@@ -37,6 +37,7 @@ class Line:
     levels: Sequence[str | None]
     end: FloatArray | None = None
     joined: bool = True
+    errors: FloatArray | None = None  # standard errors of y over the rows; None: not known
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,9 +77,10 @@ class Strip:
 def pure_line(strip: Strip, part: Part, place: int) -> list[Line]:
     """An effect that depends on the column alone: its value at some of the observed values."""
     column, shown = strip.column, shown_levels(strip.axis, strip.table, strip.points)
-    by_code = np.zeros(len(column.levels) + 1)
-    by_code[column.codes] = part.values[:, place]
-    return [Line("line", part.name, shown.x, by_code[shown.codes], shown.texts, joined=strip.axis.ordered)]
+    by_code, errors = np.zeros((2, len(column.levels) + 1))
+    by_code[column.codes], errors[column.codes] = part.values[:, place], part.errors[:, place]
+    values = (shown.x, by_code[shown.codes], shown.texts)
+    return [Line("line", part.name, *values, joined=strip.axis.ordered, errors=errors[shown.codes])]
 
 
 def full_curves(strip: Strip, part: Part, place: int) -> list[Line]:
@@ -121,8 +123,8 @@ def accumulated_lines(strip: Strip, part: Part, place: int, steps: AleIntervals 
     """ALE: the running sum of mean changes; a single row's change starts where the sum is."""
     if steps is None:
         return []
-    intervals, changes = steps.intervals(strip.column), part.values[:, place]
-    edges = steps.fitted.levels[steps.edges]
+    (positions, intervals), changes = steps.within(strip.column), part.values[:, place]
+    edges = steps.fitted.levels[positions]
     ends, texts = strip.axis.numbers(edges), strip.axis.texts(edges)
     counts = np.bincount(intervals, minlength=len(ends))[1:]
     means = np.bincount(intervals, weights=changes, minlength=len(ends))[1:] / np.maximum(counts, 1)
@@ -131,7 +133,10 @@ def accumulated_lines(strip: Strip, part: Part, place: int, steps: AleIntervals 
     if averaged:
         walked = np.flatnonzero(counts)
         span = slice(walked[0], walked[-1] + 2) if len(walked) else slice(0, 0)
-        return [Line("line", part.name, ends[span], curve[span], texts[span])]
+        squares = np.bincount(intervals, weights=np.square(part.errors[:, place]), minlength=len(ends))[1:]
+        # Intervals hold different rows: the variances of their mean changes add up along the curve.
+        errors = np.sqrt(np.append(0.0, np.cumsum(squares / np.maximum(counts, 1))))
+        return [Line("line", part.name, ends[span], curve[span], texts[span], errors=errors[span])]
     found = []
     for row in strip.drawn(strip.max_curves).tolist():
         if intervals[row] > 0:
@@ -188,22 +193,23 @@ def panels_of(
 
 def _lines(found: ShownValues, side: Explainer, strip: Strip, part: Part, place: int) -> list[Line]:
     if side.masking.key == "accumulated":
-        steps = found.intervals.get(strip.axis.column.position)
+        steps = found.intervals.get(AleColumn(strip.axis.column.position, getattr(side.masking, "intervals", 0)))
         return accumulated_lines(strip, part, place, steps, side.interaction.key == "pure")
     makers = {"pure": pure_line, "full": full_curves, "partial": partial_points}
     return makers[side.interaction.key](strip, part, place)
 
 
 def cells_of(panel: Panel) -> list[tuple[Any, ...]]:
-    """Cells of the frame: explanation, shape, curve, x, x_end, level, value."""
+    """Cells of the frame: explanation, shape, curve, x, x_end, level, value, standard_error."""
     cells: list[tuple[Any, ...]] = []
     number = 0
     for line in panel.lines:
         ends = [None] * len(line.x) if line.end is None else line.end.tolist()
         curve = number if line.shape == "curve" else None
         number += line.shape == "curve"
-        for x, end, level, value in zip(line.x.tolist(), ends, line.levels, line.y.tolist(), strict=True):
-            cells.append((line.explanation, line.shape, curve, x, end, level, value))
+        errors = [None] * len(line.x) if line.errors is None else line.errors.tolist()
+        places = zip(line.x.tolist(), ends, line.levels, line.y.tolist(), errors, strict=True)
+        cells += [(line.explanation, line.shape, curve, *place) for place in places]
     if panel.disagreement == panel.disagreement:
-        cells.append(("disagreement", "text", None, None, None, None, panel.disagreement))
+        cells.append(("disagreement", "text", None, None, None, None, panel.disagreement, None))
     return cells

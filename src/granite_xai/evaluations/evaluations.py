@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from granite_xai.base.typing import BoolArray, Coalition, FloatArray, IntArray, PairwiseShapley
+from granite_xai.base.typing import AleColumn, BoolArray, Coalition, FloatArray, IntArray, PairwiseShapley
 from granite_xai.compute import Workspace
 from granite_xai.compute.primitives import ArrayNamespace, Pairs
+from granite_xai.evaluations.steps import Steps
 from granite_xai.evaluations.vectors import Vectors
 
 Reading = tuple[Any, Coalition]
@@ -180,8 +181,8 @@ class Evaluations:
     attributions: Mapping[PairwiseShapley, Matrix]
     # from a sampled attribution to its standard error, all rows being the reference
     errors: Mapping[PairwiseShapley, FloatArray]
-    # from a column to the change of the prediction across each row's interval, and the interval
-    changes: Mapping[int, tuple[FloatArray, IntArray]]
+    # from a column and a number of intervals to the predictions along the column
+    changes: Mapping[AleColumn, Steps]
     everything: Coalition  # all column positions
     # where matrices and attributions, and those of a node's children, are held
     space: Workspace = field(default_factory=Workspace)
@@ -250,7 +251,7 @@ class Evaluations:
             matrices={k: matrix.restrict(rows, self.space, self.primitives) for k, matrix in self.matrices.items()},
             bins={key: bins.restrict(rows) for key, bins in self.bins.items()},
             against={key: values[:, rows] for key, values in self.against.items()},
-            changes={key: (change[rows], interval[rows]) for key, (change, interval) in self.changes.items()},
+            changes={key: steps.restrict(rows) for key, steps in self.changes.items()},
             coordinates=None if self.coordinates is None else self.coordinates.restrict(rows),
             errors={key: error[rows] for key, error in self.errors.items()},
             attributions={key: phi.restrict(rows, self.space) for key, phi in self.attributions.items()},

@@ -164,9 +164,9 @@ def stability(granite: Granite, X: Any, y: Any, test: Any, resamples: int = 3, r
 
 def remaining(ruler: Granite, partition: Partition, X: Any, y: Any) -> float:
     """Share of the disagreement on other rows that some regions leave."""
-    fitted, table, target, _, resources = fitted_view(ruler).other_rows(X, y)
-    moved = replace(fitted, partition=partition)
-    return evaluate_rows(moved, table, target, partition.apply(table), resources).remaining
+    new, _ = fitted_view(ruler).other_rows(X, y)
+    plain = replace(new.fitted, partition=partition, confidence=None)
+    return evaluate_rows(replace(new, fitted=plain), partition.apply(new.route.table)).remaining
 
 
 def configurations() -> dict[str, list[Granite]]:

@@ -14,6 +14,8 @@ import numpy as np
 
 from granite_xai.base.errors import InputError
 from granite_xai.base.options import choose, whole_number
+from granite_xai.base.typing import IntArray
+from granite_xai.catalog import question as named_question
 from granite_xai.disagreement import Disagreement, Objective
 from granite_xai.estimator import Granite
 from granite_xai.influence import Individual
@@ -25,6 +27,10 @@ EFFECTS = {"pd": "ice-pdp", "ale": "ale", "shap": "shap-pdp"}
 """The question behind each kind of effect of GADGET."""
 OBJECTIVES = {"coe": "coe", "pfi-pdp": "ice-pdp", "shap-pdp": "shap-pdp", "pfi-shap": "ice-shap"}
 """The question behind each objective of FD-Trees: cost of exclusion, and the three pairs of explanations."""
+
+
+_ORIGINAL: dict[str, Any] = {"confidence_level": None}
+"""What the original algorithms know nothing of: chance."""
 
 
 def asked(granite: Granite) -> list[Disagreement]:
@@ -49,25 +55,35 @@ def _configured(
 
 
 def vine(
-    model: Any, feature: Hashable, *, n_clusters: int = 5, method: str = "ward", points: int = 20, **options: Any
+    model: Any,
+    feature: Hashable,
+    *,
+    exact: bool = False,
+    n_clusters: int = 5,
+    method: str = "ward",
+    points: int = 20,
+    grid: str = "quantile",
+    **options: Any,
 ) -> Granite:
     """Cluster the slopes of one column's ICE curves and put the clusters into rules.
 
     Full and pure local effects of the column (d-ICE and d-PDP) agree in each cluster. Curves are read on a quantile
     grid, centred by their own mean; their first differences are clustered. The regions are the leaves of one tree, so
-    that they are disjoint, where the original gives each cluster a rule of its own and rules overlap; its signed test
-    for merging like rules is not copied.
+    that they are disjoint, where the original gives each cluster a rule of its own and rules overlap.
 
     Parameters
     ----------
     model : object
     feature : label
         The column.
+    exact : bool
+        Also the original's second stage: ``cluster_rules_`` holds a rule, its accuracy and rows for each cluster once
+        those with like rules are merged, and whether it is kept. Numeric columns only.
     n_clusters : int
         Clusters, at most.
     method : "ward", "k-means" or "birch"
-    points : int
-        Grid points, at most.
+    points, grid : int, "quantile" or "equidistant"
+        Grid points, at most, and where they lie.
     **options
         Of `Granite`; those of its tree say how clusters are described.
 
@@ -78,8 +94,9 @@ def vine(
     >>> len(g.partition_), g.description_accuracy_
     (2, 1.0)
     """
-    curves = Ice(feature, points=points, differences=True)
-    return _configured(model, "ice-pdp", options, feature, partitioner=Clusters(curves, method, n_clusters))
+    curves = Ice(feature, points=points, grid=grid, differences=True)
+    clusters = Clusters(curves, method, n_clusters, merge=exact)
+    return _configured(model, "ice-pdp", options, feature, partitioner=clusters)
 
 
 def cohex(
@@ -88,7 +105,7 @@ def cohex(
     against: str = "mean",
     free: int = 4,
     beta: float = 5.0,
-    restarts: int = 10,
+    restarts: int = 100,
     rounds: int = 5,
     **options: Any,
 ) -> Granite:
@@ -107,7 +124,7 @@ def cohex(
     free, beta : int, float
         Cohorts without a penalty, and the weight of the penalty for more.
     restarts, rounds : int
-        Random starts (the original: 100), and how often rows are explained again.
+        Random starts, at most, and how often rows are explained again.
     **options
         Of `Granite`; those of its tree say how cohorts are described.
 
@@ -137,9 +154,9 @@ def repid(
     feature : label
         The column of interest; rules do not use it.
     exact : bool
-        The original's loss and search: centred ICE curves on an equidistant grid, every ``min_samples_leaf``-th value
-        as a cut, a split only if it improves enough. Numeric columns only. The original scores a cut with one row on
-        the other side than it applies it; this is not copied.
+        The original's loss and search: centred ICE curves on an equidistant grid, every value as a cut (as in the
+        authors' later package; the first code looks at every ``min_samples_leaf``-th, and scores a cut with one row on
+        the other side than it applies it), a split only if it improves enough. Numeric columns only.
     points, min_improvement : int, float
         Of the exact form: grid points, and the least improvement.
     **options
@@ -155,7 +172,7 @@ def repid(
     settings: dict[str, Any] = {"split_features": AllExcept(feature)}
     if exact:
         tree = RepidTree([feature], "pd", points, trim=False, min_improvement=min_improvement)
-        settings |= {"partitioner": tree, "min_samples_leaf": 10}
+        settings |= {"partitioner": tree, "min_samples_leaf": 10, **_ORIGINAL}
     return _configured(model, "ice-pdp", options, feature, **settings)
 
 
@@ -165,8 +182,9 @@ def gadget(
     effect: str = "pd",
     *,
     exact: bool = False,
-    recalculate: bool = False,
+    recalculate: bool = True,
     points: int = 20,
+    intervals: int = 10,
     min_improvement: float = 0.1,
     **options: Any,
 ) -> Granite:
@@ -181,11 +199,14 @@ def gadget(
         ICE and PDP, changes across intervals and ALE, or SHAP values and PDP.
     exact : bool
         The original's loss and search, numeric columns only: ICE curves on an equidistant grid, shortened with the
-        region; changes across ten quantile intervals; SHAP values around their mean in tenths of the column. Averaged
-        over grid points, not over the rows' own values. Random redraws of effects next to a split, and cuts scored on
-        other rows than they are applied to, are not copied.
+        region; changes across quantile intervals; SHAP values around a penalised spline of the column. Averaged
+        over grid points, not over the rows' own values. Where the original draws the effects next to a cut anew at
+        random, the interval ends at the cut; cuts scored on other rows than they are applied to are not copied.
     recalculate : bool
-        Exact SHAP only: whether SHAP values are computed again inside each region.
+        Exact SHAP only: whether SHAP values are computed again inside each region; otherwise those on all rows are
+        divided, which is the original's shortcut.
+    intervals : int
+        ALE only: of each column.
     points, min_improvement : int, float
         Of the exact form: grid points, and the least improvement.
     **options
@@ -199,11 +220,14 @@ def gadget(
     >>> [str(rule) for rule in g.partition_.rules]
     ['x2 ≤ 0', 'x2 > 0']
     """
-    question = choose("effect", effect, EFFECTS)
+    question: Any = choose("effect", effect, EFFECTS)
     settings: dict[str, Any] = {"features": features}
+    if effect == "ale" and intervals != 10:
+        question = named_question("ale", intervals=intervals).with_influence(Individual(features))
+        settings = {}
     if exact:
-        tree = RepidTree(features, effect, points, recalculate=recalculate, min_improvement=min_improvement)
-        settings |= {"partitioner": tree, "min_samples_leaf": 10}
+        tree = RepidTree(features, effect, points, intervals, recalculate=recalculate, min_improvement=min_improvement)
+        settings |= {"partitioner": tree, "min_samples_leaf": 10, **_ORIGINAL}
     return _configured(model, question, options, **settings)
 
 
@@ -234,7 +258,7 @@ def fd_trees(model: Any, objective: str = "coe", *, exact: bool = False, **optio
     if not exact:
         return _configured(model, question, options)
     scaled = Objective(options.pop("question", question), normalize="variance")
-    return _configured(model, scaled, options, partitioner=NumericTree())
+    return _configured(model, scaled, options, partitioner=NumericTree(), **_ORIGINAL)
 
 
 def transformation_trees(
@@ -281,7 +305,8 @@ def subgroup_importance(granite: Granite, X: Any, y: Any, *, repeats: int = 20, 
 
     Every row is combined with every other one of its region, so that nothing is left to a random permutation; the
     band is about the rows. With ``gx.question("cfi-pfi", average="loss")`` this is permutation importance in the
-    subgroups (cs-PFI) in expectation.
+    subgroups (cs-PFI) in expectation, and no row is combined with itself; a loss of averaged predictions, as the
+    named questions have, averages over all rows of the region.
 
     Parameters
     ----------
@@ -305,17 +330,24 @@ def subgroup_importance(granite: Granite, X: Any, y: Any, *, repeats: int = 20, 
     table, target = read_table(X, missing="allow"), np.asarray(y)
     rng = np.random.default_rng(random_state)
     draws = [rng.integers(table.n_rows, size=table.n_rows) for _ in range(repeats)]
-    values = [_weighted(granite, table.take(rows).native, target[rows]) for rows in draws]
+    values = [_weighted(granite, table.take(rows).native, target[rows], rows) for rows in draws]
     low, high = np.quantile(values, [0.05, 0.95])
-    return Band(_weighted(granite, X, y), float(low), float(high))
+    return Band(_weighted(granite, X, y, np.arange(table.n_rows)), float(low), float(high))
 
 
-def _weighted(granite: Granite, X: Any, y: Any) -> float:
+def _weighted(granite: Granite, X: Any, y: Any, drawn: IntArray) -> float:
+    """Mean over regions; a mean over all pairs of rows holds those of a row (drawn once or more) with itself, all 0."""
     explanation = granite.explain(X, y)
     importances = [part for part in explanation.parts if part.name == "pfi"]
     if not importances or any(part.rows is not None or len(part.values) != 1 for part in importances):
         words = "the question holds no permutation importance of one column."
         hint = 'Fit transformation_trees(model, feature, "cfi-pfi").'
         raise InputError(words, code="P03", argument="granite", hint=hint)
-    counts = np.bincount(granite.apply(X))
-    return float(sum(counts[part.region] * part.values[0] for part in importances) / counts.sum())
+    regions = granite.apply(X)
+    counts, total = np.bincount(regions), 0.0
+    by_pairs = any(getattr(question.behavior, "average", None) == "loss" for question in asked(granite))
+    for part in importances:
+        same = np.square(np.bincount(drawn[regions == part.region])).sum() if by_pairs else 0
+        pairs = counts[part.region] ** 2
+        total += counts[part.region] * part.values[0] * (pairs / (pairs - same) if same < pairs else 1.0)
+    return float(total / counts.sum())

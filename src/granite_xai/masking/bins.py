@@ -31,12 +31,19 @@ LEAF = 20
 
 
 def fit_bins(
-    bins: Any, table: Table, visible: Coalition, random_state: int = 0, weights: FloatArray | None = None
+    bins: Any,
+    table: Table,
+    visible: Coalition,
+    random_state: int = 0,
+    weights: FloatArray | None = None,
+    guarded: bool = False,
 ) -> BinFunction:
     """Learn ``bin_T``, from a table to one bin number a row, for the visible columns T; ``bins`` as in `Conditional`.
 
     ``weights`` tell how many rows each row stands for: quantiles, ranks and leaves of the tree are those of the
     repeated rows. Weights that are smaller than 1 on average are scaled to 1 on average. The user's own bins know none.
+    Columns that are constant on the fitting rows tell nothing: the bins are those of the other ones. ``guarded``: the
+    tree does not split on what may be noise.
     """
     weights = rows_stood_for(weights)
     if not visible or len(visible) == table.n_columns:
@@ -49,8 +56,11 @@ def fit_bins(
         fitted = deepcopy(bins)  # one object of the user serves every coalition
         fitted.fit(table.select(columns), table.select(rest))
         return CustomBins(columns, fitted)
+    columns = tuple(i for i in columns if not _constant(table.columns[i]))
+    if not columns:
+        return OneBin()
     if len(columns) > 1:
-        return _tree_bins(table, columns, random_state, weights)
+        return _tree_bins(table, columns, random_state, weights, guarded)
     column = table.columns[columns[0]]
     if column.kind in ("nominal", "boolean"):
         return LevelBins(column)
@@ -93,7 +103,7 @@ class LevelBins:
 
     def __call__(self, table: Table) -> IntArray:
         """Bin number of each row."""
-        return _level_codes(table.columns[self.fitted.position], self.fitted)
+        return level_codes(table.columns[self.fitted.position], self.fitted)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -202,7 +212,13 @@ class CustomBins:
         return np.unique(answer, return_inverse=True)[1].reshape(-1).astype(np.intp)
 
 
-def _tree_bins(table: Table, columns: tuple[int, ...], random_state: int, weights: FloatArray | None) -> BinFunction:
+def _constant(column: Column) -> bool:
+    return len(column.levels) + int((column.codes < 0).any()) < 2
+
+
+def _tree_bins(
+    table: Table, columns: tuple[int, ...], random_state: int, weights: FloatArray | None, guarded: bool
+) -> BinFunction:
     """The tree; with weights a leaf must weigh as much as so many rows would."""
     from sklearn.tree import DecisionTreeRegressor
 
@@ -213,25 +229,43 @@ def _tree_bins(table: Table, columns: tuple[int, ...], random_state: int, weight
         return OneBin()
     fitted = tuple(table.columns[i] for i in columns)
     minimum = {"min_samples_leaf" if weights is None else "min_weight_fraction_leaf": least}
-    tree = DecisionTreeRegressor(max_leaf_nodes=COUNT, **minimum, random_state=random_state)
-    return TreeBins(fitted, BinTree.of(tree.fit(_predictors(table, fitted), np.hstack(targets), weights)))
+    outputs = np.hstack(targets)
+    guard = _by_chance(outputs, table.n_columns) / table.n_rows if guarded else 0.0
+    tree = DecisionTreeRegressor(
+        max_leaf_nodes=COUNT, **minimum, min_impurity_decrease=guard, random_state=random_state
+    )
+    return TreeBins(fitted, BinTree.of(tree.fit(_predictors(table, fitted), outputs, weights)))
 
 
-def interval_edges(column: Column, weights: FloatArray | None = None) -> IntArray:
+def _by_chance(outputs: FloatArray, n_columns: int) -> float:
+    """How much impurity, times the rows, the best split of a tree hardly takes away by chance.
+
+    A fixed split takes a sum of ``chi²`` variables, as many as there are directions in the hidden columns, each with
+    the variance along it; it is matched by one ``chi²`` with the same mean and variance, and scikit-learn divides by
+    the number of outputs. The best of all splits of the tree: ten times as many tests as there are pairs of columns.
+    """
+    from scipy.stats import chi2
+
+    along = np.linalg.svd(outputs - outputs.mean(axis=0), compute_uv=False) ** 2 / len(outputs)
+    scale, level = float(np.sum(along**2) / np.sum(along)), 0.05 / (10 * n_columns * (n_columns - 1))
+    return float(scale * chi2.isf(level, float(np.sum(along)) / scale)) / int(outputs.shape[1])
+
+
+def interval_edges(column: Column, weights: FloatArray | None = None, count: int = COUNT) -> IntArray:
     """Upper ends of the bins of an ordered column, as positions among its levels.
 
     The k-th edge is the smallest value with at least k tenths of the (present) rows, by their weight, at or below it;
-    with at most ten distinct values every value is an edge.
+    with at most ten distinct values every value is an edge. ``count`` bins instead of ten.
     """
     n_levels, present = len(column.levels), column.codes >= 0
-    if n_levels <= COUNT:
+    if n_levels <= count:
         return np.arange(n_levels, dtype=np.intp)
     heavy = None if weights is None else weights[present]
     below = np.cumsum(np.bincount(column.codes[present], weights=heavy, minlength=n_levels))
-    tenths = np.arange(1, COUNT + 1) * below[-1]
+    shares = np.arange(1, count + 1) * below[-1]
     if weights is not None:
-        tenths = tenths * (1 - _SAME)
-    return np.unique(np.searchsorted(below * COUNT, tenths, side="left")).astype(np.intp)
+        shares = shares * (1 - _SAME)
+    return np.unique(np.searchsorted(below * count, shares, side="left")).astype(np.intp)
 
 
 def ranks_among(column: Column, fitted: Column, side: str) -> IntArray:
@@ -256,7 +290,7 @@ def sortable(column: Column, fitted: Column) -> tuple[Any, Any]:
     return [place[level] for level in fitted.levels], [place.get(level, len(place)) for level in column.levels]
 
 
-def _level_codes(column: Column, fitted: Column) -> IntArray:
+def level_codes(column: Column, fitted: Column) -> IntArray:
     """Code of each level in the fit; missing values and every unseen level get a number of their own after those."""
     known = {level: i for i, level in enumerate(fitted.levels.tolist())}
     missing = len(known)
@@ -278,7 +312,7 @@ def _predictors(table: Table, fitted: tuple[Column, ...]) -> FloatArray:
 def _numbers(column: Column, fitted: Column) -> FloatArray:
     """An ordered column as ranks among the fitting values, a nominal one as indicators, all 0 for an unseen level."""
     if fitted.kind in ("nominal", "boolean"):
-        return np.equal.outer(_level_codes(column, fitted), np.arange(_width(fitted))).astype(np.float64)
+        return np.equal.outer(level_codes(column, fitted), np.arange(_width(fitted))).astype(np.float64)
     ranks = ranks_among(column, fitted, side="right")
     # Below all fitting values: the lowest rank, since -1 is for missing values.
     return np.where(column.codes < 0, -1, np.maximum(ranks, 0))[:, None].astype(np.float64)

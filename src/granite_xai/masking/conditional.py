@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from granite_xai.base.errors import InputError
-from granite_xai.base.typing import Coalition, FloatArray
+from granite_xai.base.typing import Coalition, FloatArray, IntArray, JansenTotal, Term
 from granite_xai.engine.averages import Averages
 from granite_xai.engine.masked import Masked
 from granite_xai.engine.splits import Splits
@@ -35,6 +35,7 @@ class Conditional(Masking):
     """
 
     bins: Any = "tree"
+    guarded: bool = field(default=False, repr=False)  # whether the tree that makes the bins may not split on noise
     key: ClassVar[str] = "conditional"
     redraws: ClassVar[bool] = True
 
@@ -50,11 +51,23 @@ class Conditional(Masking):
 
     def learn(self, table: Table, coalitions: AbstractSet[Coalition], weights: FloatArray, seed: int) -> Learned:
         """The bins of the visible columns."""
-        return Learned({visible: fit_bins(self.bins, table, visible, seed, weights) for visible in coalitions})
+        options = (seed, weights, self.guarded)
+        return Learned({visible: fit_bins(self.bins, table, visible, *options) for visible in coalitions})
 
     def evaluations(self, coalitions: AbstractSet[Coalition]) -> Needed:
         """Pairs of rows, and the bins of the rows."""
         return Needed(pairs=coalitions, bins=coalitions)
+
+    def cells(self, evaluations: Evaluations, term: Term) -> IntArray | None:
+        """The bin of each row."""
+        if isinstance(term, JansenTotal):
+            term = evaluations.everything - term.hidden
+        found = evaluations.bins.get((self, term)) if isinstance(term, frozenset) else None
+        return None if found is None or found.single else found.numbers
+
+    def beyond_chance(self) -> Conditional:
+        """The same with bins that do not split on noise (C9)."""
+        return replace(self, guarded=self.bins == "tree")
 
     def masked(self, evaluations: Evaluations, splits: Splits) -> Masked:
         """Means over the rows of a side that share a bin."""

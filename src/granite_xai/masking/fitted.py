@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from granite_xai.base.typing import Coalition, FloatArray
+from granite_xai.base.typing import AleColumn, Coalition, FloatArray
 from granite_xai.masking.accumulated import AleIntervals, fit_steps
 from granite_xai.masking.bins import BinFunction
 from granite_xai.masking.masking import Masking
@@ -21,11 +21,11 @@ class FittedMaskings:
 
     bins: dict[Reading, BinFunction]  # from (masking, coalition) to a bin function
     baselines: dict[Masking, Table]  # from a masking to the table of its reference rows
-    steps: dict[int, AleIntervals]  # from a column to its intervals
+    steps: dict[AleColumn, AleIntervals]  # from a column and their number to its intervals
 
 
 def fit_reference(
-    readings: Iterable[Reading], changes: Iterable[int], table: Table, weights: FloatArray, random_state: int
+    readings: Iterable[Reading], changes: Iterable[AleColumn], table: Table, weights: FloatArray, random_state: int
 ) -> FittedMaskings:
     """Learn the bins, references and intervals that some readings and changes need."""
     visible: dict[Masking, set[Coalition]] = {}
@@ -35,5 +35,5 @@ def fit_reference(
     return FittedMaskings(
         {(masking, coalition): bins for masking, own in learned.items() for coalition, bins in own.bins.items()},
         {masking: own.references for masking, own in learned.items() if own.references is not None},
-        {i: found for i in changes if (found := fit_steps(table.columns[i], table, weights)) is not None},
+        {key: found for key in changes if (found := fit_steps(key, table, weights)) is not None},
     )

@@ -11,7 +11,9 @@ from collections.abc import Mapping, Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
 
-from granite_xai.base.typing import Coalition, FloatArray, Terms
+import numpy as np
+
+from granite_xai.base.typing import Coalition, FloatArray, IntArray, Term, Terms
 from granite_xai.engine.masked import Masked
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
@@ -71,6 +73,14 @@ class Masking(ABC):
     def masked(self, evaluations: Evaluations, splits: Splits) -> Masked:
         """``F_T`` in every region of a batch."""
 
+    def cells(self, evaluations: Evaluations, term: Term) -> IntArray | None:
+        """Number of the cell of rows that each row's masked model averages over; None: all rows of the region."""
+        return None
+
+    def beyond_chance(self) -> Masking:
+        """The masking that learns no more than what the fitting rows show beyond chance."""
+        return self
+
     def anchored(self, region: int | None) -> Masking:
         """The masking as other rows of a region see it; different where it depends on the region's fitting rows."""
         return self
@@ -81,3 +91,11 @@ class Masking(ABC):
         ``keys`` are those of behavior, interaction and influence.
         """
         return None
+
+
+def smallest_cells(read: Mapping[Masking, Terms], evaluations: Evaluations) -> IntArray:
+    """Rows of the smallest cell that some terms of masked models average over, at every row."""
+    cells = [masking.cells(evaluations, term) for masking, terms in read.items() for term in terms]
+    counts = [np.bincount(numbers)[numbers] for numbers in cells if numbers is not None]
+    found: IntArray = np.min([np.full(evaluations.n_rows, evaluations.n_rows), *counts], axis=0)
+    return found

@@ -131,10 +131,11 @@ def _questions(
         if len(questions) != len(resolutions) or not 0 <= seed < 2**32:
             raise broken(f"{place}.questions", f"has {len(resolutions)} entries for {len(questions)} questions")
         _require_affordable(questions, resolutions, route.table, place)
-        return tuple(
+        found = (
             question.compare(cast(Any, replace(route, attributes=known.by_paths)), limits, seed, known.pairs)
             for question, known in zip(questions, resolutions, strict=True)
         )
+        return tuple(each if granite.confidence_level is None else each.beyond_chance() for each in found)
     except FormatError:
         raise
     except (GraniteError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:

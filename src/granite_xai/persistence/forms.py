@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterator
 from dataclasses import is_dataclass
@@ -9,7 +10,7 @@ from typing import Any
 
 from granite_xai import partitioners
 from granite_xai.base.files import Form, Structure, broken
-from granite_xai.base.typing import Coalition
+from granite_xai.base.typing import AleColumn, Coalition
 from granite_xai.behavior import BEHAVIORS
 from granite_xai.compute import Resources
 from granite_xai.disagreement import Disagreement, Objective
@@ -32,15 +33,21 @@ def structure(table: Table | None = None, *, by_row: bool = True) -> Structure:
     {'type': 'Conditional', 'bins': 'tree'}
     """
     forms: dict[Any, Form] = {
-        Partition: Form(lambda value, _: value.to_dict(), lambda data, _: Partition.from_dict(data))
+        float: Form(_number, lambda data, place: math.nan if data is None else Structure().read(data, float, place)),
+        Partition: Form(lambda value, _: value.to_dict(), lambda data, _: Partition.from_dict(data)),
     }
     if table is not None:
-        forms |= {Column: _column(table), Coalition: _coalition(table.n_columns)}
+        forms |= {Column: _column(table), Coalition: _coalition(table.n_columns), AleColumn: _ale_column(table)}
         forms[Table] = Form(
             lambda value, _: THE_TABLE if value is table else rows_to_dict(value),
             lambda data, place: table if data == THE_TABLE else rows_from_dict(data, table, place),
         )
     return Structure({kind.__name__: kind for kind in _classes()}, forms, by_row)
+
+
+def _number(value: float, place: str) -> Any:
+    """A number; one that is not known (NaN) is null."""
+    return None if math.isnan(value) else Structure().write(value, float, place)
 
 
 def _classes() -> Iterator[type]:
@@ -61,6 +68,18 @@ def _column(table: Table) -> Form:
         return table.columns[data]
 
     return Form(lambda column, _: column.position, read)
+
+
+def _ale_column(table: Table) -> Form:
+    """The position of a column with ten intervals, otherwise position and number."""
+
+    def read(data: Any, place: str) -> AleColumn:
+        found = AleColumn(*(data if isinstance(data, list) and len(data) == 2 else [data]))
+        if any(type(number) is not int for number in found) or found.column not in range(table.n_columns):
+            raise broken(place, f"is {str(data)[:60]!r}, not a column and a number of intervals")
+        return found
+
+    return Form(lambda key, _: key.column if key == AleColumn(key.column) else list(key), read)
 
 
 def _coalition(n_columns: int) -> Form:

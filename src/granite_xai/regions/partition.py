@@ -50,6 +50,8 @@ class Partition:
         Names of all columns at fit, for tables without names.
     given : sequence of Region
         Regions without a tree; `from_rules` makes them.
+    headline : str
+        What is printed above them, such as an estimate of what they leave.
 
     Attributes
     ----------
@@ -70,6 +72,7 @@ class Partition:
     root: Node | None
     names: Sequence[str] = ()
     given: Sequence[Region] = ()
+    headline: str = field(default="", compare=False)
     regions: tuple[Region, ...] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -113,7 +116,7 @@ class Partition:
 
     def __str__(self) -> str:
         """Return the tree with rows and disagreement, before and after its splits."""
-        return list_text(self.regions) if self.root is None else tree_text(self.root)
+        return list_text(self.regions) if self.root is None else tree_text(self.root, self.headline)
 
     def __repr__(self) -> str:
         """Return the number of regions and the first rules."""

@@ -24,7 +24,7 @@ from granite_xai.base.wording import ALL_ROWS, plain
 from granite_xai.compute import one_blas_thread
 from granite_xai.display.figures import framed
 from granite_xai.estimator import Granite, fit_with_evaluations, fitted_view, held_out_fidelity
-from granite_xai.fit_values import FitValues, target_of_fit
+from granite_xai.fit_values import known_values
 from granite_xai.report import sentences
 from granite_xai.report.panels import disagreement_map, effects, importances, ledger, regions, stored_effects, tree
 from granite_xai.report.sentences import ReportSource
@@ -80,7 +80,14 @@ class Report:
         story: dict[str, Any] | None = None,
     ) -> None:
         object.__setattr__(self, "granite", granite)
-        object.__setattr__(self, "story", story or tell(_source(granite, X, y), test=test, title=title))
+        object.__setattr__(
+            self,
+            "story",
+            story
+            or tell(
+                ReportSource(granite, known_values(granite, fitted_view(granite).run, X, y)), test=test, title=title
+            ),
+        )
 
     def show(self) -> None:
         """Show the page: in the notebook if this is one, otherwise in the browser, from a temporary file."""
@@ -201,7 +208,7 @@ def explain(
     >>> toy = make_toy()
     >>> report = explain(toy.model, toy.X)
     >>> print(str(report).splitlines()[3])
-    On these 1,000 rows ICE and PDP disagree by ...
+    On these 500 rows ICE and PDP disagree by ...
     >>> len(report.granite.partition_)
     2
     """
@@ -212,27 +219,8 @@ def explain(
         return Report(model, X, y, test=test, title=title)
     begin = time.perf_counter()
     granite = Granite(model, question, **options)
-    found, view = fit_with_evaluations(granite, X, y), fitted_view(granite)
-    by_trees = view.diagnostics["evaluations"]["path"] != "model"
-    values = FitValues(*found, view.resources, view.seed, by_trees)
-    source = ReportSource(granite, values.with_target(target_of_fit(granite, X, y)))
+    source = ReportSource(granite, known_values(granite, fit_with_evaluations(granite, X, y), X, y))
     return Report(granite, story=tell(source, test=test, title=title, began=begin))
-
-
-def _source(granite: Granite, X: Any, y: Any) -> ReportSource:
-    """What a fit is told from: its evaluations, once more; without rows or model its stored curves (F09)."""
-    view = fitted_view(granite)
-    fitted = view.result
-    if granite.model is None or not fitted.table.container.n_rows:
-        return ReportSource(granite)
-    target = None if X is None else target_of_fit(granite, X, y)
-    if target is None and any(question.first.behavior.needs_y for question in fitted.comparisons):
-        hint = "Pass them: report(X, y)."
-        raise InputError("the report of a question about risk needs X and y of the fit.", code="T01", hint=hint)
-    by_trees = view.diagnostics["evaluations"]["path"] != "model"
-    return ReportSource(
-        granite, FitValues.again(fitted, target, view.resources, view.seed, by_trees).with_target(target)
-    )
 
 
 def tell(

@@ -137,26 +137,10 @@ def _levels_at(places: IntArray, counts: IntArray) -> IntArray:
     return below
 
 
-def chunk_codes(counts: IntArray, max_candidates: int, min_samples_leaf: int) -> IntArray:
-    """Levels v of the cuts ``x <= v`` at every m-th sorted row, m = ``min_samples_leaf`` (REPID, GADGET).
-
-    The rows m + 1, 2 m + 1, … up to n - m, of these at most ``max_candidates`` + 1 quantiles. The originals score such
-    a cut with the row itself on the right and then apply it with the row on the left; we score what is applied.
-
-    >>> chunk_codes(np.ones(10, dtype=int), 100, 3)
-    array([3, 6])
-    """
-    places = np.arange(min_samples_leaf, int(counts.sum()) - min_samples_leaf, min_samples_leaf)
-    if len(places) == 0:
-        return places
-    quantiles = -(-np.arange(max_candidates + 1) * len(places) // max_candidates)
-    return _levels_at(places[np.unique(np.maximum(quantiles, 1)) - 1], counts)
-
-
 CutRule = Callable[[IntArray], IntArray]
 CUTS: dict[str, Callable[..., IntArray]] = {
     "quantiles": lambda counts, max_candidates, **_: cut_codes(counts, max_candidates),
-    "chunks": chunk_codes,
+    "values": lambda counts, **_: np.flatnonzero(counts)[:-1],
 }
 
 

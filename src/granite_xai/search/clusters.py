@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from granite_xai.base.options import choose, real_number, whole_number
-from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.compute import Resources
-from granite_xai.curves import Ice
+from granite_xai.curves import Ice, require_numeric
 from granite_xai.engine.splits import Splits
 from granite_xai.explainer import Explainer
 from granite_xai.resolved import ResolvedExplainer
 from granite_xai.search.describe import describe, local_explainer
 from granite_xai.search.problem import Partitioner, PartitionResult, Problem, local_values
+from granite_xai.tables import Table
 from granite_xai.trees.routes import Route
 
 METHODS = ("ward", "k-means", "birch")
@@ -37,6 +40,10 @@ class Clusters(Partitioner):
         Clusters, at most.
     threshold : float
         Birch only: radius of a subcluster, in units of the vectors' total standard deviation.
+    merge : bool
+        VINE's second stage, for ICE curves and numeric columns: each cluster gets the one cut that tells it best from
+        the others; clusters with like cuts become one; those whose cut is right for at most half of the rows, or whose
+        mean curve is near that of all rows, are dropped. ``cluster_rules_`` lists them; regions describe those kept.
 
     Examples
     --------
@@ -48,6 +55,7 @@ class Clusters(Partitioner):
     method: str = "ward"
     n_clusters: int = 5
     threshold: float = 0.1
+    merge: bool = False
     ignores_noise_floor: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -61,12 +69,27 @@ class Clusters(Partitioner):
         """The local effects that are read of the model; curves are asked for later."""
         if isinstance(self.on, Ice):
             route.table.resolve(self.on.feature, "feature")
+            if self.merge:
+                require_numeric(route.table.columns, "the original form (exact=True)")
             return ()
         return (local_explainer(self.on, "on").effect(route, resources, seed),)
 
     def partition(self, problem: Problem) -> PartitionResult:
         """Cluster, and describe the clusters."""
-        return describe(problem, lambda: self.labels(self.vectors(problem), problem.seed))
+        if not self.merge or problem.below_noise_floor or not isinstance(self.on, Ice):
+            return describe(problem, lambda: self.labels(self.vectors(problem), problem.seed))
+        vectors, table = self.vectors(problem), problem.table
+        labels = self._clustered(vectors, min(self.n_clusters, len(np.unique(vectors, axis=0))), problem.seed)
+        cuts = [one_cut(table, labels == label) for label in range(labels.max() + 1)]
+        labels = np.array(merged(cuts, [float(np.ptp(column.values)) for column in table.columns]))[labels]
+        curves = replace(self.on, differences=False).vectors(problem.predictor, table, problem.resources)
+        found = [_kept(cuts[label], labels == label, table, curves) for label in np.unique(labels)]
+        shown = [label for label, rule in zip(np.unique(labels), found, strict=True) if rule["kept"]]
+        result = describe(problem, lambda: np.searchsorted(shown, np.where(np.isin(labels, shown), labels, np.inf)))
+        clusters = np.unique(labels, return_inverse=True)[1].reshape(-1)
+        return replace(
+            result, extra_attributes={**result.extra_attributes, "clusters_": clusters, "cluster_rules_": found}
+        )
 
     def vectors(self, problem: Problem) -> FloatArray:
         """What is clustered, one vector a row."""
@@ -104,3 +127,58 @@ class Clusters(Partitioner):
         fitted = Birch(threshold=self.threshold, n_clusters=None).fit(vectors)
         labels, centres = fitted.labels_, fitted.subcluster_centers_
         return np.asarray(labels if len(centres) <= wanted else ward.fit_predict(centres)[labels])
+
+
+class OneCut(NamedTuple):
+    """The cut of one column that tells a cluster best from the others."""
+
+    column: int
+    threshold: float
+    below: bool  # whether the cluster lies at or below it
+
+
+def one_cut(table: Table, members: BoolArray) -> OneCut:
+    """A tree of one split, by entropy, where cluster and others weigh the same.
+
+    >>> from granite_xai.tables import read_table
+    >>> one_cut(read_table([[0.0], [1.0], [2.0], [3.0]], missing="error"), np.array([True, True, False, False]))
+    OneCut(column=0, threshold=1.5, below=True)
+    """
+    from sklearn.tree import DecisionTreeClassifier
+
+    values = np.column_stack([column.values for column in table.columns]).astype(np.float64)
+    tree = DecisionTreeClassifier(criterion="entropy", max_depth=1, class_weight="balanced", random_state=0)
+    found = tree.fit(values, members).tree_
+    if found.node_count == 1:
+        return OneCut(0, np.inf, True)
+    return OneCut(int(found.feature[0]), float(found.threshold[0]), bool(np.argmax(found.value[1]) == 1))
+
+
+def merged(cuts: Sequence[OneCut], ranges: Sequence[float]) -> list[int]:
+    """The cluster that each joins: the first with a like cut. The original's test has no absolute value.
+
+    >>> merged([OneCut(0, 1.0, True), OneCut(0, 1.05, True), OneCut(0, 0.5, True), OneCut(1, 1.0, True)], [1.0, 1.0])
+    [0, 0, 2, 3]
+    """
+    joined = list(range(len(cuts)))
+    for i, j in combinations(joined, 2):
+        one, two = cuts[i], cuts[j]
+        free = joined[i] == i and joined[j] == j
+        if (
+            free
+            and one[::2] == two[::2]
+            and round(one.threshold, 2) - round(two.threshold, 2) <= 0.1 * ranges[one.column]
+        ):
+            joined[j] = i
+    return joined
+
+
+def _kept(cut: OneCut, members: BoolArray, table: Table, curves: FloatArray) -> dict[str, Any]:
+    """A cluster's rule, how often it is right, its rows, and whether it is kept."""
+    column = table.columns[cut.column]
+    right = float(np.mean(((column.values <= cut.threshold) == cut.below) == members))
+    everyone = curves.mean(axis=0)
+    apart = np.abs(curves[members].mean(axis=0) - everyone).mean() / (np.abs(everyone).max() or np.inf)
+    rule = f"{column.name} {'≤' if cut.below else '>'} {cut.threshold:g}"
+    kept = round(100 * right) > 50 and bool(apart >= 0.2)
+    return {"rule": rule, "accuracy": right, "n_samples": int(members.sum()), "kept": kept}

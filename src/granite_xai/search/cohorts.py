@@ -27,6 +27,8 @@ Score = Callable[[IntArray], FloatArray]
 Loss = Callable[[IntArray], Score]
 """From the cohorts that guide the search, which explanations are computed inside of, to a score."""
 
+PATIENCE = 30
+"""Random starts in a row without a better end, after which a round ends."""
 BLOCK = 128
 """Cohorts scored together."""
 
@@ -55,7 +57,7 @@ class Cohorts(Partitioner):
     beta : float
         Weight of the penalty.
     restarts : int
-        Random starts of each round.
+        Random starts of each round, at most; a round ends when 30 in a row found nothing better.
     rounds : int
         How often explanations are computed again.
     pool : int
@@ -71,7 +73,7 @@ class Cohorts(Partitioner):
     against: str = "mean"
     free: int = 4
     beta: float = 5.0
-    restarts: int = 10
+    restarts: int = 100
     rounds: int = 5
     pool: int = 40
     ignores_noise_floor: ClassVar[bool] = True
@@ -101,13 +103,23 @@ class Cohorts(Partitioner):
         lowest, explained = np.inf, best
         for _ in range(self.rounds):
             score = loss(explained)
-            found = min((self._climb(generator, distances, score) for _ in range(self.restarts)), key=lambda f: f[0])
-            explained = found[1]
+            explained = self._restarted(generator, distances, score)
             # Judged with the explanations of the cohorts themselves, whatever the search was guided by.
             cost = float(loss(explained)(explained[None])[0]) + self.penalty(explained.max() + 1, len(best))
             if cost < lowest - 1e-12:
                 lowest, best = cost, explained
         return best
+
+    def _restarted(self, generator: np.random.Generator, distances: FloatArray, score: Score) -> IntArray:
+        """The best of many searches."""
+        best, since = self._climb(generator, distances, score), 0
+        for _ in range(self.restarts - 1):
+            found = self._climb(generator, distances, score)
+            since = 0 if found[0] < best[0] - 1e-12 else since + 1
+            best = found if since == 0 else best
+            if since >= PATIENCE:
+                break
+        return best[1]
 
     def penalty(self, cohorts: int, rows: int) -> float:
         """Price of the cohorts beyond the free ones."""

@@ -9,25 +9,30 @@ from typing import ClassVar
 import numpy as np
 
 from granite_xai.base.options import choose, real_number, whole_number
-from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.catalog import questions
+from granite_xai.base.typing import FloatArray
+from granite_xai.catalog import question
 from granite_xai.compute import Resources
-from granite_xai.curves import dependence_bins, ice_curves, make_grid, require_numeric
+from granite_xai.curves import ice_curves, make_grid, require_numeric
 from granite_xai.engine.splits import Splits
-from granite_xai.evaluations.evaluations import Bins, Evaluations
+from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.noise_floor import floor
 from granite_xai.evaluations.vectors import Vectors, centred
 from granite_xai.explainer import Explainer
 from granite_xai.influence import Individual
+from granite_xai.masking import Accumulated
 from granite_xai.regions.nodes import leaves
 from granite_xai.resolved import ResolvedExplainer
 from granite_xai.search.problem import Partitioner, PartitionResult, Problem, local_values, measured
 from granite_xai.search.scatter import rescaled, scattered
-from granite_xai.tables import Table
+from granite_xai.tables import Column, Table
 from granite_xai.trees.routes import Route
 
 EFFECTS = {"pd": None, "ale": ("accumulated", "full"), "shap": ("marginal", "partial")}
 """Masking and interaction of the local effect; ICE curves are asked for later."""
+KNOTS = 10
+"""Knots of the curve behind SHAP values; columns with no more values are read by value."""
+SMOOTH = 1e-3
+"""Price of the curve's bends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +47,14 @@ class RepidTree(Partitioner):
     features : sequence of labels, optional
         Columns whose effects shall become alike; None: all.
     effect : "pd", "ale" or "shap"
-        ICE curves on an equidistant grid, each centred by its mean; changes across ten quantile intervals; SHAP values
-        around their mean in tenths of the column (the original smooths them by a spline).
-    points : int
-        Grid points of ICE curves.
+        ICE curves on an equidistant grid, each centred by its mean; changes across quantile intervals; SHAP values
+        around a smooth curve of the column (a penalised spline; by value, if there are at most ten).
+    points, intervals : int
+        Grid points of ICE curves; intervals of ALE.
     trim : bool
         Whether a split along a compared column drops the grid points outside each side and centres curves again.
     recalculate : bool
-        Whether SHAP values are computed again inside each region.
+        Whether SHAP values are computed again inside each region; otherwise those on all rows are divided.
     min_improvement : float
         Smallest gain of the first split, in shares of the loss of all rows; each later one needs this times the gain
         of the split above it.
@@ -63,8 +68,9 @@ class RepidTree(Partitioner):
     features: Sequence[Hashable] | None = None
     effect: str = "pd"
     points: int = 20
+    intervals: int = 10
     trim: bool = True
-    recalculate: bool = False
+    recalculate: bool = True
     min_improvement: float = 0.1
     ignores_noise_floor: ClassVar[bool] = True
 
@@ -88,12 +94,13 @@ class RepidTree(Partitioner):
         chosen, compared = EFFECTS[self.effect], self.compared(route.table)
         if chosen is None:
             return ()
-        return (Explainer(chosen[0], "local", chosen[1], compared).effect(route, resources, seed),)
+        masking = Accumulated(self.intervals) if self.effect == "ale" else chosen[0]
+        return (Explainer(masking, "local", chosen[1], compared).effect(route, resources, seed),)
 
     def partition(self, problem: Problem) -> PartitionResult:
         """Grow the original's tree; its regions carry the disagreement of the question."""
         posed, root = self._posed(problem)
-        tree = replace(problem.tree, alpha=0.0, min_improvement=self.min_improvement, cuts="chunks", max_candidates=100)
+        tree = replace(problem.tree, alpha=0.0, min_improvement=self.min_improvement, cuts="values")
         node, total = tree.grown(posed), problem.shares.total
         shares = np.array([leaf.disagreement for _, leaf in leaves(node)])
         attributes = {"loss_": root * total, "region_losses_": shares * root * total}
@@ -107,16 +114,19 @@ class RepidTree(Partitioner):
             curves = [self._curves(problem, i) for i in columns]
             return scattered(problem, curves, noise * self.points)
         if self.effect == "ale":
-            question = questions()["ale"].with_influence(self.compared(table))
-            comparison = question.compare(problem.route, problem.resources, problem.seed)
+            ale = question("ale", intervals=self.intervals).with_influence(self.compared(table))
+            comparison = ale.compare(problem.route, problem.resources, problem.seed)
             return rescaled(problem, comparison, problem.evaluations, noise)
         (effect,) = self.extra_effects(problem.route, problem.resources, problem.seed)
         everyone = Splits.whole(problem.evaluations.weights)
         values = local_values(effect, problem.evaluations, everyone)[:, 0]
-        bins = {i: dependence_bins(table.columns[i]) for i in columns}
-        changes = {i: (value, bins[i]) for i, value in zip(columns, values, strict=True)}
-        measure = AroundDependence(effect, tuple(columns), self.recalculate)
-        return rescaled(problem, measure, replace(problem.evaluations, changes=changes), noise)
+        bases = [spline_basis(table.columns[i]) for i in columns]
+        vectors = tuple(Vectors(np.column_stack(both)) for both in zip(values, bases, strict=True))
+        measure = AroundDependence(effect, self.recalculate, problem.shares.total)
+        # A curve leaves something of a steep function or a jump. Where effects are functions of their columns, which
+        # the question knows, that is nothing to explain.
+        noise = np.inf if problem.below_noise_floor else noise
+        return rescaled(problem, measure, replace(problem.evaluations, vectors=vectors), noise)
 
     def _curves(self, problem: Problem, position: int) -> Vectors:
         grid = make_grid(problem.table, position, self.points, "equidistant")
@@ -146,33 +156,55 @@ class NumericTree(Partitioner):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AroundDependence:
-    """Squared distance of local effects to their mean among the region's rows with like values of the column."""
+    """Squared distance of local effects to a smooth curve of the column, fitted to the region's rows."""
 
     effect: ResolvedExplainer  # the local effects, resolved
-    columns: tuple[int, ...]  # positions of the compared columns, in the order of the effect's sets
     recalculate: bool  # whether effects are those inside the region; otherwise those on all rows
+    mass: float  # weight of all rows: curves of small regions are smoothed the more
 
     def split_bytes(self, n_rows: int, n_values: int) -> int:
         """Bytes that scoring takes for each split of so many rows."""
-        return 8 * n_rows * (len(self.columns) + 4)
+        return 8 * (4 * n_rows + 4 * (KNOTS + 2) ** 2)
 
     def regional(self, evaluations: Evaluations, splits: Splits) -> FloatArray:
         """Mean over the rows of both sides of every split, shape (K, 2)."""
         again = local_values(self.effect, evaluations, splits) if self.recalculate else None
-        total = np.zeros(splits.inside.shape)
-        for place, column in enumerate(self.columns):
-            fixed, bins = evaluations.changes[column]
-            values = fixed if again is None else again[place]
-            total += np.square(values - bin_means(values, Bins.of(bins).numbers, splits))
-        return splits.means(total)
+        total = np.zeros(splits.mass.shape)
+        for place, vectors in enumerate(evaluations.vectors):
+            values = np.broadcast_to(vectors.values[:, 0] if again is None else again[place], splits.inside.shape)
+            for k, side in enumerate((splits.left, splits.right)):
+                total[:, k] += _unexplained(values, vectors.values[:, 1:], side, self.mass)
+        means: FloatArray = total / np.where(splits.mass > 0, splits.mass, 1.0)
+        return means
 
 
-def bin_means(values: FloatArray, bins: IntArray, splits: Splits) -> FloatArray:
-    """Mean of a row's values over the rows of the same bin and region, at every row, shape (K, n)."""
-    members = (bins[:, None] == np.arange(bins.max() + 1)).astype(np.float64)
-    left, right = (
-        ((side * values) @ members / np.maximum(side @ members, np.finfo(np.float64).tiny))[:, bins]
-        for side in (splits.left, splits.right)
-    )
-    means: FloatArray = np.where(splits.inside, left, right)
-    return means
+def spline_basis(column: Column) -> FloatArray:
+    """Cubic B-splines of a column between its quantiles, one line a row; indicators of at most ten values.
+
+    >>> from granite_xai.tables import read_table
+    >>> spline_basis(read_table([[0.0], [1.0], [0.0]], missing="error").columns[0])
+    array([[1., 0.],
+           [0., 1.],
+           [1., 0.]])
+    """
+    if len(column.levels) <= KNOTS:
+        return np.equal.outer(column.codes, np.arange(len(column.levels))).astype(np.float64)
+    from sklearn.preprocessing import SplineTransformer
+
+    values = np.asarray(column.values, dtype=np.float64)[:, None]
+    knots = np.unique(np.quantile(values, np.linspace(0, 1, KNOTS)))[:, None]
+    return np.asarray(SplineTransformer(degree=3, knots=knots).fit_transform(values))
+
+
+def _unexplained(values: FloatArray, basis: FloatArray, weights: FloatArray, mass: float) -> FloatArray:
+    """Weighted sum of squares around a penalised curve, for (K, n) values and weights."""
+    n, p = basis.shape
+    gram = (weights @ (basis[:, :, None] * basis[:, None, :]).reshape(n, p * p)).reshape(-1, p, p)
+    bends = np.diff(np.eye(p), 2, axis=0) * bool(((basis > 0) & (basis < 1)).any())  # indicators have none
+    penalty = SMOOTH * mass / p * bends.T @ bends + 1e-9 * mass * np.eye(p)
+    weighted = weights * values
+    sums = weighted @ basis
+    found = np.linalg.solve(gram + penalty, sums[:, :, None])[:, :, 0]
+    fitted = np.einsum("kp,kpq,kq->k", found, gram, found) - 2 * np.einsum("kp,kp->k", found, sums)
+    left: FloatArray = np.maximum(np.einsum("kn,kn->k", weighted, values) + fitted, 0.0)
+    return left

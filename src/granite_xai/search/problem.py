@@ -13,6 +13,7 @@ from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.base.errors import InputError, listing
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.behavior.behavior import Game
+from granite_xai.chance.replicates import ChanceRule
 from granite_xai.compute import Resources
 from granite_xai.disagreement import ScaledObjective
 from granite_xai.engine.splits import Splits
@@ -64,6 +65,8 @@ class Problem:
         Noise of one prediction.
     seed : int
         For whatever is drawn.
+    chance : ChanceRule, optional
+        What chance alone would show; None: the sample is taken for the world.
     """
 
     route: Route
@@ -76,6 +79,7 @@ class Problem:
     tree: Grower
     error: float = 0.0
     seed: int = 0
+    chance: ChanceRule | None = None
 
     @property
     def table(self) -> Table:
@@ -95,7 +99,7 @@ class Problem:
     def measure(self, members: FloatArray) -> FloatArray:
         """Share of the disagreement in each of some regions, given by the (K, n) membership of their rows."""
         splits = Splits.of(members.astype(np.bool_), self.evaluations.weights)
-        return self.shares.of(self.shares.disagreements(self.evaluations, splits), splits.mass)[:, 0]
+        return self.shares.left(self.shares.disagreements(self.evaluations, splits), splits.mass)[:, 0]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

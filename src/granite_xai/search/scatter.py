@@ -77,7 +77,7 @@ def rescaled(problem: Problem, measure: Measure, evaluations: Evaluations, floor
     root = float(measure.regional(evaluations, whole)[0, 0])
     factor = np.array([1.0 / root if root > floor else 0.0])
     shares = ScaledObjective((measure,), factor, np.array([floor]), problem.shares.total)
-    return replace(problem, evaluations=evaluations, shares=shares), root
+    return replace(problem, evaluations=evaluations, shares=shares, chance=None), root
 
 
 def scattered(problem: Problem, vectors: Sequence[Vectors], floor: float = 0.0) -> tuple[Problem, float]:

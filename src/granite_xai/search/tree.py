@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
 from granite_xai.base.options import real_number, unknown, whole_number
 from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.chance.replicates import ChanceRule
 from granite_xai.compute import map_blocks, resolve_jobs
 from granite_xai.compute.compiled import device_faults, primitives_on
 from granite_xai.disagreement import ScaledObjective
@@ -73,9 +74,8 @@ class Tree(Partitioner):
     min_improvement : float, optional
         A node is split only if this lowers the share by at least so much; below the first split, by at least so much
         times what the split before gained (REPID, GADGET). None: the price of a region alone decides.
-    cuts : "quantiles" or "chunks"
-        Thresholds of ordered columns: quantiles of the node's rows, or every ``min_samples_leaf``-th row but for the
-        first and last ones, thinned to ``max_candidates`` (REPID, GADGET).
+    cuts : "quantiles" or "values"
+        Thresholds of ordered columns: quantiles of the node's rows, or all of its values (REPID, GADGET).
 
     Examples
     --------
@@ -134,9 +134,11 @@ class _Open:
     weight: float
     evaluations: Callable[[], Evaluations]
     depth: int
-    share: float
+    plug_in: float  # share of the disagreement on all rows that these rows show
+    share: float  # the same without what chance adds; decides
     silent: bool
     required: float = 0.0
+    by_chance: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -181,10 +183,19 @@ class _Growth:
         disagreements: FloatArray,
         gained: float,
     ) -> _Open:
-        shares = self.problem.shares
-        share = float(shares.of(disagreements, np.array(weight)))
+        shares, mass = self.problem.shares, np.array(weight)
+        both = float(shares.left(disagreements, mass)), float(shares.of(disagreements, mass))
         required = (self.settings.min_improvement or 0.0) * gained
-        return _Open(rows, weight, evaluations, depth, share, shares.silent(disagreements), required)
+        node = _Open(rows, weight, evaluations, depth, *both, shares.silent(disagreements), required)
+        return node if node.silent or self.problem.chance is None else self._corrected(node, self.problem.chance)
+
+    def _corrected(self, node: _Open, rule: ChanceRule) -> _Open:
+        """The node with its share corrected for chance; its evaluations are cut out for it."""
+        shares, evaluations = self.problem.shares, node.evaluations()
+        found = rule.of(evaluations, node.rows, self.problem.n_jobs)
+        share = float(replace(shares, factors=rule.factors).of(found.corrected, np.array(node.weight)))
+        by_chance = not np.any(found.exceeded(shares.floors) & (shares.factors > 0.0))
+        return replace(node, evaluations=lambda: evaluations, share=share, by_chance=by_chance)
 
     def grow(self, node: _Open) -> _Grown:
         """The pruned subtree below a node."""
@@ -215,6 +226,8 @@ class _Growth:
         settings = self.settings
         if node.silent:
             return "nothing to explain"
+        if node.by_chance:
+            return "no more than chance"
         if node.share < settings.alpha:
             return "below alpha"
         if node.depth >= settings.max_depth:
@@ -234,7 +247,7 @@ class _Growth:
         followed: list[_Choice] = []
         while left.any() and len(followed) < self.settings.beam:
             best = np.flatnonzero(left)[best_of(scores[left], TOLERANCE)]
-            gain = node.share - float(scores[best])
+            gain = node.plug_in - float(scores[best])
             followed.append(_Choice(options[best], gain, disagreements[best], mass[best]))
             left &= columns != columns[best]
         return followed
@@ -267,7 +280,7 @@ class _Growth:
             grown.append(self.grow(below))
         left, right = conditions(column, choice.candidate, node.rows, self.problem.missing)
         nodes = (grown[0].node, grown[1].node)
-        split = Split(column.name, left, right, nodes, len(node.rows), self._fraction(node), node.share)
+        split = Split(column.name, left, right, nodes, len(node.rows), self._fraction(node), node.plug_in)
         return _Grown(split, grown[0].remaining + grown[1].remaining, grown[0].leaves + grown[1].leaves)
 
     def _pruned(self, node: _Open, grown: list[_Grown]) -> _Grown:
@@ -280,7 +293,7 @@ class _Growth:
         return grown[best]
 
     def _leaf(self, node: _Open, reason: str) -> _Grown:
-        return _Grown(Leaf(len(node.rows), self._fraction(node), node.share, reason), node.share, 1)
+        return _Grown(Leaf(len(node.rows), self._fraction(node), node.plug_in, reason), node.share, 1)
 
     def _fraction(self, node: _Open) -> float:
         return node.weight / self.problem.shares.total

@@ -69,6 +69,13 @@ class Table:
         """Labels of rows as the user knows them, for messages."""
         return self.container.row_labels(np.asarray(positions, dtype=np.intp))
 
+    def same_rows(self, other: Table) -> bool:
+        """Whether both hold the same cells in the same order."""
+        pairs = zip(self.columns, other.columns, strict=False)
+        return (self.n_rows, self.n_columns) == (other.n_rows, other.n_columns) and all(
+            np.array_equal(one.codes, two.codes) and one.levels.tolist() == two.levels.tolist() for one, two in pairs
+        )
+
     def take(self, rows: Sequence[int] | IntArray) -> Table:
         """The table of some rows; levels are those present there, labels stay those of the user."""
         rows = np.asarray(rows, dtype=np.intp)

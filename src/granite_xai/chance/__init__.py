@@ -1,0 +1,1 @@
+"""Chance: what the numbers are worth, since the rows are a sample."""

@@ -1,0 +1,259 @@
+"""Estimate: what a partition leaves of the disagreement, corrected for chance, with an interval.
+
+The partition is fixed, and the rows are others than those that chose it. They are weighed by ``1 + a s`` and
+``1 - a s`` for vectors s of random signs; the difference of a figure between both shows how it varies with the sample,
+their sum how far it is biased. No model is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.base.wording import percent
+from granite_xai.chance.replicates import Confidence, mean_excess
+from granite_xai.disagreement import ResolvedQuestion
+from granite_xai.engine.signed_pairs import PAIRS, STEP, signed_lines, signs, slopes
+from granite_xai.engine.splits import Splits
+from granite_xai.evaluations.evaluations import Evaluations
+from granite_xai.tables import frame
+
+MATERIAL = 0.9
+"""Share of the model from which one curve a column is said to tell most of it."""
+
+
+class Sample(NamedTuple):
+    """Rows that form one region: their questions and evaluations, and their positions among all rows."""
+
+    questions: tuple[ResolvedQuestion, ...]
+    evaluations: Evaluations
+    rows: IntArray
+
+
+class Perturbed(NamedTuple):
+    """A question on some rows: its figures, and how they move with the weights."""
+
+    plug_in: float
+    level: float  # what chance adds where the true gaps are 0
+    corrected: float
+    moved: FloatArray  # (2, P) float: R under both weights of every pair
+    mass: FloatArray  # (2, P) float: weight of the rows under both
+
+
+@dataclass(frozen=True, slots=True)
+class EstimateLine:
+    """One question on all rows (region -1) or in one region, in the units of the question."""
+
+    question: str
+    region: int
+    rule: str
+    n_samples: int
+    plug_in: float
+    chance: float
+    corrected: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Estimate:
+    """What the regions leave of the disagreement, without what chance adds: the number to quote.
+
+    Attributes
+    ----------
+    remaining, low, high, standard_error : float
+        Share of the disagreement that is left, and its interval; nan where the rows chose the regions, and where they
+        show no disagreement beyond chance.
+    disagreement, disagreement_low, disagreement_high : float
+        The disagreement on all these rows, in the units of the question; 1.0 for several questions.
+    chance : float
+        Part of the measured disagreement that chance alone would show.
+    rows : "held-out", "fitting" or "given"
+        Which rows these are.
+    n_rows : int
+    fidelity, global_fidelity : float
+        Share of the prediction's variance on these rows that curves explain, with and without regions.
+    confidence_level : float
+    """
+
+    remaining: float
+    low: float
+    high: float
+    standard_error: float
+    disagreement: float
+    disagreement_low: float
+    disagreement_high: float
+    chance: float
+    rows: str
+    n_rows: int
+    fidelity: float
+    global_fidelity: float
+    confidence_level: float
+    below_noise_floor: bool
+    lines: tuple[EstimateLine, ...]
+
+    def frame(self) -> Any:
+        """One line for all rows and one a region, for each question.
+
+        Columns: question, region (-1: all rows), rule, n_samples, plug_in, chance, corrected, low, high, in the units
+        of the question.
+        """
+        return frame({key: [getattr(line, key) for line in self.lines] for key in EstimateLine.__dataclass_fields__})
+
+    @property
+    def interval(self) -> str:
+        """The interval and its rows in words."""
+        rows = {"held-out": "held-out rows", "fitting": "the fitting rows", "given": "rows"}[self.rows]
+        where = f"on {self.n_rows:,} {rows}" if self.rows != "fitting" else f"on {rows}, corrected for chance"
+        if np.isnan(self.low):
+            return where
+        level = f"{100 * self.confidence_level:g} %"
+        return f"{level} interval {percent(self.low).removesuffix(' %')}–{percent(self.high)}, {where}"
+
+    @property
+    def headline(self) -> str:
+        """The estimate in a sentence; before it, where one curve a column tells most of the model, that it does."""
+        if not (self.global_fidelity >= MATERIAL and self.regions > 1):
+            return str(self)
+        told, rest = (f"{100 * share:.0f} %" for share in (self.global_fidelity, 1.0 - self.global_fidelity))
+        return f"One curve per column explains {told} of the model; the regions are about the other {rest}.\n{self}"
+
+    @property
+    def regions(self) -> int:
+        """Regions that this is about."""
+        return len({line.region for line in self.lines}) - 1
+
+    def facts(self) -> dict[str, Any]:
+        """The figures as plain values; None where there is none."""
+        own = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "lines"}
+        return {name: None if value != value else value for name, value in own.items()}
+
+    def __str__(self) -> str:
+        if self.below_noise_floor:
+            return "There is no disagreement to explain."
+        if np.isnan(self.remaining):
+            return f"These rows show no disagreement beyond chance ({self.interval})."
+        regions = "One region keeps" if self.regions == 1 else f"{self.regions} regions keep"
+        return f"{regions} {percent(self.remaining)} of the disagreement ({self.interval})."
+
+
+def perturbed(question: ResolvedQuestion, evaluations: Evaluations, drawn: FloatArray) -> Perturbed:
+    """One question on the rows of a region, under the signs of these rows."""
+    lines, loss, half = signed_lines(drawn, evaluations.weights), question.loss, 1 + len(drawn)
+    gaps = question.gap_values(evaluations, Splits.weighted(lines, evaluations.weights, evaluations.primitives))
+    mass = lines.sum(axis=1)
+    moved, level, corrected = np.zeros(len(lines)), 0.0, 0.0
+    shares = lines[0] / mass[0]
+    if question.first.behavior.per_row:
+        for gap, cells in zip(gaps, question.cell_sizes(evaluations), strict=True):
+            moved += np.einsum("kn,kn->k", loss(gap), lines) / mass
+            away = slopes(gap, cells)
+            level += float(loss(away).mean(axis=0) @ shares)
+            corrected += float((loss(gap[0]) - mean_excess(loss, gap[0], away)) @ shares)
+    else:
+        found = np.stack([gap[:, 0] for gap in gaps], axis=1)
+        moved = loss(found).sum(axis=1)
+        away = slopes(found, evaluations.n_rows)
+        bias = (found[1:half] + found[half:] - 2 * found[0]).mean(axis=0) / (2 * STEP**2)
+        level = float(loss(away).sum(axis=1).mean())
+        corrected = float((loss(found[0] - bias) - mean_excess(loss, found[0] - bias, away)).sum())
+    both = (np.stack([each[1:half], each[half:]]) for each in (moved, mass))
+    return Perturbed(float(moved[0]), level, corrected, *both)
+
+
+def estimate(
+    everywhere: Sample,
+    regions: Sequence[Sample | None],
+    *,
+    weights: Sequence[float],
+    floors: FloatArray,
+    confidence: Confidence,
+    clusters: IntArray,
+    rules: Sequence[str],
+    rows: str,
+    fidelities: tuple[float, float],
+) -> Estimate:
+    """Measure a fixed partition on some rows, whose regions may be empty (None); ``weights`` are of the questions."""
+    drawn, replicates = signs(clusters, confidence.seed), confidence.replicates(clusters)
+    places = [None, *range(len(regions))]
+    samples = [everywhere, *regions]
+    root = replicates.chance(everywhere.questions, everywhere.evaluations, everywhere.rows)
+    counts = np.where(root.exceeded(floors), np.asarray(weights, dtype=np.float64), 0.0)
+    counts = counts / (counts.sum() or 1.0)
+    share, slope, disagreement, chance = 0.0, np.zeros(PAIRS), np.zeros(3), 0.0
+    lines: list[EstimateLine] = []
+    normal = confidence.normal if rows != "fitting" else float("nan")
+    for q, question in enumerate(everywhere.questions):
+        found = [
+            None if each is None else perturbed(each.questions[q], each.evaluations, drawn[:, each.rows])
+            for each in samples
+        ]
+        whole = _require(found[0])
+        for place, each, sample in zip(places, found, samples, strict=True):
+            at = -1 if place is None else place
+            words = "all rows" if place is None else rules[place]
+            figures = (float("nan"),) * 5 if each is None else _figures(each, normal)
+            count = 0 if sample is None else len(sample.rows)
+            lines.append(EstimateLine(question.question.label, at, words, count, *figures))
+        if counts[q]:
+            own, moves = _share(whole, [each for each in found[1:] if each is not None])
+            share, slope = share + counts[q] * own, slope + counts[q] * moves
+            chance += counts[q] * whole.level / whole.plug_in
+        if len(everywhere.questions) == 1:
+            disagreement = np.array(_figures(whole, normal)[2:])
+            chance = whole.level / whole.plug_in if whole.plug_in > 0 else 0.0
+    below = bool(np.all(root.plug_in <= floors))
+    shown = bool(counts.any())
+    error = float(np.sqrt(np.mean(slope**2))) if shown else float("nan")
+    remaining = share if shown else 0.0 if below else float("nan")
+    if len(everywhere.questions) > 1:
+        disagreement = np.array([float(shown)] * 3)
+    low, high = _interval(max(remaining, 0.0), error, normal) if shown else (float("nan"),) * 2
+    return Estimate(
+        max(remaining, 0.0) if shown else remaining,
+        low,
+        high,
+        error if rows != "fitting" else float("nan"),
+        max(float(disagreement[0]), 0.0) if not below else 0.0,
+        float(disagreement[1]),
+        float(disagreement[2]),
+        chance,
+        rows,
+        len(everywhere.rows),
+        *fidelities,
+        confidence.level,
+        below,
+        tuple(lines),
+    )
+
+
+def _share(whole: Perturbed, regions: Sequence[Perturbed]) -> tuple[float, FloatArray]:
+    """The share that the regions hold, and how it moves with each pair of weights."""
+    total = np.sum([each.mass for each in regions], axis=0)
+    share = sum(each.corrected * each.mass.mean() for each in regions) / (np.mean(total) * whole.corrected)
+    both = np.sum([each.mass / total * (each.moved - each.plug_in + each.corrected) for each in regions], axis=0)
+    moves = (both[0] - both[1] - share * (whole.moved[0] - whole.moved[1])) / (2 * STEP * whole.corrected)
+    return float(share), moves
+
+
+def _figures(each: Perturbed, normal: float) -> tuple[float, float, float, float, float]:
+    """Plug-in, chance, corrected, low and high."""
+    error = float(np.sqrt(np.mean(np.square((each.moved[0] - each.moved[1]) / (2 * STEP)))))
+    return each.plug_in, each.level, each.corrected, *_interval(each.corrected, error, normal)
+
+
+def _interval(value: float, error: float, normal: float) -> tuple[float, float]:
+    """On a logarithmic scale where the value is more than two standard errors away from 0; never below 0."""
+    if value > 2 * error:
+        return float(value * np.exp(-normal * error / value)), float(value * np.exp(normal * error / value))
+    return max(0.0, value - normal * error) if not np.isnan(normal) else normal, value + normal * error
+
+
+def _require(found: Perturbed | None) -> Perturbed:
+    if found is None:
+        raise ValueError("all rows are no empty region")
+    return found

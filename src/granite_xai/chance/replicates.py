@@ -1,0 +1,197 @@
+"""Replicates: the disagreement that chance alone would show, from reweighted rows; the model is not asked again.
+
+The expected plug-in ``R`` is the true one plus the sampling variance of the gaps. Replicate b weighs row n by an
+exponential number ``e_b(n)``, drawn once a fit and the same in every node; the gaps ``g_b`` under these weights scatter
+around the gaps ``g`` of the sample as those scatter around the true ones:
+
+    d_b(n)      = sqrt(kappa(n)) * (g_b(n) - g(n))
+    chance bar  = a high order statistic of  R_b = mean over n of the summed losses of d_b(n)
+    corrected   = R - mean over b and n of  (loss(g + d_b) + loss(g - d_b)) / 2 - loss(g)
+
+Exponential weights show (m - 1) / (m + 1) of the variance of a mean over m rows; kappa gives back the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from math import ceil
+from statistics import NormalDist
+
+import numpy as np
+
+from granite_xai.base.errors import InputError
+from granite_xai.base.typing import BoolArray, Elementwise, FloatArray, IntArray
+from granite_xai.compute import map_blocks
+from granite_xai.disagreement import ResolvedQuestion
+from granite_xai.engine.splits import Splits
+from granite_xai.evaluations.evaluations import Evaluations
+
+LINES = 25
+"""Replicates that are computed together, whatever the number of jobs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Confidence:
+    """How sure a fit shall be: its level, how many replicates tell, and the seed they are drawn with."""
+
+    level: float
+    n_resamples: int
+    seed: int
+
+    @property
+    def normal(self) -> float:
+        """Standard errors on both sides of an estimate."""
+        return NormalDist().inv_cdf((1.0 + self.level) / 2.0)
+
+    def replicates(self, clusters: IntArray) -> Replicates:
+        """The replicates of rows that belong to clusters."""
+        return Replicates.drawn(self.n_resamples, self.level, clusters, self.seed)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chance:
+    """What chance says of the disagreement on the rows of a region, one number a question."""
+
+    plug_in: FloatArray  # R as measured
+    level: FloatArray  # what R would be on average if every true gap were 0
+    bar: FloatArray  # what R would hardly exceed if every true gap were 0
+    corrected: FloatArray  # R without what chance adds; may be negative
+
+    def exceeded(self, floors: FloatArray) -> BoolArray:
+        """Which questions show more than chance and rounding can."""
+        found: BoolArray = (self.plug_in > np.maximum(floors, self.bar)) & (self.corrected > 0)
+        return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Replicates:
+    """Random weights of some rows."""
+
+    factors: FloatArray  # (B, n) float
+    position: int  # of the chance bar among the sorted replicates
+
+    @classmethod
+    def drawn(cls, count: int, confidence_level: float, clusters: IntArray, seed: int) -> Replicates:
+        """Exponential numbers, one for each replicate and cluster of rows.
+
+        >>> Replicates.drawn(50, 0.95, np.arange(4), 0).position
+        48
+        """
+        position = bar_position(count, confidence_level)
+        numbers = np.random.default_rng([seed, 7]).exponential(size=(count, int(clusters.max(initial=-1)) + 1))
+        return cls(numbers[:, clusters], position)
+
+    def restrict(self, rows: IntArray) -> Replicates:
+        """The weights of some of the rows."""
+        return replace(self, factors=self.factors[:, rows])
+
+    def chance(
+        self, questions: Sequence[ResolvedQuestion], evaluations: Evaluations, rows: IntArray, n_jobs: int | None = None
+    ) -> Chance:
+        """What chance says of a region: its evaluations and the positions of its rows."""
+        found = [self._of(question, evaluations, rows, n_jobs) for question in questions]
+        return Chance(*(np.array(figures) for figures in zip(*found, strict=True)))
+
+    def _of(
+        self, question: ResolvedQuestion, evaluations: Evaluations, rows: IntArray, n_jobs: int | None
+    ) -> tuple[float, float, float, float]:
+        factors = self.factors[:, rows]
+        blocks = [factors[start : start + LINES] for start in range(0, len(factors), LINES)]
+        if not question.first.behavior.per_row:
+            gaps = map_blocks(partial(_regional_gaps, question, evaluations), blocks, n_jobs)
+            return self._regional(question.loss, gaps[0][0], np.concatenate([each[1:] for each in gaps]), len(rows))
+        found = map_blocks(partial(_row_losses, question, evaluations), blocks, n_jobs)
+        by_chance, excess = (np.concatenate([part[k] for part in found]) for k in (0, 1))
+        plug_in = float(found[0][2][0])
+        return plug_in, float(by_chance.mean()), self._bar(by_chance), plug_in - float(excess.mean())
+
+    def _regional(
+        self, loss: Elementwise, gaps: FloatArray, again: FloatArray, n_rows: int
+    ) -> tuple[float, float, float, float]:
+        """Figures of one gap a set, (S,), and its replicates, (B, S); its bias is taken off first."""
+        moved = again - gaps
+        by_chance = loss(np.sqrt(small_cells(np.array(n_rows))) * moved).sum(axis=1)
+        centre, spread = gaps - moved.mean(axis=0), again - again.mean(axis=0)
+        corrected = loss(centre).sum() - float(mean_excess(loss, centre, spread).sum())
+        return float(loss(gaps).sum()), float(by_chance.mean()), self._bar(by_chance), corrected
+
+    def _bar(self, by_chance: FloatArray) -> float:
+        return float(np.partition(by_chance, self.position)[self.position])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ChanceRule:
+    """What the search must exceed: the replicates of the fitting rows, and what chance says of all of them."""
+
+    replicates: Replicates
+    questions: tuple[ResolvedQuestion, ...]
+    root: Chance
+    factors: FloatArray  # (Q,) float: weight of each question by its corrected disagreement on all rows
+
+    def of(self, evaluations: Evaluations, rows: IntArray, n_jobs: int | None) -> Chance:
+        """What chance says of a region."""
+        if len(rows) == self.replicates.factors.shape[1]:
+            return self.root
+        return self.replicates.chance(self.questions, evaluations, rows, n_jobs)
+
+
+def bar_position(count: int, confidence_level: float) -> int:
+    """Which of so many sorted replicates is the chance bar: an order statistic, since interpolating is too low."""
+    place = ceil(round(confidence_level * (count + 1), 9))
+    if place > count:
+        needed = ceil(round(confidence_level / (1.0 - confidence_level), 9))
+        raise InputError(
+            f"n_resamples={count} has no chance bar at confidence_level={confidence_level}.",
+            code="P02",
+            argument="n_resamples",
+            hint=f"Pass n_resamples={needed} or more, or a lower confidence_level.",
+        )
+    return place - 1
+
+
+def small_cells(count: IntArray) -> FloatArray:
+    """``kappa``: one over the share of a mean's variance, over so many rows, that exponential weights show.
+
+    >>> small_cells(np.array([1, 2, 9]))
+    array([3.  , 3.  , 1.25])
+    """
+    return np.where(count > 1, (count + 1) / np.maximum(count - 1, 1), 3.0)
+
+
+def mean_excess(loss: Elementwise, gaps: FloatArray, moved: FloatArray) -> FloatArray:
+    """How much moving the gaps to both sides raises their loss, on average over the first axis of the moves."""
+    raised: FloatArray = ((loss(gaps + moved) + loss(gaps - moved)) / 2 - loss(gaps)).mean(axis=0)
+    return raised
+
+
+def _weighted(evaluations: Evaluations, factors: FloatArray) -> Splits:
+    """The rows under their own weights, and under those of some replicates."""
+    lines = np.vstack([np.ones(evaluations.n_rows), factors]) * evaluations.weights
+    return Splits.weighted(lines, evaluations.weights, evaluations.primitives)
+
+
+def _regional_gaps(question: ResolvedQuestion, evaluations: Evaluations, factors: FloatArray) -> FloatArray:
+    """The gap of each set, (1 + B, S)."""
+    return np.stack([gap[:, 0] for gap in question.gap_values(evaluations, _weighted(evaluations, factors))], axis=1)
+
+
+def _row_losses(
+    question: ResolvedQuestion, evaluations: Evaluations, factors: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """By replicate: ``R`` of the moves, how much they raise R, and R itself (the same for all)."""
+    shares, loss = evaluations.weights / evaluations.weights.sum(), question.loss
+    by_chance, excess, plug_in = np.zeros((3, len(factors)))
+    gaps = question.gap_values(evaluations, _weighted(evaluations, factors))
+    for gap, cells in zip(gaps, question.cell_sizes(evaluations), strict=True):
+        moved = (gap[1:] - gap[0]) * np.sqrt(small_cells(cells))
+        own = loss(moved) @ shares
+        by_chance += own
+        plug_in += float(loss(gap[0]) @ shares)
+        excess += (
+            own
+            if question.loss is np.square
+            else ((loss(gap[0] + moved) + loss(gap[0] - moved)) / 2 - loss(gap[0])) @ shares
+        )
+    return by_chance, excess, plug_in
