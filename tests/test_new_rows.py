@@ -36,7 +36,7 @@ GROWTH = {"min_samples_leaf": 1, "alpha": 0.01, "max_depth": 2}
 
 def both(case: Case, question: Any, asked: Any, data: Any) -> tuple[gx.Granite, o.Fit, Case, o.Problem]:
     """The fit of the package and of the oracle, and other rows for both."""
-    granite = gx.Granite(case.model, question, **GROWTH)
+    granite = gx.Granite(case.model, question, **GROWTH, confidence_level=None)
     with quiet():
         granite.fit(case.X, np.array(case.y), case.weights)
     problem = case.problem()

@@ -22,6 +22,19 @@ Line = tuple[str, ...]
 _percent = partial(percent, rounding=0.0)  # nothing but zero is zero
 HEADINGS = ("", "region", "rows", "of all rows", "disagreement", "left after splits", "not split because")
 
+REASONS = {
+    "below alpha": "it holds less than the price of a region, alpha times the disagreement on all rows",
+    "maximum depth": "max_depth conditions lead to it",
+    "too few samples": "two regions need more rows",
+    "no split leaves enough rows": "every cut would leave too few rows on one side",
+    "improvement too small": "the best split saves too little",
+    "split undone": "it was split, but the splits below did not save their price together",
+    "nothing to explain": "what is left is rounding or noise of the model",
+    "no more than chance": "what is left may be chance in these rows",
+    "given": "the rule was given, nobody searched",
+}
+"""Why a region was not split, in words; the manual's page on decisions has the same."""
+
 
 @dataclass(frozen=True)
 class Leaf:
