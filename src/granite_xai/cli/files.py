@@ -218,6 +218,7 @@ def opened(options: argparse.Namespace) -> Case:
 def _train(X: Any, y: Any, seed: int) -> Case:
     """Fit gradient boosting to three quarters of the rows: a classifier for labels, otherwise a regressor."""
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+    from sklearn.metrics import get_scorer
     from sklearn.model_selection import train_test_split
 
     if y.isna().any():
@@ -231,7 +232,11 @@ def _train(X: Any, y: Any, seed: int) -> Case:
     strata = y if labels and y.value_counts().min() >= _FEW else None
     parts = train_test_split(X, y, test_size=_HELD_OUT, random_state=seed, stratify=strata)
     model = kind(random_state=seed, categorical_features="from_dtype").fit(parts[0], parts[2])
-    score, measure = model.score(parts[1], parts[3]), "accuracy" if labels else "R²"
+    measure = "R²" if not labels else "ROC AUC" if len(model.classes_) == 2 else "balanced accuracy"
+    by = {"R²": "r2", "ROC AUC": "roc_auc", "balanced accuracy": "balanced_accuracy"}[
+        measure
+    ]  # rare classes count, too
+    score = get_scorer(by)(model, parts[1], parts[3]) if parts[3].nunique() > 1 else float("nan")
     fitted = f"{kind.__name__} fitted to {y.name!r} on {len(parts[0]):,} rows"
     remark(f"{fitted}; {measure} {score:.3f} on the other {len(parts[1]):,} rows.")
     return Case(model, parts[0], parts[2], (parts[1], parts[3]))
