@@ -12,6 +12,6 @@ import granite_xai as gx
 
 X, y = gx.datasets.load_bike_sharing()
 model = HistGradientBoostingRegressor(random_state=0).fit(X, y)
-g = gx.Granite(model, question="ice-pdp", max_depth=2, max_samples=1000).fit(X, y)
+g = gx.Granite(model, question="ice-pdp", max_depth=2).fit(X, y)
 display = gx.EffectDisplay.from_estimator(g, X, features=["hr"]).plot()
 display.figure_.savefig(Path(__file__).parent / "images" / "bike-hour.png", dpi=110)

@@ -15,7 +15,8 @@ NUMBER = re.compile(r"(?<![A-Za-z0-9])([A-Z]\d\d)(?![A-Za-z0-9])")
 
 CASES: dict[str, dict[str, str]] = {
     "The table": {
-        "D01": "Missing values and a model that is not declared to take them: an error naming columns and rows.",
+        "D01": "Missing values and a model that neither declares to take them nor does when tried: an error naming "
+        "columns and rows.",
         "D02": 'With ``missing="allow"`` missing values are equal to each other; rules say where they go.',
         "D03": "Infinite values: an error naming columns and rows.",
         "D04": "``None``, ``NA`` and ``NaT`` are missing; texts stay levels.",
@@ -24,7 +25,9 @@ CASES: dict[str, dict[str, str]] = {
         "D07": "Duplicate column names: an error listing names and positions.",
         "D09": "Whole numbers are names; tuples and names that read the same: an error.",
         "D10": "Every column keeps its dtype when rows are recombined.",
-        "D11": "Objects that are all numbers are numeric; texts are levels, up to a hundred.",
+        "D11": "Objects that are all numbers are numeric; texts are levels, splits tell the hundred most frequent "
+        "apart. A column of texts that are mostly different, or that the model does not use, passes on to it, "
+        "unless it is named.",
         "D12": "Text and numbers in one column, or cells that are neither: an error with examples.",
         "D13": "Categories without order are split by levels and reach the model as they are.",
         "D14": "Ordered categories are split in their order; unused ones are kept for the model, not offered.",
@@ -48,7 +51,8 @@ CASES: dict[str, dict[str, str]] = {
         "D34": "All rows identical: one region.",
         "D35": "Heavy ties: no region is ever empty.",
         "D36": "Minus zero equals zero; denormal numbers work.",
-        "D37": "Columns missing, new or reordered after the fit: scikit-learn's error.",
+        "D37": "Columns missing, new or reordered after the fit: scikit-learn's error; against the model's own "
+        "columns: an error that names them, before the model is asked.",
         "D38": "An array after a frame: scikit-learn's warning.",
         "D39": "Row labels do not matter; messages use them.",
         "D41": "Overlapping, unknown or empty groups: an error naming group and column.",
@@ -109,11 +113,12 @@ CASES: dict[str, dict[str, str]] = {
         "N03": "Ties go to the first column and the smallest threshold, and are counted in ``diagnostics_``.",
         "N04": "Bitwise equal for any number of jobs, in threads and processes; the same regions for any block size.",
         "N05": "Sums are centred first: variances are never negative and keep their digits.",
-        "N06": "Predictions whose squares are no numbers: an error, never an infinite figure.",
+        "N06": "Predictions whose squares are no numbers are explained; with losses that do not scale, an error.",
         "N07": "Tiny and empty sets raise no warning of NumPy.",
         "N08": "Thresholds are the shortest numbers that separate the rows, and read back exactly.",
         "N09": "Rules are joined by values, whatever the columns are called.",
         "N10": "A noise floor that hides more than rounding, or squares too small to be numbers: a warning.",
+        "N11": "A disagreement beyond the range of numbers is 0 or infinite: a warning; regions and shares are right.",
     },
     "Faults while running": {
         "R01": "An interrupt ends a fit within two seconds (or one model call) and leaves no process, thread or file.",

@@ -2,7 +2,7 @@
 Why this customer? One row of a credit table
 ============================================
 
-A bank's model says how likely a loan is repaid. One applicant asks why. The answer is told against the applicants of the
+A model says how likely a loan is repaid. One applicant asks why. The answer is told against the applicants of the
 same region, where one set of curves tells what the model does.
 """
 

@@ -2,8 +2,8 @@
 The report of a fit you have, and what a notebook shows
 =======================================================
 
-A fit can tell its own story at any time: as a page, as text, as Markdown for a model card, or as a folder of figures and
-tables.
+A fit can tell its own story at any time: as a page, as text, as Markdown for a model card, or as a folder of figures
+and tables.
 """
 
 import tempfile

@@ -26,13 +26,13 @@ X, y = rentals(1500)
 champion = HistGradientBoostingRegressor(max_iter=60, random_state=0).fit(X, y)
 challenger = HistGradientBoostingRegressor(max_iter=60, max_depth=1, random_state=0).fit(X, y)
 g = gx.Granite(champion, max_depth=2, max_samples=300).fit(X)
-new_X, new_y = rentals(400)
+fresh, fresh_y = rentals(400)
 
 # %%
 # **Champion and challenger.** Stumps cannot let the hour depend on the day: the disagreement is gone, and so is the
 # quality, in some regions more than in others. Both models see the same rows, so differences are compared row by row.
 
-found = gx.compare({"champion": g, "challenger": challenger}, new_X, new_y, max_samples=300)
+found = gx.compare({"champion": g, "challenger": challenger}, fresh, fresh_y, max_samples=300)
 print(found)
 
 # %%
@@ -44,7 +44,7 @@ gx.ComparisonDisplay.from_comparison(found, max_features=2).plot()
 # **Drift.** The same model on a warmer year: rows move between regions, and within them predictions and errors change.
 
 now = rentals(400, heat=1.0)
-drift = gx.compare(g, {"last year": (new_X, new_y), "this year": now}, max_samples=300)
+drift = gx.compare(g, {"last year": (fresh, fresh_y), "this year": now}, max_samples=300)
 for sentence in drift.sentences(5):
     print(sentence)
 

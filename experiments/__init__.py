@@ -19,5 +19,6 @@ NAMES = (
     "diabetes",
     "scalability",
     "frameworks",
+    "originals",
     "beyond",
 )

@@ -14,6 +14,7 @@ from sklearn.model_selection import train_test_split
 
 import granite_xai as gx
 from experiments.models import bike
+from experiments.published import AS_PUBLISHED
 from experiments.results import Result, table
 
 BEAMS = (1, 3)
@@ -57,7 +58,9 @@ def beam_search(model: Any, train: Any, test: Any, questions: Sequence[str]) -> 
     lines = []
     for question in questions:
         for beam in BEAMS:
-            granite = gx.Granite(model, question, beam=beam, alpha=ALPHA, resources=RESOURCES).fit(*train)
+            granite = gx.Granite(model, question, beam=beam, alpha=ALPHA, resources=RESOURCES, **AS_PUBLISHED).fit(
+                *train
+            )
             regions = len(granite.partition_)
             lines.append(
                 {
@@ -75,7 +78,9 @@ def beam_search(model: Any, train: Any, test: Any, questions: Sequence[str]) -> 
 
 def both_at_once(model: Any, train: Any, test: Any) -> list[dict[str, Any]]:
     """Regions for one disagreement, for the other and for both, each measured with all of them."""
-    asked = {name: gx.Granite(model, question, resources=RESOURCES) for name, question in OBJECTIVES.items()}
+    asked = {
+        name: gx.Granite(model, question, resources=RESOURCES, **AS_PUBLISHED) for name, question in OBJECTIVES.items()
+    }
     rulers = ("ice-pdp", "mplot-pdp", BOTH)
     found = gx.frameworks.compare(model, *train, test=test, questions=rulers, frameworks=asked, resamples=0)
     found = found.rename(columns={"framework": "regions for"}).drop(
@@ -96,7 +101,7 @@ def classifier(quick: bool) -> tuple[gx.Report, float, list[dict[str, Any]]]:
     report = gx.explain(model, X_train, y_train, test=(X_test, y_test), title="Breast cancer", **fit)
     scales = []
     for name, response in (("probability", "probability"), ("log odds", "raw")):
-        granite = gx.Granite(model, "ice-pdp", response=response, **fit).fit(X_train)
+        granite = gx.Granite(model, "ice-pdp", response=response, **fit, **AS_PUBLISHED).fit(X_train)
         left = granite.evaluate(X_test).remaining
         scales.append(
             {

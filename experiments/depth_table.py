@@ -18,7 +18,7 @@ import granite_xai as gx
 from experiments import depth_words as words
 from experiments.depth_words import ALPHA, DEPTHS, MODELS, QUESTIONS, STEPS
 from experiments.models import bike
-from experiments.published import FiveBins, Remembered
+from experiments.published import AS_PUBLISHED, FiveBins, Remembered
 from experiments.results import Result
 
 ROWS = {"gbt": (1000, 2000), "mlp": (1000, 2000), "rf": (500, 1000)}  # training and test rows of the paper's code
@@ -37,13 +37,15 @@ def run(quick: bool) -> Result:
         forest = (
             [] if quick else [c for seed in seeds for c in measured("rf", seed, rows=ROWS["gbt"], asked=CONDITIONAL)]
         )
+        random = random_regions(0, quick)
         every_row = [] if quick else [cell for seed in seeds for cell in on_every_row("gbt", seed)]
     spread, larger = summary(cells), summary(forest) if forest else None
     full = pd.DataFrame(every_row)
     data = {"cells": cells, "forest": forest, "every_row": every_row, "alpha": ALPHA, "paper": words.paper_rows()}
+    data["random_regions"] = random
     return Result(
         "Table of disagreement by depth",
-        words.text(spread, larger, full, len(seeds)),
+        words.text(spread, larger, full, random, len(seeds)),
         data,
         {"depth": words.figure(spread)},
         words.differences(spread, larger),
@@ -101,7 +103,7 @@ def _cell(model: Any, question: str, depth: int, train: Any, test: Any) -> dict[
 
 
 def _fitted(model: Any, question: Any, depth: int) -> gx.Granite:
-    return gx.Granite(model, question, max_depth=depth, alpha=ALPHA, resources=RESOURCES)
+    return gx.Granite(model, question, max_depth=depth, alpha=ALPHA, resources=RESOURCES, **AS_PUBLISHED)
 
 
 def _published(question: str) -> Any:
@@ -115,6 +117,23 @@ def _twice(held_out: gx.Evaluation) -> float:
     """Sum of (n_k/N)² R_k: the frame's disagreement is (n_k/N) R_k already."""
     regions = held_out.frame()
     return float((regions["fraction"] * regions["disagreement"]).sum() / held_out.global_disagreement)
+
+
+def random_regions(seed: int, quick: bool) -> list[dict[str, Any]]:
+    """Regions drawn by lot, which change nothing: what both weightings say of them."""
+    prepared, rng = bike("gbt", seed, quick), np.random.default_rng(seed)
+    X = prepared.X_test.head(200 if quick else 1000)
+
+    def root(rows: pd.DataFrame) -> float:
+        return float(_fitted(prepared.model, "ice-pdp", 0).fit(rows).disagreement_)
+
+    lines = []
+    for count in (2, 4, 8):
+        drawn = rng.integers(count, size=len(X))
+        parts = [(np.mean(drawn == k), root(X[drawn == k]) / root(X)) for k in range(count)]
+        once, twice = (sum(share**power * left for share, left in parts) for power in (1, 2))
+        lines.append({"regions drawn by lot": count, "weighted twice": twice, "weighted once": once})
+    return lines
 
 
 def _relearned(model: Any, question: str, fitted: gx.Granite, test: Any) -> float:

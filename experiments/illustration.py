@@ -15,6 +15,7 @@ import numpy as np
 
 import granite_xai as gx
 from experiments.closed_forms import COLUMNS, integrated, regional_distance, table_cells
+from experiments.published import AS_PUBLISHED
 from experiments.results import Result, table
 
 METHODS = {
@@ -91,7 +92,7 @@ def _computed(toy: gx.datasets.Toy, rules: dict[str, gx.Rule]) -> dict[tuple[str
 def _found(toy: gx.datasets.Toy, name: str) -> gx.Rule:
     """The rule, found by asking the question that should find it."""
     conditions = frozenset(name.split(" and "))
-    g = gx.Granite(toy.model, QUESTIONS[name], max_depth=len(conditions)).fit(toy.X)
+    g = gx.Granite(toy.model, QUESTIONS[name], max_depth=len(conditions), **AS_PUBLISHED).fit(toy.X)
     rules = {frozenset(str(region.rule).split(" and ")): region.rule for region in g.partition_}
     return rules[conditions]
 
@@ -103,7 +104,9 @@ def _cut_x3(n: int, seeds: int) -> float:
         warnings.simplefilter("ignore", gx.BinWarning)
         for seed in range(seeds):
             toy = gx.datasets.make_toy(n=n, random_state=seed)
-            rules.append(str(gx.Granite(toy.model, "mplot-pdp", max_depth=1).fit(toy.X).partition_[0].rule))
+            rules.append(
+                str(gx.Granite(toy.model, "mplot-pdp", max_depth=1, **AS_PUBLISHED).fit(toy.X).partition_[0].rule)
+            )
     return float(np.mean([rule.startswith("x3") for rule in rules]))
 
 

@@ -19,6 +19,7 @@ import granite_xai as gx
 from experiments import kin8nm_words as words
 from experiments.kin8nm_words import ALPHA, ALPHAS, FEWER
 from experiments.models import tuned
+from experiments.published import AS_PUBLISHED
 from experiments.results import Result
 
 ROWS = 1000
@@ -72,7 +73,7 @@ def _asked() -> dict[str, dict[str, Any]]:
 
 
 def _fitted(model: Any, rows: pd.DataFrame, **asked: Any) -> gx.Granite:
-    return gx.Granite(model, "ice-pdp", resources=RESOURCES, **asked).fit(rows)
+    return gx.Granite(model, "ice-pdp", resources=RESOURCES, **asked, **AS_PUBLISHED).fit(rows)
 
 
 def _small_network(width: tuple[int, int], X: pd.DataFrame, y: pd.Series) -> MLPRegressor:
@@ -118,7 +119,7 @@ def _by_price(name: str, granite: gx.Granite) -> dict[str, Any]:
 def _networks(model: Any, rows: pd.DataFrame, pairs: gx.Granite) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Variances of columns and pairs in the regions, pure and full, and how far the two are apart."""
     given = gx.partitioners.GivenRules([str(region.rule) for region in pairs.partition_])
-    ruler = gx.Granite(model, "variance", partitioner=given, resources=RESOURCES).fit(rows)
+    ruler = gx.Granite(model, "variance", partitioner=given, resources=RESOURCES, **AS_PUBLISHED).fit(rows)
     shown = {
         kind: gx.InteractionDisplay.from_estimator(ruler, rows, interaction=kind, features=list(rows)).plot()
         for kind in ("pure", "full")

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 import granite_xai as gx
+from experiments.published import AS_PUBLISHED
 from experiments.results import Result, table
 
 ROOM = gx.Resources(max_evaluations=10**9, memory_limit=2**31)  # all pairs of 2,000 rows with 2,000 values
@@ -25,10 +26,12 @@ def run(quick: bool) -> Result:
         return toy.model(X)
 
     usual, every = (
-        gx.Granite(F, "ice-pdp", influence="interaction", max_candidates=cuts, resources=ROOM).fit(toy.X)
+        gx.Granite(F, "ice-pdp", influence="interaction", max_candidates=cuts, resources=ROOM, **AS_PUBLISHED).fit(
+            toy.X
+        )
         for cuts in (40, len(toy.X))
     )
-    single = gx.Granite(F, "ice-pdp").fit(toy.X)
+    single = gx.Granite(F, "ice-pdp", **AS_PUBLISHED).fit(toy.X)
     formula = _distance_from_formula(every, toy.X)
     lines = [
         _line("pairs, 40 candidates", usual),

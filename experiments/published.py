@@ -8,6 +8,8 @@ import numpy as np
 import pandas as pd
 from sklearn.tree import DecisionTreeRegressor
 
+AS_PUBLISHED: dict[str, Any] = {"confidence_level": None}
+"""The paper's search: greedy, all rows, the sample taken for the world."""
 FEW = 12
 """Columns with at most so many values are categories in the published table of columns."""
 

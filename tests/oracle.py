@@ -184,7 +184,7 @@ class Setting:
     pointwise: bool = False  # risk: one attribution per row
     groups: tuple[tuple[int, ...], ...] = ()  # joint
     order: int = 2  # interaction
-    index: str = "stii"  # interaction, partial: stii | sii | fsii
+    index: str = "stii"  # interaction, partial: stii | sii | fsii | bii (also for columns and groups)
 
     @property
     def per_row(self) -> bool:
@@ -502,13 +502,19 @@ def shapley(nu: Callable[[Set], Value], everyone: Sequence[Set], S: Set) -> Valu
     return combination(terms)
 
 
+def banzhaf(nu: Callable[[Set], Value], everyone: Sequence[Set], S: Set) -> Value:
+    """Mean over all coalitions of the other players of what S adds."""
+    others = [frozenset().union(*coalition) for coalition in subsets([player for player in everyone if player != S])]
+    return combination([(sign / len(others), nu(T | S if sign > 0 else T)) for T in others for sign in (1.0, -1.0)])
+
+
 def derivative(nu: Callable[[Set], Value], S: Set, T: Set = EMPTY) -> Value:
     """The discrete derivative; for T empty the Moebius transform of nu at S."""
     return combination([((-1.0) ** (len(S) - len(L)), nu(T | L)) for L in subsets(S)])
 
 
 def interaction_index(nu: Callable[[Set], Value], D: Set, S: Set, index: str = "stii") -> Value:
-    """Shapley-Taylor, Shapley interaction index, or Faithful Shapley, of order |S| at its top order."""
+    """Shapley-Taylor, Shapley or Banzhaf interaction index, or Faithful Shapley, of order |S| at its top order."""
     p, k, terms = len(D), len(S), []
     for T in subsets(D - S):
         t = len(T)
@@ -516,6 +522,8 @@ def interaction_index(nu: Callable[[Set], Value], D: Set, S: Set, index: str = "
             weight = k / (p * math.comb(p - 1, t))
         elif index == "sii":
             weight = math.factorial(p - t - k) * math.factorial(t) / math.factorial(p - k + 1)
+        elif index == "bii":
+            weight = 1 / 2 ** (p - k)
         else:
             weight = math.factorial(2 * k - 1) / math.factorial(k - 1) ** 2
             weight *= math.factorial(p - t - 1) * math.factorial(t + k - 1) / math.factorial(p + k - 1)
@@ -533,7 +541,7 @@ def influence_of(nu: Callable[[Set], Value], D: Set, S: Set, setting: Setting) -
         return pure(nu, S)
     if setting.interaction == "full":
         return full(nu, D, S)
-    return shapley(nu, players(len(D), setting), S)
+    return (banzhaf if setting.index == "bii" else shapley)(nu, players(len(D), setting), S)
 
 
 # ----------------------------------------------------------------------------------------------------- explanations

@@ -31,7 +31,7 @@ LEVELS = ("a", "b", "c", "d", "e", "f", "g", "h")  # of nominal columns
 WORTH = {"a": 0.0, "b": 1.0, "c": -1.0, "d": 2.5, "e": -0.5, "f": 1.75, "g": -2.0, "h": 0.25}
 EPOCH = np.datetime64("2020-01-01", "s")
 DAY = 86_400.0
-INDICES = {"shapley-taylor": "stii", "sii": "sii", "k-sii": "sii", "fsii": "fsii"}
+INDICES = {"shapley-taylor": "stii", "sii": "sii", "k-sii": "sii", "fsii": "fsii", "banzhaf": "bii"}
 
 
 def examples(number: int) -> settings:

@@ -124,7 +124,7 @@ def test_parameters_and_their_defaults_are_those_of_the_public_face():
         "response": "auto",
         "missing": "auto",
         "kinds": None,
-        "max_samples": None,
+        "max_samples": "auto",
         "n_jobs": None,
         "random_state": 0,
         "resources": None,

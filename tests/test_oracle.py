@@ -99,6 +99,15 @@ def test_shapley_interaction_index_weighs_supersets():
     assert close(o.interaction_index(nu, D, S, "sii"), wanted)
 
 
+def test_banzhaf_weighs_supersets_by_halves():
+    """BII(S) = sum over T containing S of the pure interaction divided by 2^(|T| - |S|); for one column as well."""
+    nu, D = random_game(5, 4), frozenset(range(4))
+    for S in (frozenset({0, 3}), frozenset({1})):
+        wanted = sum(o.derivative(nu, T) / 2 ** (len(T) - len(S)) for T in o.subsets(D) if S <= T)
+        assert close(o.interaction_index(nu, D, S, "bii"), wanted)
+    assert close(o.banzhaf(nu, [frozenset({i}) for i in D], frozenset({1})), wanted)
+
+
 def test_faithful_shapley_is_the_weighted_least_squares_fit():
     """The best approximation by singles and pairs, exact at the empty set and at D."""
     nu, p = random_game(6, 4), 4

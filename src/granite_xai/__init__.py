@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     )
     from granite_xai.behavior import Local as Local, Risk as Risk, Sensitivity as Sensitivity
     from granite_xai.catalog import explanations as explanations, question as question, questions as questions
+    from granite_xai.chance.estimate import Estimate as Estimate
+    from granite_xai.chance.stability import Stability as Stability
     from granite_xai.comparison import Comparison as Comparison, compare as compare
     from granite_xai.compute import Resources as Resources
     from granite_xai.disagreement import Disagreement as Disagreement, Objective as Objective
@@ -54,6 +56,7 @@ if TYPE_CHECKING:
     from granite_xai.display.importance import ImportanceDisplay as ImportanceDisplay
     from granite_xai.display.network import InteractionDisplay as InteractionDisplay
     from granite_xai.display.row import RowDisplay as RowDisplay
+    from granite_xai.display.stability import StabilityDisplay as StabilityDisplay
     from granite_xai.display.tree import PartitionDisplay as PartitionDisplay
     from granite_xai.estimator import Granite as Granite
     from granite_xai.explainer import Explainer as Explainer
@@ -115,6 +118,9 @@ _ROOMS = {
     "PartitionDisplay": "display.tree",
     "RowDisplay": "display.row",
     "ComparisonDisplay": "display.comparison",
+    "StabilityDisplay": "display.stability",
+    "Estimate": "chance.estimate",
+    "Stability": "chance.stability",
     "save": "persistence",
     "load": "persistence",
     "GraniteError": "base.errors",

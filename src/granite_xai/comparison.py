@@ -16,7 +16,7 @@ from granite_xai.base.wording import aligned, count, number, percent, plain, sho
 from granite_xai.behavior import Risk
 from granite_xai.compute import one_blas_thread
 from granite_xai.estimator import Granite, fit_with_evaluations, fitted_view
-from granite_xai.fit_values import FitValues, question_values, target_of_fit
+from granite_xai.fit_values import FitValues, target_of_fit
 from granite_xai.regions.partition import Partition
 from granite_xai.scopes import Scope
 from granite_xai.tables import Table, frame
@@ -294,8 +294,7 @@ def _case(name: str, model: Any, X: Any, y: Any, partition: Partition, settings:
     known, target = values.evaluations, None if y is None else target_of_fit(granite, X, y)
     losses, rows = np.full(known.n_rows, np.nan), range(known.n_rows)
     if target is not None:
-        risk = Risk().resolved(found.result.predictor.is_probability)
-        losses = risk.function(known.predictions + known.offset, target)
+        losses = Risk().resolved(found.result.predictor.is_probability).function(values.by_row()[0], target)
     regions = partition.apply(found.result.table)
     scopes = tuple(Scope(k, np.flatnonzero(regions == k), str(rule)) for k, rule in enumerate(partition.rules))
     signs = np.random.default_rng([view.seed, len(rows)]).choice([-1.0, 1.0], size=(PAIRS, len(rows)))
@@ -316,7 +315,7 @@ def _figures(values: FitValues, scopes: Sequence[Scope], losses: FloatArray, fac
     """The figures of every region under several weightings of the rows, (weightings, regions, figures)."""
     question = values.fitted.comparisons[0]
     found = np.full((len(factors), len(scopes), len(MEASURES) + len(question.second.layout.sets)), np.nan)
-    weights = values.evaluations.weights * factors
+    weights, predictions = values.evaluations.weights * factors, values.by_row()[0]
     found[:, :, 0] = 0.0
     for k, scope in enumerate(scopes):
         if not len(scope.rows):
@@ -324,8 +323,8 @@ def _figures(values: FitValues, scopes: Sequence[Scope], losses: FloatArray, fac
         node = values.evaluations.restrict(scope.rows)
         for b, each in enumerate(weights):
             here = replace(node, weights=each[scope.rows])
-            told = question_values(question, here)
+            told = values.sized(question, here)
             shares = here.weights / here.weights.sum()
-            means = shares @ here.predictions + here.offset, shares @ losses[scope.rows]
+            means = shares @ predictions[scope.rows], shares @ losses[scope.rows]
             found[b, k] = [here.weights.sum() / each.sum(), *means, told.gaps.sum(), *told.sizes[1]]
     return found

@@ -1,55 +1,172 @@
-"""What a fit would cost, before any of it is done."""
+"""What a fit would cost, and the largest honest plan that the time and the memory allow."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import replace
+from math import ceil
+from typing import Any, NamedTuple
 
-from granite_xai.base.diagnostics import Diagnostics
-from granite_xai.estimator import Granite
-from granite_xai.evaluations.noise_floor import probe
-from granite_xai.fit import candidate_bytes, requested
-from granite_xai.fitting import open_inputs
+from granite_xai.base.errors import InputError, ModelWarning, ResourceError
+from granite_xai.base.wording import count
+from granite_xai.compute import Resources
+from granite_xai.compute.limits import duration, too_little
+from granite_xai.evaluation_plan import EvaluationPlan
+from granite_xai.evaluations.noise_floor import Speed, bound, measured, probe
+from granite_xai.fit import FitInputs, candidate_bytes, requested
+from granite_xai.resolved import MAX_ROWS
 
-_PER_CELL = {"trees (numba)": 1e-8, "trees (numpy)": 1e-7, "model": 0.0}
-"""Seconds for an evaluation that the trees give; a rough figure, found on common machines."""
-_SEARCH = 2e-8
-"""Seconds for one evaluation, level of the tree and column; rough as well."""
+GRIDS = (None, 128, 64, 32)
+"""Values of a grid, from the finest (every value) to the coarsest that is honest."""
+COUNTS = tuple(MAX_ROWS // 2**k for k in range(12))
+"""Rows that sampled partial effects may send to the model: few of them draw fewer pairs of orders (64, 32, 16, 8)."""
+ROOM = 0.7
+"""Share of the time that a plan may fill by our estimate."""
+FIRST_ROOM = 0.85
+"""The same of the first plan, before which there is nothing."""
+SPARE = 0.25
+"""Share of the time up to which a rough bound is enough: nothing else is timed, and time decides nothing."""
+_PER_CELL = {"trees (numba)": 1e-8, "trees (numpy)": 1e-7, "additive terms": 1e-8, "model": 3e-8}
+"""Seconds for an evaluation besides the model's own; rough, found on common machines."""
+_SEARCH = {"candidate": 2.2e-8, "cell": 1.5e-8}
+"""Seconds of the search a level, for each row, set and candidate, and for each evaluation; rough as well."""
 
 
-def plan(granite: Granite, X: Any, y: Any = None) -> dict[str, Any]:
-    """Rows sent to the model, bytes kept and seconds of a fit; the model is asked about 64 rows to time it.
+class Cost(NamedTuple):
+    """What a fit on some rows takes, before anything runs."""
 
-    Raises
-    ------
-    ResourceError
-        D33 neither memory nor the disk has room for it.
+    inputs: FitInputs
+    facts: dict[str, Any]
 
-    >>> import numpy as np
-    >>> found = plan(Granite(lambda X: X[:, 0] * X[:, 1]), np.eye(4))
-    >>> found["rows"], found["model_rows"], found["bytes"]
-    (4, 36, 256)
+    @property
+    def seconds(self) -> float:
+        """All of it."""
+        return float(sum(self.facts["seconds"].values()))
+
+
+def cost(inputs: FitInputs, speed: Speed, others: int = 0) -> Cost:
+    """Rows sent to the model, bytes kept and seconds of a fit, by stage; ``others``: rows that are judged afterwards.
+
+    Raises D33 where neither memory nor the disk has room for it.
     """
-    record = Diagnostics()
-    opened = open_inputs(granite, X, y, None, None, record)
-    ask = opened.chosen(next(opened.choices()).search, record)
-    asked = requested(ask)
-    route = ask.route.for_plans(asked.kept, asked.streamed)
+    table, (asked, stages) = inputs.table, _room(inputs)
+    route = asked.route(inputs.route)
     name = route.name(len(asked.kept.stores) + len(asked.streamed.stores))
     cells = asked.kept.rows + asked.streamed.rows
-    rows = asked.rows(ask.table, recombined=route.trees is None)
-    candidate = candidate_bytes(ask)
-    stages = asked.stages(ask.table, asked.budget(ask.table, ask.resources, candidate), candidate)
-    search = cells * _SEARCH * granite.max_depth * ask.table.n_columns
-    return {
-        "rows": ask.table.n_rows,
-        "columns": ask.table.n_columns,
-        "evaluations": cells,
-        "evaluated_by": name,
+    rows = asked.rows(table, recombined=route.trees is None)
+    sets = sum(len(question.first.layout.sets) for question in inputs.comparisons)
+    splits = sum(min(len(column.levels), inputs.tree.max_candidates) for column in table.columns)
+    search = _SEARCH["candidate"] * table.n_rows * sets * splits + _SEARCH["cell"] * cells
+    share = others / table.n_rows
+    share = share if inputs.resources.grid else share**2
+    model = speed.seconds(rows) + cells * _PER_CELL[name]
+    seconds = {"evaluations": model, "search": inputs.tree.max_depth * search, "other_rows": share * model}
+    facts = {
+        "rows": table.n_rows,
+        "columns": table.n_columns,
+        "max_grid": inputs.resources.grid,
+        "grids": len(asked.snapped),
+        "max_evaluations": inputs.resources.max_evaluations,
+        "batch_size": inputs.predictor.batch_size,
+        "pairs": max((len(side.draws) for q in inputs.comparisons for side in (q.first, q.second)), default=0),
+        "evaluations": stages.pop("evaluations") | {"count": cells, "evaluated_by": name},
         "model_rows": rows,
         "bytes": asked.bytes,
-        "spilled_bytes": stages["evaluations"]["spilled_bytes"],
-        "stages": stages,
-        "model_seconds": probe(ask.predictor, ask.table, record).seconds(rows) + cells * _PER_CELL[name],
-        "search_seconds": search,
-        "within_limits": rows <= ask.resources.max_evaluations,
+        "seconds": seconds,
+        **stages,
     }
+    return Cost(inputs, facts)
+
+
+def within(inputs: FitInputs, resources: Resources) -> FitInputs:
+    """The same under other limits: the number of evaluations decides how many orders of arrival are drawn."""
+    comparisons = inputs.comparisons
+    if resources.max_evaluations != inputs.resources.max_evaluations:
+        again = [each.question.compare(inputs.route, resources, inputs.seed) for each in comparisons]
+        comparisons = tuple(each if inputs.confidence is None else each.beyond_chance() for each in again)
+    return replace(inputs, resources=resources, comparisons=comparisons)
+
+
+def _room(inputs: FitInputs) -> tuple[EvaluationPlan, dict[str, Any]]:
+    """What is asked, and the bytes of each stage; refused before the model is asked, where there is no room (D33)."""
+    asked, candidate = requested(inputs), candidate_bytes(inputs)
+    return asked, asked.stages(inputs.table, asked.budget(inputs.table, inputs.resources, candidate), candidate)
+
+
+def affordable(
+    inputs: FitInputs, others: int = 0, per_row: float = 0.0, everyone: int | None = None, room: float = ROOM
+) -> Cost:
+    """The finest plan for these rows that fits the limits: exact, on grids, or with fewer pairs of orders.
+
+    Grids and counts come from a coarse ladder, so that the same plan has the same bits, whatever the time was.
+    ``per_row``: seconds that the model has proved to take for a row, if it was timed at less; ``everyone``: the rows
+    there are; ``room``: share of the time that may be filled. Raises M13 where no plan for these rows fits.
+    """
+    limits, predictor = inputs.resources, inputs.predictor
+    seconds = float("inf") if limits.max_seconds is None else limits.max_seconds
+    best, refused, speed = None, None, None
+    for step in _ladder(inputs):
+        try:
+            _room(within(inputs, step))
+        except (ResourceError, InputError) as error:  # no room for it, or no grid for such effects
+            refused = refused or error
+            continue
+        if speed is None:
+            inputs = replace(inputs, probed=probe(predictor, inputs.table, inputs.diagnostics))
+            speed = bound(inputs.probed, predictor.batch_size).at_least(per_row)
+        found = cost(within(inputs, step), speed, others)
+        if found.seconds > SPARE * seconds and speed.per_call == 0.0 and found.facts["model_rows"]:
+            speed = measured(predictor, inputs.table, found.facts["model_rows"]).at_least(per_row)
+            if limits.batch_size is None:
+                predictor.batch_size = speed.patient_batch()
+                speed = replace(speed, batch_size=predictor.batch_size)
+            found = cost(within(inputs, step), speed, others)
+        best = best or found
+        if found.seconds <= room * seconds:
+            return _told(found, best, inputs, everyone or inputs.table.n_rows)
+        smallest = found
+    if best is None:
+        raise refused or ValueError("no plan was tried")
+    raise _too_long(smallest, seconds)
+
+
+def _ladder(inputs: FitInputs) -> Iterator[Resources]:
+    """Limits from the finest to the coarsest plan, as far as the user leaves them open."""
+    limits = inputs.resources
+    sides = [side for each in inputs.comparisons for side in (each.question.first, each.question.second)]
+    partial = any(side.interaction.key == "partial" for side in sides)
+    for grid in GRIDS if limits.max_grid == "auto" else (limits.grid,):
+        yield replace(limits, max_grid=grid)
+    if limits.max_evaluations is None and partial:
+        for most in COUNTS[1:]:
+            yield replace(limits, max_grid=limits.grid, max_evaluations=most)
+
+
+def _told(found: Cost, finest: Cost, inputs: FitInputs, everyone: int) -> Cost:
+    """The plan with the sentence about what was done, where it is not what was asked for."""
+    facts, rows = found.facts, found.facts["rows"]
+    parts = [f"{rows:,} of {everyone:,} rows"] if rows < everyone else []
+    if facts["grids"] and inputs.resources.max_grid == "auto":
+        parts.append(f"{count(facts['grids'], 'column')} on grids of {facts['max_grid']} values")
+    if facts["max_evaluations"] != inputs.resources.max_evaluations:
+        parts.append(f"{facts['pairs']} pairs of orders")
+    sentence = ", ".join(parts)
+    if sentence and finest.facts["grids"]:
+        sentence += "; exact needs more memory: Resources(memory_limit=)"
+    elif sentence:
+        seconds = finest.seconds * (everyone / rows) ** 2
+        sentence += f"; exact would take about {duration(seconds)}: Resources(max_seconds={ceil(seconds / ROOM)})"
+    if sentence:
+        inputs.diagnostics.warn(f"M13: {sentence}.", ModelWarning)
+    plan = facts | {"sentence": sentence}
+    return Cost(replace(found.inputs, plan=plan), plan)
+
+
+def _too_long(found: Cost, seconds: float) -> ResourceError:
+    rows, needed = found.facts["model_rows"], found.seconds
+    message = (
+        f"{found.facts['rows']:,} rows need about {duration(needed)}, of which the model takes "
+        f"{duration(found.facts['seconds']['evaluations'])} for {rows:,} rows; max_seconds allows "
+        f"{duration(seconds)}."
+    )
+    return too_little(message, f"max_seconds={ceil(needed / ROOM)}", "M13")

@@ -18,13 +18,16 @@ from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.chance.rows import rows_needed
 from granite_xai.chance.stability import Stability
 from granite_xai.compute import Resources
+from granite_xai.compute.units import by_power_of_two
 from granite_xai.explanation import Explanation
 from granite_xai.fit import FitResult, FitRun
-from granite_xai.fitting import FittedGranite, half_samples, open_inputs, refits, searched
+from granite_xai.fit_options import chosen_limits
+from granite_xai.fitting import collected_for, half_samples, open_inputs, refits, searched
 from granite_xai.models import accepts_missing
-from granite_xai.new_rows import Evaluation, evaluate_rows
+from granite_xai.new_rows import Evaluation, FittedGranite, evaluate_rows
 from granite_xai.references import explain_against_fit, explain_among_themselves
 from granite_xai.row import RowExplanation, explain_one, one_row
+from granite_xai.tables.opening import is_lazy, region_numbers
 
 
 class Granite(BaseEstimator):
@@ -187,8 +190,8 @@ class Granite(BaseEstimator):
         return tags
 
     def __getstate__(self) -> Any:
-        """Without the evaluations, which only this object in this process keeps."""
-        return {name: value for name, value in super().__getstate__().items() if name != "_run"}
+        """Without the evaluations, also of an interrupted fit, which only this object in this process keeps."""
+        return {name: v for name, v in super().__getstate__().items() if name not in ("_run", "_unfinished")}
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, clusters: Any = None) -> Granite:
         """Search for regions on these rows, which serve as explained rows and as reference.
@@ -196,7 +199,8 @@ class Granite(BaseEstimator):
         Parameters
         ----------
         X : table
-            DataFrame (pandas, polars, pyarrow) or array that the model accepts.
+            DataFrame (pandas, polars, pyarrow) or array that the model accepts; or a polars LazyFrame, a DuckDB
+            relation, a Dask or PySpark DataFrame, of which a sample is collected (y and weights by column name).
         y : array, optional
             The target; needed for questions about risk.
         sample_weight : array, optional
@@ -212,7 +216,23 @@ class Granite(BaseEstimator):
     def apply(self, X: Any) -> IntArray:
         """Region of each row, numbered from left to right in the tree."""
         fitted = fitted_view(self)
+        if is_lazy(X):
+            return region_numbers(fitted.result.partition.assign(X, "region"), "region")
         return fitted.regions(fitted.read(X))
+
+    def plan(self, X: Any, y: Any = None, sample_weight: Any = None) -> dict[str, Any]:
+        """What a fit would do first and what that costs, before it is done: rows, bytes, seconds by stage.
+
+        With ``max_samples="auto"`` more rows follow until the estimate is precise, as long as they fit the time.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`.
+        """
+        record = Diagnostics()
+        opened = open_inputs(self, *collected_for(self, X, y, sample_weight), None, record)
+        return dict(opened.afforded(next(opened.choices()), record).plan)
 
     def predict(self, X: Any, exact: bool = False) -> FloatArray:
         """The regional additive surrogate of the model.
@@ -228,7 +248,14 @@ class Granite(BaseEstimator):
         predictor = fitted.result.predictor if exact or surrogate.needs_model else None
         return surrogate.predict(table, fitted.regions(table), predictor, exact)
 
-    def evaluate(self, X: Any, y: Any = None, sample_weight: Any = None, max_samples: int | None = None) -> Evaluation:
+    def evaluate(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        max_samples: int | None = None,
+        resources: Resources | None = None,
+    ) -> Evaluation:
         """Disagreement on other rows, with and without the regions; corrected for chance, with its interval.
 
         Parameters
@@ -240,27 +267,46 @@ class Granite(BaseEstimator):
             Weights of the rows; those of weight 0 are left out.
         max_samples : int, optional
             Use this many rows, drawn with ``random_state``. None: all.
+        resources : Resources, optional
+            Limits of this call; None: those of the fit.
         """
-        view = fitted_view(self)
-        new, regions = view.other_rows(X, y, sample_weight, max_samples)
+        view, limits = fitted_view(self), resources and chosen_limits(resources)
+        new, regions = view.other_rows(X, y, sample_weight, max_samples, limits)
         same = new.route.table.same_rows(view.result.table)
         return evaluate_rows(new, regions, kind="fitting" if same else "given")
 
-    def explain(self, X: Any, y: Any = None, *, reference: str = "fitting") -> Explanation:
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Share of the disagreement on other rows that the regions take away, for searches over options.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `evaluate`.
+        """
+        return 1.0 - self.evaluate(X, y, sample_weight).remaining
+
+    def explain(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        max_samples: int | None = None,
+        resources: Resources | None = None,
+        reference: str = "fitting",
+    ) -> Explanation:
         """Both sides of the question on other rows, region by region.
 
         Parameters
         ----------
-        X : table
-        y : array, optional
-            The target; needed for questions about risk.
+        X, y, sample_weight, max_samples, resources
+            As in `evaluate`.
         reference : "fitting" or "rows"
             The fitting rows of the region, or the rows of X in it (always so for sensitivity and risk).
         """
-        view = fitted_view(self)
-        new, regions = view.other_rows(X, y)
+        view, limits = fitted_view(self), resources and chosen_limits(resources)
+        rows = view.other_rows(X, y, sample_weight, max_samples, limits)
         among = choose("reference", reference, {"fitting": False, "rows": True})
-        return explain_among_themselves(new, regions) if among else explain_against_fit(new, regions, view.seed)
+        return explain_among_themselves(*rows) if among else explain_against_fit(*rows, view.seed)
 
     def explain_row(self, x: Any) -> RowExplanation:
         """Why this row (a table of one, a mapping or a list): what each column adds to the mean of its region."""
@@ -319,6 +365,8 @@ def fitted_view(g: Any) -> FittedGranite:
         raise InputError(text, code="P01", argument="g", hint="Pass gx.Granite(model).fit(X).")
     check_is_fitted(g)
     resources = Resources() if g.resources is None else g.resources
+    if resources.max_grid == "auto":  # what the fit came to
+        resources = replace(resources, max_grid=g.diagnostics_.get("plan", {}).get("max_grid"))
     return FittedGranite(vars(g)["_fitted"], resources, g.diagnostics_, g.max_samples, vars(g).get("_run"))
 
 
@@ -326,8 +374,8 @@ def fit_with_evaluations(g: Granite, X: Any, y: Any = None, sample_weight: Any =
     """Fit, and hand over the evaluations; with ``max_samples="auto"`` on more rows until the estimate is precise."""
     record = Diagnostics()
     with record.stage("total"):
-        opened = open_inputs(g, X, y, sample_weight, clusters, record)
-        found = searched(opened, record)
+        opened = open_inputs(g, *collected_for(g, X, y, sample_weight), clusters, record)
+        found = searched(opened, record, g.__dict__)
     usage = opened.predictor.usage
     record.spend(calls=usage.calls, rows=usage.rows, seconds=usage.seconds)
     record.note("stop_reasons", [region.stop_reason for region in found.result.partition])
@@ -339,7 +387,7 @@ def fit_with_evaluations(g: Granite, X: Any, y: Any = None, sample_weight: Any =
 def restore(g: Granite, result: FitResult, diagnostics: dict[str, Any]) -> None:
     """Set all fitted attributes at once: a fit that fails leaves the previous one as it was."""
     labels = [comparison.question.label for comparison in result.comparisons]
-    measured = np.where(result.roots > result.floors, result.roots, 0.0)
+    measured = by_power_of_two(np.where(result.roots > result.floors, result.roots, 0.0), result.unit)
     if result.estimate is not None:
         result = replace(result, partition=replace(result.partition, headline=result.estimate.headline))
     state: dict[str, Any] = {

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set as AbstractSet
-from dataclasses import dataclass
+from contextlib import closing
+from dataclasses import dataclass, field, replace
 from functools import partial
 from math import isqrt
 from typing import Any
@@ -13,8 +14,9 @@ import numpy as np
 from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.base.errors import InputError, ModelError
 from granite_xai.base.typing import AleColumn, Coalition, FloatArray, IntArray, PairwiseShapley, Terms
-from granite_xai.compute import Budget, Resources, Workspace, require_budget, require_evaluations
+from granite_xai.compute import Budget, Meter, Resources, Workspace, require_budget, require_evaluations
 from granite_xai.compute.compiling import available
+from granite_xai.compute.units import by_power_of_two, exponent_of
 from granite_xai.evaluations.agnostic import EvaluationRange, evaluate_plan
 from granite_xai.evaluations.evaluations import Bins, Coordinates, Evaluations, GridColumn, Matrix
 from granite_xai.evaluations.plan import Distinct, Grid, Plan, ends, footprint, plan
@@ -43,6 +45,8 @@ class EvaluationPlan:
     readings: set[Reading]  # all masked models that are read
     binned: int = 0  # how many of them put the rows into bins
     coordinates: bool = False  # whether the places of the rows in their columns are needed
+    # readings by a copula, with the distinct values of the visible columns
+    sampled: Mapping[Reading, Distinct] = field(default_factory=dict)
 
     def rows(self, table: Table, recombined: bool = True) -> int:
         """Rows sent to the model: predictions, rows against a baseline, and recombined rows unless trees give them."""
@@ -54,7 +58,17 @@ class EvaluationPlan:
         grid = 2 * table.n_rows * len(self.snapped) + self.checked**2 * len(self.kept.stores)
         planned = self.kept.rows + self.streamed.rows + grid if recombined else 0
         steps = [found.points(found.fitted)[2] for key in self.changes if (found := fit_steps(key, table)) is not None]
-        return table.n_rows + sum(int(counts.sum()) for counts in steps) + planned + baseline
+        return table.n_rows + sum(int(counts.sum()) for counts in steps) + planned + baseline + self.sampled_rows
+
+    @property
+    def sampled_rows(self) -> int:
+        """Rows that a copula makes."""
+        return self.kept.n_rows * sum(map(len, self.sampled.values()))
+
+    def route(self, route: Route) -> Route:
+        """The cheaper way for these matrices; what comes from the paths of trees leaves no choice."""
+        paths = any(term.kind == "paths" for term in self.attributions)
+        return route if paths else route.for_plans(self.kept, self.streamed)
 
     @property
     def snapped(self) -> dict[Coalition, Distinct]:
@@ -64,7 +78,8 @@ class EvaluationPlan:
     @property
     def checked(self) -> int:
         """Rows whose exact gaps are computed beside those on a grid: 200, or as many as cost what the fit costs."""
-        return min(CHECKED, self.kept.n_rows, isqrt(self.kept.rows // len(self.kept.stores))) if self.snapped else 0
+        affordable = isqrt(self.kept.rows // len(self.kept.stores)) if self.snapped else 0
+        return min(CHECKED, self.kept.n_rows, affordable)
 
     @property
     def changes(self) -> set[AleColumn]:
@@ -74,7 +89,7 @@ class EvaluationPlan:
     @property
     def bytes(self) -> int:
         """Memory of the matrices that are kept."""
-        return 8 * (self.kept.rows + len(self.attributions) * self.kept.n_rows**2)
+        return 8 * (self.kept.rows + self.sampled_rows + len(self.attributions) * self.kept.n_rows**2)
 
     def budget(self, table: Table, resources: Resources, candidate: int = 0) -> Budget:
         """How the memory limit is divided for this request; refused when it does not fit (D33)."""
@@ -117,11 +132,11 @@ def request(
 
     With ``max_grid``, columns with more values than that are evaluated on a grid of so many (C22).
     """
-    grid = Grid.of(table, max_grid)
+    needed = [(effect.masking, effect.needed()) for effect in effects]
+    grid = Grid.of(table, None if any(each.sampled for _, each in needed) else max_grid)  # a copula draws all values
     for effect in effects:
         _require_own_values(effect, table, grid)
     readings: set[Reading] = set().union(*(effect.readings() for effect in effects))
-    needed = [(effect.masking, effect.needed()) for effect in effects]
     everything = frozenset(range(table.n_columns))
     against = {(masking, T) for masking, each in needed for T in each.against if everything != T}
     pairs: set[Coalition] = set().union(*(each.pairs for _, each in needed))
@@ -134,7 +149,9 @@ def request(
     streamed = plan(table, {c for c in pairwise if isinstance(c, frozenset) and c not in kept.stored_as})
     binned = {(masking, T) for masking, each in needed for T in each.bins}
     coordinates = any(each.coordinates for _, each in needed)
-    return EvaluationPlan(effects, kept, streamed, against, readings, len(binned), coordinates)
+    drawn = {(masking, T) for masking, each in needed for T in each.sampled if T and everything != T}
+    sampled = {(masking, T): Distinct(*table.distinct(sorted(T))) for masking, T in drawn}
+    return EvaluationPlan(effects, kept, streamed, against, readings, len(binned), coordinates, sampled)
 
 
 def _require_own_values(effect: ResolvedExplainer, table: Table, grid: Grid) -> None:
@@ -156,27 +173,66 @@ def _require_own_values(effect: ResolvedExplainer, table: Table, grid: Grid) -> 
             )
 
 
+@dataclass(slots=True, eq=False)
+class Unfinished:
+    """What a run has evaluated so far: if it is interrupted, the next one on the same rows goes on from there."""
+
+    matrices: dict[Coalition, Matrix] = field(default_factory=dict)
+    extent: EvaluationRange = field(default_factory=EvaluationRange)
+
+
 def evaluate(
     route: Route,
     asked: EvaluationPlan,
     reference: FittedMaskings,
     *,
+    resources: Resources,
+    planned: float | None = None,
+    diagnostics: Diagnostics | None = None,
+    **given: Any,
+) -> tuple[Evaluations, EvaluationRange]:
+    """Evaluate every planned row once, after checking that the plan fits the limits; ``planned``: its seconds.
+
+    ``given``: weights, y, n_jobs, coordinates (where those of other rows count), unfinished, exponent (of the power of
+    two that is the unit; None: chosen here).
+    """
+    route = asked.route(route)
+    count = len(asked.kept.stores) + len(asked.streamed.stores)
+    if diagnostics is not None:
+        diagnostics.note("evaluations", route.note(count))
+    rows = asked.rows(route.table, recombined=route.trees is None)
+    require_evaluations(resources, rows, planned)
+    if route.trees is not None:
+        return _evaluate(route, asked, reference, resources, fast=route.fast(count), **given)
+    known = given["unfinished"].matrices if given.get("unfinished") else ()
+    meter = Meter(resources, rows - route.table.n_rows * sum(len(asked.kept.stores[store]) for store in known), planned)
+    quiet = replace(resources, progress=False)  # rows are shown, not columns
+    with closing(meter), route.predictor.watched(meter):
+        return _evaluate(route, asked, reference, quiet, fast=False, **given)
+
+
+def _evaluate(
+    route: Route,
+    asked: EvaluationPlan,
+    reference: FittedMaskings,
+    resources: Resources,
+    *,
+    fast: bool,
     weights: FloatArray,
     y: FloatArray | None,
-    resources: Resources,
-    seconds_per_row: float | None = None,
     n_jobs: int | None = None,
-    diagnostics: Diagnostics | None = None,
     coordinates: Coordinates | None = None,
+    exponent: int | None = 0,
+    unfinished: Unfinished | None = None,
 ) -> tuple[Evaluations, EvaluationRange]:
-    """Evaluate every planned row once, after checking that the plan fits the limits."""
     predictor, table = route.predictor, route.table
-    route = route.for_plans(asked.kept, asked.streamed)
-    fast = _affordable(route, asked, resources, seconds_per_row, diagnostics)
     space = asked.budget(table, resources).workspace()
     everything = frozenset(range(table.n_columns))
-    extent = EvaluationRange()
-    predictions = extent.see(route.predictions(fast, space))
+    predictions = route.predictions(fast, space)
+    known = Unfinished() if unfinished is None else unfinished
+    extent, matrices = known.extent, known.matrices
+    extent.exponent = _unit(asked, predictions, y) if exponent is None else exponent
+    predictions = extent.see(predictions)
     offset = float(np.average(predictions, weights=weights))
     predictions = predictions - offset
     summed = {term: terms for term, terms in asked.attributions.items() if term.kind != "paths"}
@@ -184,19 +240,19 @@ def evaluate(
     spread = SamplingErrors(predictions, weights, everything)
     sums: list[PairwiseShapleySums | SamplingErrors] = [pairwise, spread] if asked.draws else [pairwise]
     source = partial(route.matrix, fast=fast, space=space, n_jobs=n_jobs)
-    matrices: dict[Coalition, Matrix] = {}
     for planned, keep in ((asked.kept, matrices), (asked.streamed, None)):
-        _add_up(evaluate_plan(source, planned, resources, extent, predictions, offset), sums, keep)
+        _add_up(evaluate_plan(source, planned, resources, extent, predictions, offset, matrices), sums, keep)
     against = {key: extent.see(_against(predictor, table, reference, key)) - offset for key in asked.against}
     numbers = {key: reference.bins[key](table) for key in asked.readings if key in reference.bins}
-    attributions = pairwise.values | _by_paths(route, asked.attributions, space, n_jobs)
+    attributions = pairwise.values | _by_paths(route, asked.attributions, space, n_jobs, extent.exponent)
     at_ends = partial(_at_ends, source, table, extent, offset)
     steps = partial(_changes, predictor, table, reference.steps, extent)
+    drawn = partial(_drawn, route, asked.sampled, reference, extent, offset, space)
     found = Evaluations(
         predictions=predictions,
         weights=weights,
         offset=offset,
-        y=y,
+        y=None if y is None else by_power_of_two(y, -extent.exponent),
         stored_as=asked.kept.stored_as,
         matrices=matrices,
         bins={key: Bins.of(own) for key, own in numbers.items()},
@@ -208,11 +264,19 @@ def evaluate(
         attributions={term: Matrix(phi, np.arange(table.n_rows)) for term, phi in attributions.items()},
         changes={column: steps(column) for column in asked.changes},
         errors={term: spread.errors(terms) for term, terms in asked.draws.items()},
+        sampled={key: drawn(key) for key in asked.sampled},
         everything=everything,
         space=space,
         coordinates=(coordinates or coordinates_of(table)) if asked.coordinates else None,
+        exponent=extent.exponent,
     )
     return found, extent
+
+
+def _unit(asked: EvaluationPlan, predictions: FloatArray, y: FloatArray | None) -> int:
+    """The power of two near the predictions (and y), where their squares may be no numbers and all effects scale."""
+    known = all(effect.behavior.degree is not None for effect in asked.effects)
+    return exponent_of(*(each for each in (predictions, y) if each is not None)) if known else 0
 
 
 def _at_ends(
@@ -222,20 +286,20 @@ def _at_ends(
     return extent.see(source(columns, ends(table, min(columns)))) - offset
 
 
-def _affordable(
+def _drawn(
     route: Route,
-    asked: EvaluationPlan,
-    resources: Resources,
-    seconds_per_row: float | None,
-    diagnostics: Diagnostics | None,
-) -> bool:
-    """Whether compiled loops read the trees, once the limits allow what is asked; otherwise an error."""
-    count = len(asked.kept.stores) + len(asked.streamed.stores)
-    if diagnostics is not None:
-        diagnostics.note("evaluations", route.note(count))
-    rows = asked.rows(route.table, recombined=route.trees is None)
-    require_evaluations(resources, rows, None if seconds_per_row is None else rows * seconds_per_row)
-    return route.fast(count)
+    asked: Mapping[Reading, Distinct],
+    reference: FittedMaskings,
+    extent: EvaluationRange,
+    offset: float,
+    space: Workspace,
+    reading: Reading,
+) -> Matrix:
+    """``F`` at the visible values with hidden ones drawn by a copula, centred."""
+    (masking, visible), distinct = reading, asked[reading]
+    copula, carriers = reference.copulas[masking], distinct.representatives
+    values = extent.see(copula.predictions(route.predictor, route.table, visible, carriers, space))
+    return Matrix(values - offset, distinct.codes)
 
 
 def _add_up(
@@ -271,7 +335,7 @@ def _snapped(
 
 
 def _by_paths(
-    route: Route, wanted: Iterable[PairwiseShapley], space: Workspace, n_jobs: int | None
+    route: Route, wanted: Iterable[PairwiseShapley], space: Workspace, n_jobs: int | None, exponent: int
 ) -> dict[PairwiseShapley, FloatArray]:
     """Attributions from the paths of the trees, all sets of the same players in one walk."""
     found: dict[PairwiseShapley, FloatArray] = {}
@@ -287,6 +351,8 @@ def _by_paths(
             )
         places = [players.index(term.members[0]) for term in terms]
         values = route.trees.attributions(players, places, fast=available(), n_jobs=n_jobs, space=space)
+        if exponent:
+            np.ldexp(values, -exponent, out=values)
         found.update(zip(terms, values, strict=True))
     return found
 
@@ -326,12 +392,13 @@ def _changes(
 
 def coordinates_of(table: Table) -> Coordinates:
     """Mid-ranks of ordered columns as shares of the rows, codes of the others."""
-    ordered = [column for column in table.columns if column.kind not in ("nominal", "boolean")]
+    columns = [table.columns[i] for i in table.explained]
+    ordered = [column for column in columns if column.kind not in ("nominal", "boolean")]
     ranks = np.full((len(ordered), table.n_rows), np.nan)
     for line, column in zip(ranks, ordered, strict=True):
         present = column.codes >= 0
         counts = np.bincount(column.codes[present], minlength=len(column.levels))
         middle = np.cumsum(counts) - (counts - 1) / 2
         line[present] = middle[column.codes[present]] / table.n_rows
-    levels = [column.codes for column in table.columns if column.kind in ("nominal", "boolean")]
+    levels = [column.codes for column in columns if column.kind in ("nominal", "boolean")]
     return Coordinates(ranks, np.array(levels, dtype=np.intp).reshape(-1, table.n_rows))

@@ -15,6 +15,7 @@ from granite_xai.base.wording import Listed
 from granite_xai.behavior import BEHAVIORS, Behavior, Local, Risk, Sensitivity
 from granite_xai.behavior.behavior import Game
 from granite_xai.compute import Resources, one_blas_thread, require_supported
+from granite_xai.compute.units import by_power_of_two
 from granite_xai.engine.signed_pairs import signed_lines, signs, standard_errors
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluation_plan import coordinates_of, evaluate, request
@@ -25,10 +26,10 @@ from granite_xai.interaction import INTERACTIONS, Additive, Interaction, Partial
 from granite_xai.masking import MASKINGS, Masking
 from granite_xai.masking.fitted import fit_reference
 from granite_xai.masking.masking import smallest_cells
-from granite_xai.models import Predictor, accepts_missing, as_predictor
-from granite_xai.models.target import read_rows, read_target
+from granite_xai.models import Predictor, as_predictor
+from granite_xai.models.target import allows_missing, read_input, read_rows, read_target, read_weights
 from granite_xai.resolved import ResolvedExplainer, resolve
-from granite_xai.tables import Table, read_table
+from granite_xai.tables import Table
 from granite_xai.trees.routes import Route
 
 INFLUENCES: dict[str, Influence] = {"individual": Individual(), "interaction": Interactions()}
@@ -115,6 +116,7 @@ class Explainer:
         X: Any,
         y: Any = None,
         *,
+        sample_weight: Any = None,
         rows: Any = None,
         output: Any = None,
         response: str = "auto",
@@ -125,16 +127,12 @@ class Explainer:
 
         Parameters
         ----------
-        model : object
-            Anything with predict, predict_proba or decision_function, or a function of the table.
-        X : table
-            A DataFrame or array.
-        y : array, optional
-            The target; needed for risk.
+        model, X, y, output, response
+            As in `Granite`.
+        sample_weight : array, optional
+            Weights of the rows, of which those of the region count in every mean.
         rows : array of int, optional
             Positions that form the region, explained and reference alike; None: all.
-        output, response
-            As in `Granite`.
         resources : Resources, optional
             Limits on model rows and memory.
         random_state : int
@@ -146,24 +144,27 @@ class Explainer:
         """
         limits = Resources() if resources is None else resources
         require_supported(limits)
-        everyone = read_table(X, missing="allow" if accepts_missing(model) else "error")
+        everyone = read_input(X, model, named=getattr(self.influence, "features", None) or ())
         predictor = as_predictor(model, output=output, response=response, batch_size=limits.batch_size)
+        allows_missing("auto", model, predictor, everyone)
         target = target_for(y, everyone, predictor, self.behavior)
-        chosen = read_rows(rows, everyone.n_rows)
+        weights = read_weights(sample_weight, everyone)
+        chosen = read_rows(rows, weights)
         table = everyone.take(chosen)
         route = Route(predictor, table)
         effect = self.effect(route, limits, random_state)  # what it costs is decided by the region's rows
-        reference = fit_reference(effect.readings(), effect.changes(), everyone, np.ones(everyone.n_rows), random_state)
-        asked = request(table, [effect], max_grid=limits.max_grid)
+        reference = fit_reference(effect.readings(), effect.changes(), everyone, weights, random_state)
+        asked = request(table, [effect], max_grid=limits.grid)
         evaluations, _ = evaluate(
             route,
             asked,
             reference,
-            weights=np.ones(len(chosen)),
+            weights=weights[chosen],
             y=None if target is None else target[chosen],
             resources=limits,
             # Ranks, like bins, are those among all rows.
             coordinates=coordinates_of(everyone).restrict(chosen) if asked.coordinates else None,
+            exponent=None,
         )
         with one_blas_thread():
             drawn = signs(np.arange(len(chosen)), random_state)
@@ -237,7 +238,7 @@ def regional_part(
     rows: IntArray,
     drawn: FloatArray | None = None,
 ) -> Part:
-    """The values of an effect when all rows of the evaluations are the region.
+    """The values of an effect when all rows of the evaluations are the region, in the model's own units.
 
     With the signs of these rows, standard errors also tell how the values vary with the sample.
     """
@@ -247,12 +248,14 @@ def regional_part(
     local = effect.behavior.per_row
     start = game.values({frozenset(): 1.0})[0, slice(None) if local else slice(1)]
     start = start + (evaluations.offset if effect.behavior.is_linear else 0.0)
-    errors = _errors(game, effect, values)
-    if drawn is None:
-        return Part(region, name, rows if local else None, values, errors, start, effect.layout.labels)
-    sampled, sizes = _sampling_errors(effect, evaluations, drawn)
-    both: FloatArray = np.hypot(errors, sampled)
-    return Part(region, name, rows if local else None, values, both, start, effect.layout.labels, sizes)
+    errors, sizes = _errors(game, effect, values), None
+    if drawn is not None:
+        sampled, sizes = _sampling_errors(effect, evaluations, drawn)
+        errors = np.hypot(errors, sampled)
+    power = evaluations.exponent * (effect.behavior.degree or 0)
+    values, errors, start = (by_power_of_two(each, power) for each in (values, errors, start))
+    sizes = None if sizes is None else by_power_of_two(sizes, power)
+    return Part(region, name, rows if local else None, values, errors, start, effect.layout.labels, sizes)
 
 
 def _sampling_errors(

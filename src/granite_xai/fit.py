@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from granite_xai.base.diagnostics import Diagnostics
-from granite_xai.base.errors import BinWarning, ModelWarning
 from granite_xai.base.files import BY_ROW
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.cause import causes
@@ -17,16 +16,16 @@ from granite_xai.chance.estimate import Estimate
 from granite_xai.chance.replicates import Chance, ChanceRule, Confidence, Replicates
 from granite_xai.chance.stability import Stability
 from granite_xai.compute import Resources, one_blas_thread
+from granite_xai.compute.units import by_power_of_two
 from granite_xai.disagreement import Objective, ResolvedQuestion, shares
 from granite_xai.engine.centres import central_rows
 from granite_xai.engine.splits import CUT_BYTES, Splits
-from granite_xai.evaluation_plan import EvaluationPlan, evaluate, request
-from granite_xai.evaluations.agnostic import EvaluationRange, too_large
+from granite_xai.evaluation_plan import EvaluationPlan, Unfinished, evaluate, request
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.evaluations.noise_floor import Probe, delta as noise_delta, floor, inconstancy, probe, sampling_floor
-from granite_xai.explainer import regional_part
-from granite_xai.grid_check import grid_check, in_words
-from granite_xai.influence import Interactions, PlayersAndSets
+from granite_xai.evaluations.noise_floor import Probe, probe
+from granite_xai.fit_roots import exponent_for, measure, order_of, units_of
+from granite_xai.grid_check import grid_check, in_words, note_bins
+from granite_xai.influence import PlayersAndSets
 from granite_xai.interaction import Additive
 from granite_xai.masking.fitted import FittedMaskings, fit_reference
 from granite_xai.models import Predictor
@@ -38,13 +37,6 @@ from granite_xai.search.tree import Tree
 from granite_xai.surrogate import RegionSurrogate, Surrogate, fidelity, fit_surrogate
 from granite_xai.tables import Table
 from granite_xai.trees.routes import Route
-
-SWALLOWED = 0.05
-"""Share of the noise floor from which a measured disagreement is hardly rounding alone, which makes a thousandth."""
-SMALLEST = -280
-"""Power of ten below which numbers lose their digits."""
-THIN = 5
-"""Rows below which a bin of a region is called thin."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,6 +59,9 @@ class FitInputs:
     diagnostics: Diagnostics
     confidence: Confidence | None
     clusters: IntArray
+    probed: Probe | None = None
+    plan: Mapping[str, Any] = field(default_factory=dict)
+    unfinished: Unfinished | None = None
 
     @property
     def replicates(self) -> Replicates | None:
@@ -105,6 +100,7 @@ class FitResult:
     fidelity: float
     global_fidelity: float
     missing: bool
+    exponent: int = 0
     confidence: Confidence | None = None
     chance: Chance | None = None
     estimate: Estimate | None = None
@@ -116,6 +112,11 @@ class FitResult:
     def below_noise_floor(self) -> bool:
         """Whether every question is at its noise floor."""
         return bool(np.all(self.roots <= self.floors))
+
+    @property
+    def unit(self) -> IntArray:
+        """The powers of two in units of which the roots and floors of the questions are measured."""
+        return units_of(self.comparisons, self.exponent)
 
     @property
     def global_surrogate(self) -> Surrogate:
@@ -174,8 +175,8 @@ def run(inputs: FitInputs) -> FitRun:
     record.note("bytes", asked.bytes)
     candidate = candidate_bytes(inputs)
     budget = asked.budget(inputs.table, inputs.resources, candidate)
-    record.note("plan", asked.stages(inputs.table, budget, candidate))
-    probed = probe(inputs.predictor, inputs.table, record)
+    record.note("plan", {**asked.stages(inputs.table, budget, candidate), **inputs.plan})
+    probed = inputs.probed or probe(inputs.predictor, inputs.table, record)
     with record.stage("evaluations"):
         evaluations, extent = evaluate(
             inputs.route,
@@ -184,9 +185,11 @@ def run(inputs: FitInputs) -> FitRun:
             weights=inputs.weights,
             y=inputs.y,
             resources=inputs.resources,
-            seconds_per_row=probed.seconds_per_row,
+            planned=inputs.plan.get("seconds", {}).get("evaluations"),
             n_jobs=inputs.n_jobs,
             diagnostics=record,
+            exponent=exponent_for(inputs.comparisons, inputs.objective),
+            unfinished=inputs.unfinished,
         )
     if evaluations.snapped:
         limits = inputs.resources, asked.checked, inputs.seed
@@ -194,7 +197,8 @@ def run(inputs: FitInputs) -> FitRun:
         record.note("max_grid", note)
         record.remember(in_words(note))
     with record.stage("search"), one_blas_thread():
-        roots, floors, error = _measure(inputs, evaluations, extent, probed)
+        single = inputs.predictor.native_float32
+        roots, floors, error = measure(inputs.comparisons, evaluations, extent, probed, single, record)
         chance = _chance(inputs, evaluations, roots)
         found = search(inputs, evaluations, (roots, floors, error), chance)
     if inputs.confidence is not None:
@@ -213,10 +217,10 @@ def _described(
 ) -> FitResult:
     """The regions with their central rows and their additive surrogate."""
     table, partition = inputs.table, found.partition
-    players, order = inputs.comparisons[0].first.layout.players, _order(inputs.comparisons)
+    players, order = inputs.comparisons[0].first.layout.explained, order_of(inputs.comparisons)
     regions = partition.apply(table)
     rows = [np.flatnonzero(regions == k) for k in range(len(partition))]
-    _note_bins(inputs, evaluations, rows)
+    note_bins(inputs.diagnostics, evaluations, rows, beyond_chance=inputs.confidence is not None)
     with one_blas_thread():
         return FitResult(
             table=table,
@@ -236,6 +240,7 @@ def _described(
             fidelity=fidelity(table, evaluations, players, order, rows),
             global_fidelity=fidelity(table, evaluations, players, order, [np.arange(table.n_rows)]),
             missing=inputs.missing,
+            exponent=evaluations.exponent,
             confidence=inputs.confidence,
             chance=measured[2],
             learned=found.extra_attributes,
@@ -245,77 +250,16 @@ def _described(
 def requested(inputs: FitInputs) -> EvaluationPlan:
     """What a fit asks of the model: both sides of every question, and the pure effects of the surrogate."""
     effects = [side for comparison in inputs.comparisons for side in (comparison.first, comparison.second)]
-    players = inputs.comparisons[0].first.layout.players
-    additive = {term for term in Additive(_order(inputs.comparisons)).terms(players, ()) if isinstance(term, frozenset)}
-    singles = {frozenset({i}) for i in range(inputs.table.n_columns)}
-    return request(inputs.table, [*effects, *inputs.extra_effects], additive | singles, inputs.resources.max_grid)
+    players, order = inputs.comparisons[0].first.layout.explained, order_of(inputs.comparisons)
+    additive = {term for term in Additive(order).terms(players, ()) if isinstance(term, frozenset)}
+    singles = {frozenset({i}) for i in inputs.table.explained}
+    return request(inputs.table, [*effects, *inputs.extra_effects], additive | singles, inputs.resources.grid)
 
 
 def candidate_bytes(inputs: FitInputs) -> int:
     """Memory of the search for one candidate: what is least, since candidates are scored in blocks."""
     n = inputs.table.n_rows
     return CUT_BYTES * n + max(comparison.split_bytes(n, n) for comparison in inputs.comparisons)
-
-
-def _order(comparisons: Sequence[ResolvedQuestion]) -> int:
-    """Order of the effects in the surrogate: that of the compared interactions, otherwise 1."""
-    interaction = comparisons[0].question.first.influence
-    return interaction.order if isinstance(interaction, Interactions) else 1
-
-
-def _measure(
-    inputs: FitInputs, evaluations: Evaluations, extent: EvaluationRange, probed: Probe
-) -> tuple[FloatArray, FloatArray, float]:
-    """Disagreement of each question on all rows, its noise floor, and the noise of one prediction."""
-    single = inputs.predictor.native_float32 or extent.single_precision
-    error = noise_delta(probed, extent.scale, single)
-    splits = Splits.whole(evaluations.weights)
-    spread = float(np.sqrt(splits.variances(evaluations.predictions[None])[0, 0]))
-    changes = inconstancy(error, extent.changed, spread, single)
-    if changes is not None:
-        inputs.diagnostics.warn(changes, ModelWarning)
-        error = max(error, extent.changed)
-    with np.errstate(over="ignore", invalid="ignore"):  # an overflow is named below (N06)
-        roots = np.array([comparison.regional(evaluations, splits)[0, 0] for comparison in inputs.comparisons])
-        floors = np.array([_floor(comparison, evaluations, error) for comparison in inputs.comparisons])
-        countable = np.isfinite(roots * inputs.table.n_rows) & np.isfinite(floors)
-    labels = [comparison.question.label for comparison in inputs.comparisons]
-    inputs.diagnostics.note("noise_floor", dict(zip(labels, floors.tolist(), strict=True)))
-    inputs.diagnostics.note("measured_disagreement", dict(zip(labels, roots.tolist(), strict=True)))
-    if not np.all(countable):
-        raise too_large(extent.scale)
-    _tell_swallowed(inputs, roots, floors, extent.scale, float(np.max(np.abs(evaluations.predictions))))
-    return roots, floors, error
-
-
-def _tell_swallowed(inputs: FitInputs, roots: FloatArray, floors: FloatArray, scale: float, size: float) -> None:
-    """Say where the noise floor hides more than rounding mostly makes, or where squares are too small to be numbers."""
-    if any(text.startswith(("M09", "N01")) for text in inputs.diagnostics.warnings):
-        return  # these say that the floor is high, and why
-    for comparison, root, least in zip(inputs.comparisons, roots.tolist(), floors.tolist(), strict=True):
-        label, powers = comparison.question.label, 2 if comparison.first.behavior.key == "local" else 4
-        if size > 0.0 and powers * np.log10(size) < SMALLEST:
-            small = "whose squares are too small to be numbers"
-            text = f"predictions differ from their mean by {size:.3g} at most, {small}"
-            remedy = "Rescale the predictions (and y)."
-        elif least * SWALLOWED < root <= least and not (comparison.first.draws or comparison.second.draws):
-            text = f"the measured disagreement {root:.3g} is below its noise floor {least:.3g}, but no mere rounding"
-            remedy = f"The predictions reach {scale:.3g}: explain them minus a constant, or in double precision."
-        else:
-            continue
-        inputs.diagnostics.warn(f"N10: {label}: {text}; it is reported as 0. {remedy}", ModelWarning)
-
-
-def _floor(comparison: ResolvedQuestion, evaluations: Evaluations, error: float) -> float:
-    """The disagreement that rounding (and sampling) alone can produce (C4)."""
-    error = comparison.first.behavior.error(error, evaluations)
-    total = floor(len(comparison.first.layout.sets), comparison.loss, _order([comparison]), error)
-    for effect in (comparison.first, comparison.second):
-        if effect.draws:
-            errors = regional_part(0, "", effect, evaluations, np.arange(evaluations.n_rows)).errors
-            rows = evaluations.weights if effect.behavior.per_row else None
-            total += sampling_floor(comparison.loss, np.atleast_2d(errors), rows)
-    return total
 
 
 def _chance(inputs: FitInputs, evaluations: Evaluations, roots: FloatArray) -> Chance | None:
@@ -326,7 +270,8 @@ def _chance(inputs: FitInputs, evaluations: Evaluations, roots: FloatArray) -> C
     everyone = np.arange(evaluations.n_rows)
     found = replicates.chance(inputs.comparisons, evaluations, everyone, inputs.n_jobs)
     labels = [comparison.question.label for comparison in inputs.comparisons]
-    figures = zip(roots.tolist(), found.level.tolist(), found.bar.tolist(), found.corrected.tolist(), strict=True)
+    units = units_of(inputs.comparisons, evaluations.exponent)
+    figures = by_power_of_two(np.stack([roots, found.level, found.bar, found.corrected]), units).T.tolist()
     keys = ("disagreement", "chance", "bar", "corrected")
     noted = {label: dict(zip(keys, each, strict=True)) for label, each in zip(labels, figures, strict=True)}
     inputs.diagnostics.note("chance", noted)
@@ -386,22 +331,3 @@ def _centres(evaluations: Evaluations, regions: Sequence[IntArray]) -> dict[int 
         line[rows] = evaluations.weights[rows]
     everyone, *others = central_rows(evaluations.coordinates, members).tolist()
     return {None: everyone, **dict(enumerate(others))}
-
-
-def _note_bins(inputs: FitInputs, evaluations: Evaluations, regions: Sequence[IntArray]) -> None:
-    """Count the bins that are too thin to average over, and warn once (C10)."""
-    thin = single = 0
-    for bins in evaluations.bins.values():
-        if bins.single and inputs.confidence is not None:
-            continue  # no dependence beyond chance
-        for rows in regions:
-            counts = np.unique(bins.numbers[rows], return_counts=True)[1]
-            thin += int(np.count_nonzero(counts < THIN))
-            single += len(counts) == 1
-    inputs.diagnostics.note("thin_bins", {"cells": thin, "single_bin": single})
-    if thin or single:
-        inputs.diagnostics.warn(
-            f"C10: conditional masking has {thin} bins with fewer than {THIN} rows of a region, and {single} times all "
-            "rows of a region share one bin, where conditional equals marginal by construction.",
-            BinWarning,
-        )

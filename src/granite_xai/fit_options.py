@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from numbers import Real
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -13,9 +13,34 @@ from granite_xai.base.options import choose, real_number, unknown, whole_number
 from granite_xai.chance.replicates import Confidence, bar_position
 from granite_xai.compute import Resources, require_supported
 from granite_xai.influence import Individual, Influence, Interactions, Joint
-from granite_xai.models import accepts_missing
 from granite_xai.search.problem import OwnPartitioner, Partitioner
 from granite_xai.search.tree import Tree
+
+
+class GraniteOptions(TypedDict, total=False):
+    """The options of `Granite`, for type checkers, of functions that pass them on."""
+
+    influence: Any
+    groups: Mapping[str, Sequence[Hashable]] | None
+    features: Sequence[Any] | None
+    split_features: Sequence[Hashable] | None
+    max_depth: int
+    min_samples_leaf: int
+    alpha: float
+    max_candidates: int
+    beam: int
+    partitioner: Any
+    output: Any
+    response: str
+    missing: str
+    kinds: Mapping[Hashable, str] | None
+    max_samples: int | str | None
+    confidence_level: float | None
+    n_resamples: int
+    holdout: Any
+    n_jobs: int | None
+    random_state: Any
+    resources: Resources | None
 
 
 def chosen_partitioner(partitioner: Any, tree: Tree) -> Partitioner:
@@ -50,10 +75,17 @@ def chosen_influence(
     return Interactions(order, features) if kind == "interaction" else Individual(features)
 
 
-def chosen_missing(missing: Any, model: Any) -> bool:
-    """Whether X may have missing values."""
-    choice = choose("missing", missing, {name: name for name in ("auto", "allow", "error")})
-    return choice == "allow" or (choice == "auto" and accepts_missing(model))
+def named_columns(*options: Any) -> list[Any]:
+    """Every column that some options name: in sequences, tuples of sequences, and the values of mappings."""
+    found: list[Any] = []
+    for option in options:
+        if isinstance(option, Mapping):
+            found += named_columns(*option.values())
+        elif isinstance(option, tuple | list):
+            found += named_columns(*option)
+        elif isinstance(option, str | int):
+            found.append(option)
+    return found
 
 
 def chosen_limits(resources: Any) -> Resources:

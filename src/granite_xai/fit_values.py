@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ from granite_xai.behavior import Local, Risk
 from granite_xai.behavior.behavior import Game
 from granite_xai.catalog import questions as named_questions
 from granite_xai.compute import Resources
+from granite_xai.compute.units import by_power_of_two
 from granite_xai.curves import dependence_bins
 from granite_xai.disagreement import ResolvedQuestion
 from granite_xai.engine.splits import Splits
@@ -24,13 +26,14 @@ from granite_xai.evaluations.evaluations import Bins, Evaluations
 from granite_xai.evaluations.plan import plan
 from granite_xai.explainer import regional_part
 from granite_xai.fit import FitResult, FitRun
+from granite_xai.fitting import read_rows_of
 from granite_xai.interaction import Additive, union
 from granite_xai.masking import Marginal
 from granite_xai.masking.fitted import FittedMaskings, fit_reference
-from granite_xai.resolved import ResolvedExplainer
+from granite_xai.resolved import MAX_ROWS, ResolvedExplainer
 from granite_xai.scopes import Scope, region_scopes, scopes_of
 from granite_xai.surrogate import additive
-from granite_xai.tables import Table, read_table
+from granite_xai.tables import Table
 from granite_xai.trees.routes import Route
 
 MAX_CELLS = 200_000
@@ -94,7 +97,7 @@ class FitValues:
             resources.max_grid,
         )
         route = Route(fitted.predictor, fitted.table)
-        known: dict[str, Any] = {"weights": fitted.weights, "y": y, "resources": resources}
+        known: dict[str, Any] = {"weights": fitted.weights, "y": y, "resources": resources, "exponent": fitted.exponent}
         return cls(fitted, evaluate(route, wanted, fitted.reference, **known)[0], route, resources, seed, by_trees)
 
     @property
@@ -120,29 +123,37 @@ class FitValues:
 
     def by_row(self) -> tuple[FloatArray, FloatArray | None, FloatArray | None]:
         """Predictions, and with a target that and the losses of the rows."""
-        known = self.evaluations
-        predictions, risk = known.predictions + known.offset, Risk().resolved(self.fitted.predictor.is_probability)
-        return predictions, known.y, None if known.y is None else risk.function(predictions, known.y)
+        known, risk = self.evaluations, Risk().resolved(self.fitted.predictor.is_probability)
+        predictions = by_power_of_two(known.predictions + known.offset, known.exponent)
+        target = None if known.y is None else by_power_of_two(known.y, known.exponent)
+        return predictions, target, None if target is None else risk.function(predictions, target)
 
     def with_target(self, y: FloatArray | None) -> FitValues:
         """The same with a target that the question itself did not need."""
-        if y is None or self.evaluations.y is not None:
+        if y is None or self.evaluations.y is not None or self.evaluations.exponent:  # y has no part in that unit
             return self
         return replace(self, evaluations=replace(self.evaluations, y=y))
 
     def question(self, question: ResolvedQuestion, scope: Scope) -> QuestionValues:
         """Both sides of a question in one scope."""
-        return question_values(question, self.evaluations.restrict(scope.rows))
+        return self.sized(question, self.evaluations.restrict(scope.rows))
+
+    def sized(self, question: ResolvedQuestion, node: Evaluations) -> QuestionValues:
+        """Both sides of a question where all rows of some evaluations of this fit are the region."""
+        found, exponent = _question_values(question, node), self.evaluations.exponent
+        power = exponent * (question.first.behavior.degree or 0)
+        first, second, sizes = (by_power_of_two(each, power) for each in (*found.sides, found.sizes))
+        return QuestionValues((first, second), sizes, by_power_of_two(found.gaps, exponent * (question.degree or 0)))
 
     def gaps(self, question: ResolvedQuestion) -> tuple[FloatArray, FloatArray] | None:
         """Disagreement of each set on all rows and inside the regions; None where it cannot be read."""
         try:
             evaluations = self._with_bins(question)
-            before = question_values(question, evaluations).gaps
+            before = _question_values(question, evaluations).gaps
             after = np.zeros_like(before)
             for scope in self.regions:
                 mass = evaluations.weights[scope.rows].sum()
-                after += mass * question_values(question, evaluations.restrict(scope.rows)).gaps
+                after += mass * _question_values(question, evaluations.restrict(scope.rows)).gaps
         except GraniteError:  # for example bins of a column that has no order; the map is an extra
             return None
         before = np.zeros_like(before) if self._below_noise_floor(question, float(before.sum())) else before
@@ -186,7 +197,7 @@ class FitValues:
     def explained(self, scope: Scope) -> float:
         """Share of the variance in a scope that its own curves explain; 1 where nothing varies."""
         node = self.evaluations.restrict(scope.rows)
-        gap = node.predictions - additive(self.table, self.evaluations, self.fitted.layout.players, 1, scope.rows)
+        gap = node.predictions - additive(self.table, self.evaluations, self.fitted.layout.explained, 1, scope.rows)
         mean = np.average(node.predictions, weights=node.weights)
         total = float(node.weights @ np.square(node.predictions - mean))
         nothing = total <= 1e-20 * self.variance * float(node.weights.sum())  # rounding: the region is constant
@@ -194,7 +205,7 @@ class FitValues:
 
     def columns_with_curves(self) -> list[int]:
         """Columns that are players of their own and vary, those with the largest effects first."""
-        singles = [next(iter(player)) for player in self.fitted.layout.players if len(player) == 1]
+        singles = [next(iter(player)) for player in self.fitted.layout.explained if len(player) == 1]
         known = self.evaluations.stored_as
         columns = [i for i in singles if frozenset({i}) in known and len(self.table.columns[i].levels) > 1]
         return sorted(columns, key=self._reach, reverse=True)
@@ -219,7 +230,7 @@ class FitValues:
         values = matrix.values[:, rows]
         moved = values[lines] - shares @ values
         moved[np.abs(moved) < 1e-12 * np.abs(known.predictions).max()] = 0.0  # rounding is no effect
-        return ColumnCurves(codes[chosen], moved, weights)
+        return ColumnCurves(codes[chosen], by_power_of_two(moved, known.exponent), weights)
 
     def pairs(self) -> PairEffects:
         """What the joint effects of the strongest pairs explain, on top of the regions' own curves."""
@@ -229,7 +240,9 @@ class FitValues:
         cost = sum(plan(part, coalitions).rows for _, part in parts)
         spent = sum(matrix.values.size for matrix in self.evaluations.matrices.values())
         limits = self.resources
-        limit = min((CHEAP_TREES if self.by_trees else 1) * spent, limits.max_evaluations, limits.memory_limit // 8)
+        limit = min(
+            (CHEAP_TREES if self.by_trees else 1) * spent, limits.max_evaluations or MAX_ROWS, limits.memory_limit // 8
+        )
         if not chosen or self.evaluations.everything in coalitions or cost > limit:
             return PairEffects(None, (), cost if chosen and cost > limit else 0, spent)
         wrong = sum(self._squared_error(rows, part, chosen) for rows, part in parts)
@@ -241,10 +254,11 @@ class FitValues:
         node = self.evaluations.restrict(rows)
         splits = Splits.whole(node.weights)
         game = Game.of(Local(), Marginal(), node, splits)
-        total = game.values(Additive(1).terms(self.fitted.layout.players, ()))[0].copy()
+        total = game.values(Additive(1).terms(self.fitted.layout.explained, ()))[0].copy()
         route, wanted = Route(self.fitted.predictor, part), request(part, [], {union(pair) for pair in pairs})
         nothing = FittedMaskings({}, {}, {})
-        further, _ = evaluate(route, wanted, nothing, weights=node.weights, y=None, resources=self.resources)
+        how = partial(evaluate, weights=node.weights, y=None, resources=self.resources, exponent=node.exponent)
+        further, _ = how(route, wanted, nothing)
         for one, two in pairs:
             matrix = further.matrix(one | two)
             joint = (matrix.values @ (further.weights / further.weights.sum()))[matrix.codes]
@@ -257,7 +271,7 @@ class FitValues:
 
         Inside the regions, and the smaller of both: a column that merely depends on an interacting one has flat curves.
         """
-        singles = [player for player in self.fitted.layout.players if len(player) == 1]
+        singles = [player for player in self.fitted.layout.explained if len(player) == 1]
         if len(singles) < 2 or len(self.evaluations.everything) < 3:
             return []
         strength = dict.fromkeys(combinations(singles, 2), 0.0)
@@ -273,9 +287,8 @@ class FitValues:
         return [pair for pair in ranked[:amount] if strength[pair] > 1e-9 * max(strength.values())]
 
 
-def question_values(question: ResolvedQuestion, node: Evaluations) -> QuestionValues:
-    """Both sides of a question, all rows of the evaluations being the region."""
-    rows = np.arange(node.n_rows)
+def _question_values(question: ResolvedQuestion, node: Evaluations) -> QuestionValues:
+    rows, node = np.arange(node.n_rows), replace(node, exponent=0)
     first, second = (regional_part(0, "", side, node, rows).values for side in (question.first, question.second))
     gaps = question.loss(first - second)
     sizes = [first, second]
@@ -343,7 +356,7 @@ def known_values(granite: Granite, found: FitRun | None, X: Any = None, y: Any =
 def target_of_fit(granite: Granite, X: Any, y: Any) -> FloatArray | None:
     """The target of the fitting rows, for questions about risk that nobody asked but that cost nothing."""
     view = fitted_view(granite)
-    everyone = read_table(X, kinds=granite.kinds, missing="allow" if view.result.missing else "error")
+    everyone = read_rows_of(granite, X)
     target = view.target(y, everyone, Risk().resolved(view.result.predictor.is_probability))
     rows = np.asarray(view.diagnostics["rows"]["search"])
     if rows.max() >= everyone.n_rows or not everyone.take(rows).same_rows(view.result.table):

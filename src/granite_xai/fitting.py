@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -11,37 +12,41 @@ import numpy as np
 from sklearn.base import clone
 
 from granite_xai.base.diagnostics import Diagnostics
-from granite_xai.base.errors import InputError, ResourceError
-from granite_xai.base.options import whole_number
+from granite_xai.base.errors import InputError, ModelWarning, ResourceError
+from granite_xai.base.options import choose
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.behavior import Behavior
 from granite_xai.chance.estimate import Estimate
 from granite_xai.chance.replicates import Confidence
-from granite_xai.chance.rows import PRECISE, RowChoice, choices, drawn
+from granite_xai.chance.rows import PRECISE, RowChoice, choices
 from granite_xai.chance.stability import Stability, halves, refit_interval, stability_of
-from granite_xai.compute import Resources, resolve_jobs
+from granite_xai.compute import Resources, TooSlowError, resolve_jobs
+from granite_xai.cost import FIRST_ROOM, ROOM, affordable, within
 from granite_xai.disagreement import Disagreement, Objective
+from granite_xai.evaluation_plan import Unfinished
 from granite_xai.evaluations.plan import require_room
 from granite_xai.explainer import target_for
-from granite_xai.fit import FitInputs, FitResult, FitRun, run
+from granite_xai.fit import FitInputs, FitRun, run
 from granite_xai.fit_options import (
     chosen_confidence,
     chosen_holdout,
     chosen_influence,
     chosen_limits,
-    chosen_missing,
     chosen_partitioner,
     chosen_samples,
     chosen_seed,
+    named_columns,
 )
 from granite_xai.models import Predictor, as_predictor
-from granite_xai.models.target import read_weights
+from granite_xai.models.target import allows_missing, read_input, read_weights
 from granite_xai.new_rows import NewRows, evaluate_rows, fitting_estimate
 from granite_xai.search.problem import Partitioner
 from granite_xai.search.tree import Tree
 from granite_xai.tables import Table, read_table
+from granite_xai.tables.opening import collected, is_lazy
 from granite_xai.trees.routes import Route
 
+LEAST = 125
+"""Rows that search, at least, where time or memory is short."""
 _OF_THE_TREE = ("max_depth", "min_samples_leaf", "alpha", "max_candidates", "beam", "split_features")
 
 
@@ -84,6 +89,17 @@ class OpenInputs:
         """The rows to use, then more of them."""
         rows = self.everyone
         return choices(rows.weights, rows.clusters, self.max_samples, self.holdout, self.seed)
+
+    def afforded(
+        self, choice: RowChoice, record: Diagnostics, spent: float = 0.0, per_row: float = 0.0, first: bool = True
+    ) -> FitInputs:
+        """The finest plan for these rows that fits the limits (M13), after so many seconds; the first may fill them."""
+        limits = self.resources
+        if limits.max_seconds is not None:
+            limits = replace(limits, max_seconds=max(limits.max_seconds - spent, 1e-3))
+        inputs = replace(self.chosen(choice.search, record), resources=limits)
+        found = affordable(inputs, len(choice.held_out), per_row, room=FIRST_ROOM if first else ROOM).inputs
+        return replace(found, unfinished=Unfinished())
 
     def chosen(self, rows: IntArray, record: Diagnostics) -> FitInputs:
         """The inputs of a fit on some of the rows."""
@@ -132,12 +148,15 @@ def open_inputs(g: Any, X: Any, y: Any, sample_weight: Any, clusters: Any, recor
     seed = chosen_seed(g.random_state)
     record.note("seed", seed)
     confidence, holdout, max_samples = chosen_confidence(g, seed), chosen_holdout(g), chosen_samples(g)
-    missing = chosen_missing(g.missing, g.model)
+    if confidence is None:  # as in the paper: exact, whatever the time
+        resources = replace(resources, max_grid=resources.grid, max_seconds=None)
     behaviors = [question.first.behavior for question, _ in questions]
-    table = read_table(X, kinds=g.kinds, missing="allow" if missing else "error")
+    choice = choose("missing", g.missing, {name: name for name in ("auto", "allow", "error")})
+    table = read_rows_of(g, X)
     weights = read_weights(sample_weight, table)
     ways = {"output": g.output, "response": g.response, "batch_size": resources.batch_size}
     predictor = as_predictor(g.model, **ways, diagnostics=record)
+    missing = allows_missing(choice, g.model, predictor, table)
     everyone = Rows(table, target_for(y, table, predictor, *behaviors), weights, _clusters(clusters, table))
     given = None
     if isinstance(holdout, tuple | list):
@@ -162,19 +181,40 @@ def open_inputs(g: Any, X: Any, y: Any, sample_weight: Any, clusters: Any, recor
     )
 
 
-def searched(opened: OpenInputs, record: Diagnostics) -> FitRun:
-    """Search on the chosen rows and judge the regions on others; on more rows until that is precise enough."""
+def read_rows_of(g: Any, X: Any) -> Table:
+    """The rows that an estimator is fitted on, as its options say; missing values are not looked at yet."""
+    named = named_columns(g.features, g.split_features, g.groups, getattr(g.influence, "features", None))
+    return read_input(X, g.model, g.kinds, named)
+
+
+def collected_for(g: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
+    """The rows of a fit in memory: of a lazy table as many as it may use, drawn by its engine."""
+    count = 2 * g.max_samples if isinstance(g.max_samples, int) else None  # some may be held out
+    return collected(X, y, sample_weight, count, chosen_seed(g.random_state) if is_lazy(X) else 0)
+
+
+def searched(opened: OpenInputs, record: Diagnostics, kept: dict[str, Any] | None = None) -> FitRun:
+    """Search on the chosen rows and judge the regions on others; on more rows until that is precise enough.
+
+    ``kept`` holds what an interrupted fit has evaluated, and gets what this one has if it is interrupted as well.
+    """
     steps, found = list[dict[str, Any]](), None
-    reason = "as asked"
+    reason, begin, kept = "as asked", time.perf_counter(), {} if kept is None else kept
     for choice in opened.choices():
         try:
-            inputs = opened.chosen(choice.search, record)
-            again = run(inputs)
+            if found is None:
+                again, choice = _first(opened, choice, record, kept)
+            else:
+                again = _run(opened, choice, record, kept, time.perf_counter() - begin)
         except ResourceError:
             if found is None:
                 raise
             reason = "more rows do not fit the limits"
+            some = f"{steps[-1]['search']:,} of {opened.everyone.table.n_rows:,} rows search"
+            limits = "the limits (Resources(max_seconds=), Resources(memory_limit=))"
+            record.warn(f"M13: {some}: twice as many do not fit {limits}.", ModelWarning)
             break
+        inputs = again.inputs
         judged = _judged(opened, inputs, again, choice)
         found = again._replace(result=replace(again.result, estimate=judged))
         error = None if judged is None or np.isnan(judged.standard_error) else judged.standard_error
@@ -191,6 +231,53 @@ def searched(opened: OpenInputs, record: Diagnostics) -> FitRun:
     return found
 
 
+def _first(
+    opened: OpenInputs, choice: RowChoice, record: Diagnostics, kept: dict[str, Any]
+) -> tuple[FitRun, RowChoice]:
+    """The first search; where nobody says how many rows, on half of them, and half again, until that fits."""
+    while True:
+        try:
+            return _run(opened, choice, record, kept, 0.0), choice
+        except ResourceError:
+            if opened.max_samples != "auto" or len(choice.search) < 2 * LEAST:
+                raise
+            generator = np.random.default_rng(opened.seed)
+            choice = RowChoice(*(np.sort(generator.permutation(part)[: (len(part) + 1) // 2]) for part in choice))
+
+
+def _run(opened: OpenInputs, choice: RowChoice, record: Diagnostics, kept: dict[str, Any], spent: float) -> FitRun:
+    """One search; on a smaller plan where the model proves slower than it was timed."""
+    inputs, per_row, first = _resumed(opened, choice, record, kept), 0.0, spent == 0.0
+    while True:
+        if inputs is None:
+            inputs = opened.afforded(choice, record, spent, per_row, first)
+        try:
+            return run(inputs)
+        except TooSlowError as error:
+            inputs, per_row = None, max(per_row, error.per_row)
+        except KeyboardInterrupt:
+            kept["_unfinished"] = inputs
+            raise
+
+
+def _resumed(opened: OpenInputs, choice: RowChoice, record: Diagnostics, kept: dict[str, Any]) -> FitInputs | None:
+    """The inputs of an interrupted fit, if these are the same rows and model; said where they are not (R01)."""
+    past: FitInputs | None = kept.pop("_unfinished", None)
+    if past is None or past.unfinished is None:
+        return None
+    now = opened.chosen(choice.search, record)
+    same = now.table.same_rows(past.table) and np.array_equal(now.weights, past.weights)
+    if not same or now.predictor.model_output != past.predictor.model_output:
+        if len(choice.search) < past.table.n_rows:
+            kept["_unfinished"] = past  # more rows may follow
+        else:
+            record.remember("R01: the evaluations of the interrupted fit are of other rows or another model.")
+        return None
+    now.predictor.batch_size = past.predictor.batch_size
+    record.note("resumed_matrices", len(past.unfinished.matrices))
+    return replace(within(now, past.resources), plan=past.plan, unfinished=past.unfinished)
+
+
 def _judged(opened: OpenInputs, inputs: FitInputs, found: FitRun, choice: RowChoice) -> Estimate | None:
     """What the held-out rows say, or without any the fitting rows; None without a confidence level."""
     if opened.confidence is None:
@@ -200,7 +287,7 @@ def _judged(opened: OpenInputs, inputs: FitInputs, found: FitRun, choice: RowCho
         if others is None:
             return fitting_estimate(found, inputs.clusters)
         route = Route(opened.predictor, others.table)
-        new = NewRows(found.result, route, others.y, opened.resources, others.weights)
+        new = NewRows(found.result, route, others.y, inputs.resources, others.weights)
         return evaluate_rows(new, found.result.partition.apply(others.table), others.clusters, "held-out").estimate
 
 
@@ -258,58 +345,3 @@ def _cells(table: Table) -> set[tuple[Any, ...]]:
     levels = ([*column.levels.tolist(), None] for column in table.columns)
     pairs = zip(levels, table.columns, strict=True)
     return set(zip(*([own[code] for code in column.codes.tolist()] for own, column in pairs), strict=True))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class FittedGranite:
-    """What displays, reports, files and frameworks read of a fitted Granite."""
-
-    result: FitResult
-    resources: Resources
-    diagnostics: Mapping[str, Any]
-    max_samples: int | str | None
-    run: FitRun | None = None  # its evaluations and inputs, while they are in memory
-
-    @property
-    def seed(self) -> int:
-        """Seed of everything that was drawn."""
-        return int(self.diagnostics["seed"])
-
-    def read(self, X: Any) -> Table:
-        """Other rows, with the columns and kinds of the fitting rows."""
-        return read_table(X, missing="allow" if self.result.missing else "error", like=self.result.table)
-
-    def regions(self, table: Table) -> IntArray:
-        """Region of each row."""
-        return self.result.partition.apply(table)
-
-    def target(self, y: Any, table: Table, *behaviors: Behavior) -> FloatArray | None:
-        """The target as numbers, where a behavior (without any: of the questions) needs it."""
-        asked = behaviors or tuple(comparison.first.behavior for comparison in self.result.comparisons)
-        return target_for(y, table, self.result.predictor, *asked)
-
-    def drawn(self, n_rows: int, max_samples: int | None = None) -> IntArray:
-        """Positions of rows to use, drawn as the fit draws: at most ``max_samples``, None: as many as the fit."""
-        most = self.result.table.n_rows if self.max_samples == "auto" else self.max_samples
-        count = most if max_samples is None else max_samples
-        everyone = np.arange(n_rows)
-        return everyone if count is None else drawn(everyone, everyone, int(count), self.seed)
-
-    def other_rows(
-        self, X: Any, y: Any, sample_weight: Any = None, max_samples: int | None = None
-    ) -> tuple[NewRows, IntArray]:
-        """Other rows of a fit, those of weight 0 left out, and their regions."""
-        everyone = self.read(X)
-        target, weights = self.target(y, everyone), read_weights(sample_weight, everyone)
-        rows = np.flatnonzero(weights > 0)
-        if max_samples is not None:
-            rows = drawn(rows, np.arange(len(weights)), whole_number("max_samples", max_samples, at_least=1), self.seed)
-        table = everyone if len(rows) == everyone.n_rows else everyone.take(rows)
-        new = NewRows(
-            self.result,
-            Route(self.result.predictor, table),
-            None if target is None else target[rows],
-            self.resources,
-            weights[rows],
-        )
-        return new, self.regions(table)

@@ -1,4 +1,4 @@
-"""What a grid changes: the gaps of a few rows with and without it (C22)."""
+"""What a grid changes: the gaps of a few rows with and without it (C22); and bins that are too thin (C10)."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from granite_xai.base.typing import FloatArray
+from granite_xai.base.diagnostics import Diagnostics
+from granite_xai.base.errors import BinWarning
+from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.compute import Resources
+from granite_xai.compute.units import by_power_of_two
 from granite_xai.disagreement import ResolvedQuestion
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluation_plan import evaluate, request
@@ -42,9 +45,10 @@ def grid_check(
         request(part, effects),
         reference,
         weights=near.weights,
-        y=near.y,
+        y=None if near.y is None else by_power_of_two(near.y, near.exponent),
         resources=replace(resources, max_grid=None),
         coordinates=near.coordinates,
+        exponent=near.exponent,
     )
     splits = Splits.whole(near.weights)
     figures = {}
@@ -52,7 +56,9 @@ def grid_check(
         snapped, true = (np.stack(list(comparison.gap_values(each, splits))) for each in (near, exact))
         if not comparison.first.behavior.per_row:
             snapped, true = snapped[..., 0], true[..., 0]
-        figures[comparison.question.label] = {"rms_difference": _rms(snapped - true), "rms_gap": _rms(true)}
+        power = near.exponent * (comparison.first.behavior.degree or 0)
+        both = by_power_of_two([_rms(snapped - true), _rms(true)], power).tolist()
+        figures[comparison.question.label] = dict(zip(("rms_difference", "rms_gap"), both, strict=True))
     columns = {table.names[min(s)]: len(evaluations.matrices[s].values) for s in evaluations.snapped}
     return {"columns": columns, "rows": len(rows), "gaps": figures}
 
@@ -69,3 +75,26 @@ def in_words(note: dict[str, Any]) -> str:
         f"C22: on a grid of so many values: {columns}. On {note['rows']} rows the gaps differ from the exact ones by "
         f"{max(errors, default=0.0):.1%} of their size (root mean square)."
     )
+
+
+THIN = 5
+"""Rows below which a bin of a region is called thin."""
+
+
+def note_bins(record: Diagnostics, evaluations: Evaluations, regions: Sequence[IntArray], beyond_chance: bool) -> None:
+    """Count the bins that are too thin to average over, and warn once (C10)."""
+    thin = single = 0
+    for bins in evaluations.bins.values():
+        if bins.single and beyond_chance:
+            continue  # no dependence beyond chance
+        for rows in regions:
+            counts = np.unique(bins.numbers[rows], return_counts=True)[1]
+            thin += int(np.count_nonzero(counts < THIN))
+            single += len(counts) == 1
+    record.note("thin_bins", {"cells": thin, "single_bin": single})
+    if thin or single:
+        record.warn(
+            f"C10: conditional masking has {thin} bins with fewer than {THIN} rows of a region, and {single} times all "
+            "rows of a region share one bin, where conditional equals marginal by construction.",
+            BinWarning,
+        )

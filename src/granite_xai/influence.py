@@ -19,6 +19,12 @@ class PlayersAndSets:
     players: tuple[Coalition, ...]  # disjoint coalitions that cover all columns
     sets: tuple[tuple[Coalition, ...], ...]  # the members (players) of each compared set
     labels: tuple[tuple[str, ...], ...]  # the names of each set's parts (columns, or one group)
+    passing: Coalition = frozenset()  # the player, if any, of all columns that only pass through to the model
+
+    @property
+    def explained(self) -> tuple[Coalition, ...]:
+        """The players that have effects."""
+        return tuple(player for player in self.players if player != self.passing)
 
     @property
     def order(self) -> int:
@@ -49,7 +55,7 @@ class Individual:
 
     def layout(self, table: Table) -> PlayersAndSets:
         """Columns as players; the chosen columns as sets."""
-        chosen = range(len(table.names)) if self.features is None else _positions(table, self.features)
+        chosen = table.explained if self.features is None else _positions(table, self.features)
         return _columns_layout(table, [(i,) for i in chosen])
 
 
@@ -90,14 +96,15 @@ class Joint:
         """Groups and ungrouped columns as players; all of them (or ``features``) as sets."""
         players = self._groups(table)
         grouped: Coalition = frozenset().union(*players.values())
-        singles = {name: frozenset({i}) for i, name in enumerate(table.names) if i not in grouped}
+        singles = {name: frozenset({i}) for i, name in enumerate(table.names) if i not in grouped | table.passing}
         everyone = {**players, **{name: single for name, single in singles.items() if name not in players}}
         chosen = list(everyone) if self.features is None else [self._named(table, everyone, f) for f in self.features]
         chosen = list(dict.fromkeys(chosen))
         return PlayersAndSets(
-            (*players.values(), *singles.values()),
+            (*players.values(), *singles.values(), *filter(None, [table.passing])),
             tuple((everyone[name],) for name in chosen),
             tuple((name,) for name in chosen),
+            table.passing,
         )
 
     def _groups(self, table: Table) -> dict[str, Coalition]:
@@ -163,15 +170,15 @@ class Interactions:
 
     def layout(self, table: Table) -> PlayersAndSets:
         """Columns as players; sets of ``order`` columns as sets."""
-        if self.order > len(table.names):
+        if self.order > len(table.explained):
             raise InputError(
-                f"an interaction of order {self.order} needs {self.order} columns; X has {len(table.names)}.",
+                f"an interaction of order {self.order} needs {self.order} columns; X has {len(table.explained)}.",
                 code="P03",
                 argument="influence",
                 hint="Lower the order.",
             )
         if self.sets is None:
-            return _columns_layout(table, list(combinations(range(len(table.names)), self.order)))
+            return _columns_layout(table, list(combinations(table.explained, self.order)))
         chosen = list(dict.fromkeys(tuple(sorted(_positions(table, columns))) for columns in self.sets))
         if not chosen:
             raise _nothing_compared(table)
@@ -213,9 +220,10 @@ def _nothing_compared(table: Table) -> InputError:
 
 
 def _columns_layout(table: Table, sets: Sequence[tuple[int, ...]]) -> PlayersAndSets:
-    players = tuple(frozenset({i}) for i in range(len(table.names)))
-    members = tuple(tuple(players[i] for i in columns) for columns in sets)
-    return PlayersAndSets(players, members, tuple(tuple(table.names[i] for i in columns) for columns in sets))
+    players = (*(frozenset({i}) for i in table.explained), *filter(None, [table.passing]))
+    members = tuple(tuple(frozenset({i}) for i in columns) for columns in sets)
+    labels = tuple(tuple(table.names[i] for i in columns) for columns in sets)
+    return PlayersAndSets(players, members, labels, table.passing)
 
 
 def _group_error(message: str, hint: str, columns: tuple[str, ...] = ()) -> InputError:

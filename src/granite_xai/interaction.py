@@ -112,9 +112,11 @@ INDICES: dict[str, Callable[[int, int, int], float]] = {
     "sii": lambda p, k, t: 1 / ((p - k + 1) * comb(p - k, t)),
     "k-sii": lambda p, k, t: 1 / ((p - k + 1) * comb(p - k, t)),
     "fsii": _faithful,
+    "banzhaf": lambda p, k, t: 0.5 ** (p - k),
 }
-"""Weight of ``Delta(S, T)`` from the number of players p, of members k and of players in T; all are the Shapley
-value for one member. At the top order k-SII equals SII."""
+"""Weight of ``Delta(S, T)`` from the number of players p, of members k and of players in T. For one member all are the
+Shapley value, but for Banzhaf's, which weighs all coalitions alike and need not add up. At the top order k-SII equals
+SII."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +126,8 @@ class Partial:
     Parameters
     ----------
     index : str
-        ``"shapley-taylor"`` (default), ``"sii"``, ``"k-sii"`` or ``"fsii"``; they differ only for interactions.
+        ``"shapley-taylor"`` (default), ``"sii"``, ``"k-sii"`` or ``"fsii"``, which differ only for interactions, or
+        ``"banzhaf"``: the mean over all coalitions of others, also for single columns.
 
     Examples
     --------
@@ -139,6 +142,11 @@ class Partial:
     def __post_init__(self) -> None:
         if self.index not in INDICES:
             raise unknown("index", self.index, INDICES)
+
+    @property
+    def is_shapley(self) -> bool:
+        """Whether the effect of one player is its Shapley value."""
+        return self.index != "banzhaf"
 
     def terms(self, players: Players, members: Players) -> Terms:
         """The values this effect of S is made of: every coalition of players."""

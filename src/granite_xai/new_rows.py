@@ -5,29 +5,36 @@ Bins, baselines and thresholds stay as fitted.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from html import escape
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from granite_xai.base.options import whole_number
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.base.wording import aligned, count, number, percent, shortened
+from granite_xai.behavior import Behavior
 from granite_xai.chance.estimate import Estimate, Sample, estimate
 from granite_xai.chance.replicates import Confidence
+from granite_xai.chance.rows import drawn
 from granite_xai.compute import Resources, one_blas_thread
+from granite_xai.compute.units import by_power_of_two
 from granite_xai.disagreement import ResolvedQuestion, ScaledObjective
 from granite_xai.engine.signed_pairs import signs
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluation_plan import evaluate, request
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.explainer import regional_part
+from granite_xai.explainer import regional_part, target_for
 from granite_xai.explanation import Explanation, Part
 from granite_xai.fit import FitResult, FitRun
 from granite_xai.masking.fitted import FittedMaskings
+from granite_xai.models.target import read_weights
 from granite_xai.resolved import ResolvedExplainer
-from granite_xai.tables import Table, frame
+from granite_xai.tables import Table, frame, read_table
+from granite_xai.tables.opening import collected
 from granite_xai.trees.routes import Route
 
 
@@ -56,10 +63,13 @@ class Evaluation:
     table: Table = field(repr=False)
     below_noise_floor: bool = False
     estimate: Estimate | None = None
+    ratios: FloatArray | None = field(default=None, repr=False)  # left of all, and in each region, if not as told
 
     @property
     def remaining(self) -> float:
         """Share of the disagreement on these rows that the regions leave."""
+        if self.ratios is not None:
+            return float(self.ratios[0])
         if self.below_noise_floor or not self.global_disagreement > 0:
             return 0.0
         if self.estimate is not None and np.isnan(self.estimate.remaining):
@@ -80,13 +90,26 @@ class Evaluation:
     def _repr_html_(self) -> str:
         return f"<pre>{escape(str(self))}</pre>"
 
+    def in_units(self, power: int) -> Evaluation:
+        """The same in the model's own units, where these figures are in units of a power of two."""
+        told = by_power_of_two([self.disagreement, self.global_disagreement], power).tolist()
+        regional, by_region = (by_power_of_two(each, power) for each in (self.regional, self.by_region))
+        found = replace(self, regional=regional, by_region=by_region, ratios=np.append(self.remaining, self._shares()))
+        return replace(found, disagreement=told[0], global_disagreement=told[1])
+
+    def _shares(self) -> FloatArray:
+        """What is left in each region of its part of the disagreement on all rows."""
+        if self.ratios is not None:
+            return self.ratios[1:]
+        known = np.isfinite(self.by_region) & (self.by_region > 0)
+        found: FloatArray = np.divide(self.regional, self.by_region, out=np.full(len(known), np.nan), where=known)
+        return found
+
     def frame(self) -> Any:
         """One line for each region: region, rule, n_samples, fraction, global_disagreement, disagreement, remaining."""
         counts = np.array(self.counts)
-        with_rows = np.isfinite(self.by_region) & (self.by_region > 0)
-        remaining = np.divide(self.regional, self.by_region, out=np.full(len(counts), np.nan), where=with_rows)
         keys = ("region", "rule", "n_samples", "fraction", "global_disagreement", "disagreement", "remaining")
-        shares = (counts / counts.sum(), self.by_region, self.regional, remaining)
+        shares = (counts / counts.sum(), self.by_region, self.regional, self._shares())
         cells = (np.arange(len(counts)), list(self.rules), counts, *shares)
         return frame(dict(zip(keys, cells, strict=True)), like=self.table)
 
@@ -131,9 +154,12 @@ class NewRows:
         Its baseline, if there is one, is that of the fit; so is what the maskings learned, if nothing else is given.
         """
         effects, maskings = _anchored(self.fitted, effects, maskings or self.fitted.reference, region)
-        wanted = request(self.route.table, effects, max_grid=self.resources.max_grid)
+        wanted = request(self.route.table, effects, max_grid=self.resources.grid)
         weights = np.ones(self.route.table.n_rows) if self.weights is None else self.weights
-        evaluations, _ = evaluate(self.route, wanted, maskings, weights=weights, y=self.y, resources=self.resources)
+        asked = {effect.behavior for side in self.fitted.comparisons for effect in (side.first, side.second)}
+        exponent = self.fitted.exponent if {effect.behavior for effect in effects} <= asked else None
+        how = partial(evaluate, y=self.y, resources=self.resources, exponent=exponent)
+        evaluations, _ = how(self.route, wanted, maskings, weights=weights)
         return Observation(tuple(effects), evaluations)
 
     def inside(
@@ -207,7 +233,8 @@ def evaluate_rows(new: NewRows, regions: IntArray, clusters: IntArray | None = N
         judged = _judged(fitted, everyone, samples, clusters, kind, _fidelities(new, regions, everywhere))
     rules = tuple(str(rule) for rule in fitted.partition.rules)
     figures = (regional, by_region, float(regional.sum()), total)
-    return Evaluation(rules, tuple(counts.tolist()), *figures, table, not objective.factors.any(), judged)
+    found = Evaluation(rules, tuple(counts.tolist()), *figures, table, not objective.factors.any(), judged)
+    return found.in_units(int(fitted.unit[0])) if fitted.exponent and len(questions) == 1 else found
 
 
 def fitting_estimate(found: FitRun, clusters: IntArray) -> Estimate:
@@ -232,7 +259,7 @@ def _judged(
         raise ValueError("there is no confidence level")
     together = np.arange(len(everyone.rows)) if clusters is None else clusters
     with one_blas_thread():
-        return estimate(
+        found = estimate(
             everyone,
             regions,
             weights=fitted.question_weights,
@@ -243,6 +270,8 @@ def _judged(
             rows=kind,
             fidelities=fidelities,
         )
+    labels = [question.question.label for question in fitted.comparisons]
+    return found.in_units(dict(zip(labels, fitted.unit.tolist(), strict=True))) if fitted.exponent else found
 
 
 def _fidelities(new: NewRows, regions: IntArray, evaluations: Evaluations) -> tuple[float, float]:
@@ -255,7 +284,8 @@ def _fidelities(new: NewRows, regions: IntArray, evaluations: Evaluations) -> tu
     told = []
     for surrogate, places in ((fitted.surrogate, regions), (fitted.global_surrogate, np.zeros_like(regions))):
         asked = fitted.predictor if surrogate.needs_model else None
-        told.append(1.0 - float(shares @ np.square(truth - surrogate.predict(table, places, asked))) / variance)
+        curves = by_power_of_two(surrogate.predict(table, places, asked), -evaluations.exponent)
+        told.append(1.0 - float(shares @ np.square(truth - curves)) / variance)
     return told[0], told[1]
 
 
@@ -290,7 +320,68 @@ def explain_rows(new: NewRows, regions: IntArray) -> Explanation:
     questions = (question.question for question in fitted.comparisons)
     names = [name for q in questions for name in (q.first.name or "first", q.second.name or "second")]
     # A grid is that of all rows, in every region; without one, each region is asked about by itself, which costs less.
-    everywhere = new.observe(sides) if new.resources.max_grid is not None and not fitted.centres else None
+    everywhere = new.observe(sides) if new.resources.grid is not None and not fitted.centres else None
     for region, rows in rows_by_region(regions):
         parts += new.inside(region, rows, sides, everywhere).parts(region, names, rows, fitted.confidence)
     return Explanation(fitted.layout.labels, tuple(parts), table)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FittedGranite:
+    """What displays, reports, files and frameworks read of a fitted Granite."""
+
+    result: FitResult
+    resources: Resources
+    diagnostics: Mapping[str, Any]
+    max_samples: int | str | None
+    run: FitRun | None = None  # its evaluations and inputs, while they are in memory
+
+    @property
+    def seed(self) -> int:
+        """Seed of everything that was drawn."""
+        return int(self.diagnostics["seed"])
+
+    def read(self, X: Any) -> Table:
+        """Other rows, with the columns and kinds of the fitting rows."""
+        return read_table(X, missing="allow" if self.result.missing else "error", like=self.result.table)
+
+    def regions(self, table: Table) -> IntArray:
+        """Region of each row."""
+        return self.result.partition.apply(table)
+
+    def target(self, y: Any, table: Table, *behaviors: Behavior) -> FloatArray | None:
+        """The target as numbers, where a behavior (without any: of the questions) needs it."""
+        asked = behaviors or tuple(comparison.first.behavior for comparison in self.result.comparisons)
+        return target_for(y, table, self.result.predictor, *asked)
+
+    def drawn(self, weights: FloatArray, max_samples: int | None = None) -> IntArray:
+        """Positions of rows to use, drawn as the fit draws: at most ``max_samples``, None: as many as the fit."""
+        most = self.result.table.n_rows if self.max_samples == "auto" else self.max_samples
+        count = most if max_samples is None else max_samples
+        rows = np.flatnonzero(weights > 0)
+        return rows if count is None else drawn(rows, np.arange(len(weights)), int(count), self.seed)
+
+    def other_rows(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        max_samples: int | None = None,
+        resources: Resources | None = None,
+    ) -> tuple[NewRows, IntArray]:
+        """Other rows of a fit, those of weight 0 left out, and their regions."""
+        X, y, sample_weight = collected(X, y, sample_weight, max_samples, self.seed)
+        everyone = self.read(X)
+        target, weights = self.target(y, everyone), read_weights(sample_weight, everyone)
+        rows = np.flatnonzero(weights > 0)
+        if max_samples is not None:
+            rows = drawn(rows, np.arange(len(weights)), whole_number("max_samples", max_samples, at_least=1), self.seed)
+        table = everyone if len(rows) == everyone.n_rows else everyone.take(rows)
+        new = NewRows(
+            self.result,
+            Route(self.result.predictor, table),
+            None if target is None else target[rows],
+            self.resources if resources is None else resources,
+            weights[rows],
+        )
+        return new, self.regions(table)

@@ -8,7 +8,7 @@ used for every row, reference and region, so that the estimates are one linear f
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -28,6 +28,7 @@ MAX_EXACT_PLAYERS = 12
 MIN_PATH_PLAYERS = 4
 MAX_PAIRS = 64
 MIN_PAIRS = 8
+MAX_ROWS = 20_000_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,6 +43,7 @@ class ResolvedExplainer:
     # for sampled partial effects, the terms of each pair of orders and set; empty when exact
     draws: tuple[tuple[Terms, ...], ...] = ()
     by_paths: bool = False  # whether attributions come from the paths of a tree ensemble instead of the terms
+    index: str = "partial"  # tells attributions of different indices apart
 
     @property
     def pairwise(self) -> bool:
@@ -67,7 +69,7 @@ class ResolvedExplainer:
         """The coalitions behind each attribution; none where it is read from paths."""
         if not self.pairwise:
             return {}
-        kind = "paths" if self.by_paths else "partial"
+        kind = "paths" if self.by_paths else self.index
         return {
             PairwiseShapley(kind, members, tuple(self.layout.players)): {} if self.by_paths else terms
             for members, terms in zip(self.layout.sets, self.terms, strict=True)
@@ -106,7 +108,7 @@ def resolve(
     influence: Influence,
     table: Table,
     *,
-    max_evaluations: int,
+    max_evaluations: int | None = None,
     random_state: int = 0,
     by_paths: bool = False,
     pairs: int | None = None,
@@ -114,19 +116,23 @@ def resolve(
     """Name the terms of each set's effect on a table, sampling partial effects that cost too much.
 
     The table decides players, and how many recombined rows each coalition costs, of which ``max_evaluations`` may be
-    sent to the model. ``by_paths``: the model is a tree ensemble whose attributions are exact whatever the number of
-    players. ``pairs``: of orders of arrival to draw, 0: none, effects are exact; None: what can be paid for.
+    sent to the model (None: 20 million). ``by_paths``: the model is a tree ensemble whose attributions are exact
+    whatever the number of players. ``pairs``: of orders of arrival to draw, 0: none, effects are
+    exact; None: what can be paid for.
     """
+    max_evaluations = max_evaluations or MAX_ROWS
     layout = influence.layout(table)
     own = masking.terms((behavior.key, interaction.key, influence.key), layout)
     if own is None and isinstance(interaction, Whole | Additive):  # one set, all columns
         if isinstance(interaction, Additive):
             interaction = Additive(max(interaction.order, layout.order))
-        own = (interaction.terms(layout.players, layout.players),)
-        layout = PlayersAndSets(layout.players, (layout.players,), (table.names,))
+        own = (interaction.terms(layout.players if interaction.key == "whole" else layout.explained, ()),)
+        layout = replace(layout, sets=(layout.players,), labels=(table.names,))
     elif own is None:
         own = behavior.terms(interaction.key, layout, masking)
-    resolved = partial(ResolvedExplainer, masking, behavior, layout)
+    special = isinstance(interaction, Partial) and (layout.order > 1 or not interaction.is_shapley)
+    index = interaction.index if isinstance(interaction, Partial) and special else "partial"
+    resolved = partial(ResolvedExplainer, masking, behavior, layout, index=index)
     if own is not None:
         return resolved(own)
     by_paths = by_paths and _has_paths(masking, behavior, interaction, layout)
@@ -147,7 +153,7 @@ def resolve(
 def _has_paths(masking: Masking, behavior: Behavior, interaction: Interaction, layout: PlayersAndSets) -> bool:
     """Shapley values of single players against single rows; for a few players their coalitions cost less."""
     most = MAX_EXACT_PLAYERS if _is_anchored(masking) else len(layout.players)
-    single = isinstance(interaction, Partial) and layout.order == 1
+    single = isinstance(interaction, Partial) and interaction.is_shapley and layout.order == 1
     averaged = masking.averages_rows and behavior.is_linear
     return single and averaged and MIN_PATH_PLAYERS <= len(layout.players) <= most
 
@@ -166,7 +172,7 @@ def _rows(masking: Masking, table: Table, coalitions: set[Coalition]) -> int:
     """Recombined rows that some coalitions need."""
     needed = masking.evaluations(coalitions)
     against = sum(len(table.distinct(sorted(visible))[1]) for visible in needed.against if visible)
-    return plan(table, needed.pairs).rows + masking.n_references * against
+    return plan(table, needed.pairs | needed.sampled).rows + masking.n_references * against
 
 
 def _drawn(
@@ -179,8 +185,14 @@ def _drawn(
     pairs: int | None,
 ) -> tuple[tuple[Terms, ...], ...]:
     """The terms of each pair of orders and set: so many pairs, or as many as can be paid for."""
-    if not isinstance(interaction, Partial) or (layout.order > 1 and interaction.index != "shapley-taylor"):
-        raise _too_expensive(layout, table, 0, max_evaluations, " (only Shapley-Taylor interactions can be sampled)")
+    known = isinstance(interaction, Partial) and interaction.is_shapley
+    if (
+        not isinstance(interaction, Partial)
+        or not known
+        or (layout.order > 1 and interaction.index != "shapley-taylor")
+    ):
+        why = " (only Shapley values and Shapley-Taylor interactions can be sampled)"
+        raise _too_expensive(layout, table, 0, max_evaluations, why)
     generator = np.random.default_rng(random_state)
     draws: list[tuple[Terms, ...]] = []
     seen: set[Coalition] = set()
@@ -198,6 +210,8 @@ def _drawn(
         draws.append(draw)
     if len(draws) < MIN_PAIRS:
         raise _too_expensive(layout, table, len(draws), max_evaluations)
+    if pairs is None:  # on a coarse ladder, so that a few rows more or less draw the same
+        del draws[MIN_PAIRS * 2 ** int(np.log2(len(draws) / MIN_PAIRS)) :]
     return tuple(draws)
 
 

@@ -6,7 +6,7 @@ Displays and report know the engine only through this module and `fit_values`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ from granite_xai.base.options import choose
 from granite_xai.base.typing import AleColumn, FloatArray, IntArray
 from granite_xai.base.wording import ALL_ROWS, drawable
 from granite_xai.catalog import explanations as named_explanations, title
+from granite_xai.compute.units import by_power_of_two
 from granite_xai.disagreement import ResolvedQuestion, ScaledObjective
 from granite_xai.engine.splits import Splits
 from granite_xai.estimator import fitted_view
@@ -25,6 +26,7 @@ from granite_xai.fit import FitResult
 from granite_xai.influence import PlayersAndSets
 from granite_xai.masking.accumulated import AleIntervals
 from granite_xai.masking.fitted import FittedMaskings, fit_reference
+from granite_xai.models.target import read_weights
 from granite_xai.new_rows import NewRows, both_sides
 from granite_xai.regions.partition import Partition
 from granite_xai.resolved import ResolvedExplainer
@@ -101,11 +103,12 @@ class RegionValues:
     scope: Scope
     parts: tuple[Part, ...]
     predictions: FloatArray
+    weights: FloatArray
 
     def size_of(self, side: int) -> FloatArray:
         """The value of each set by one explanation; for local effects the mean of its size over the rows."""
         part = self.parts[side]
-        return part.values if part.rows is None else np.abs(part.values).mean(axis=0)
+        return part.values if part.rows is None else np.average(np.abs(part.values), axis=0, weights=self.weights)
 
     @property
     def sizes(self) -> FloatArray:
@@ -138,14 +141,23 @@ class RowsToShow:
     seed: int
 
     @classmethod
-    def of(cls, g: Any, X: Any, y: Any, sides: Sequence[Explainer], max_samples: int | None) -> RowsToShow:
+    def of(
+        cls,
+        g: Any,
+        X: Any,
+        y: Any,
+        sides: Sequence[Explainer],
+        max_samples: int | None,
+        sample_weight: Any = None,
+    ) -> RowsToShow:
         """Read the rows of a display, as many as the fit used if not told; the explanations shown may need y."""
         view = fitted_view(g)
         everyone = view.read(X)
         target = view.target(y, everyone, *(side.behavior for side in sides)) if sides else None
-        rows = view.drawn(everyone.n_rows, max_samples)
+        weights = read_weights(sample_weight, everyone)
+        rows = view.drawn(weights, max_samples)
         route = Route(view.result.predictor, everyone.take(rows))
-        shown = NewRows(view.result, route, None if target is None else target[rows], view.resources)
+        shown = NewRows(view.result, route, None if target is None else target[rows], view.resources, weights[rows])
         return cls(shown, view.regions(route.table), view.seed)
 
     @property
@@ -174,9 +186,10 @@ class RowsToShow:
             observed = everywhere
             if scope.region is not None:
                 observed = self.rows.inside(scope.region, scope.rows, effects, everywhere, maskings)
-            evaluations, predictions = observed.evaluations, observed.evaluations.predictions
             parts = observed.parts(scope.region or 0, names, scope.rows, self.fitted.confidence)
-            found.append(RegionValues(scope, tuple(parts), predictions + evaluations.offset))
+            known = observed.evaluations
+            predictions = by_power_of_two(known.predictions + known.offset, known.exponent)
+            found.append(RegionValues(scope, tuple(parts), predictions, known.weights))
         return ShownValues(names, effects[0].layout.labels, tuple(found), maskings.steps)
 
     def _resolved(self, side: Explainer) -> ResolvedExplainer:
@@ -196,12 +209,11 @@ class RowsToShow:
         """Bins, baselines and intervals of the fit; those that it did not need are learned from its rows."""
         fitted, known = self.fitted, self.fitted.reference
         readings = {r for effect in effects for r in effect.readings()} - known.bins.keys()
-        readings = {(masking, visible) for masking, visible in readings if masking not in known.baselines}
+        readings = {reading for reading in readings if reading[0] not in known.baselines.keys() | known.copulas.keys()}
         changes = {key for effect in effects for key in effect.changes()} - known.steps.keys()
         new = fit_reference(readings, changes, fitted.table, fitted.weights, self.seed)
-        return FittedMaskings(
-            {**known.bins, **new.bins}, {**known.baselines, **new.baselines}, {**known.steps, **new.steps}
-        )
+        names = [own.name for own in fields(FittedMaskings)]
+        return FittedMaskings(**{name: {**getattr(known, name), **getattr(new, name)} for name in names})
 
     def disagreement(self) -> Callable[[IntArray], float]:
         """Disagreement of some of the rows times their share; several questions weigh as in the fit."""
@@ -212,7 +224,7 @@ class RowsToShow:
         roots = fitted.roots
         weights = np.where(roots > fitted.floors, fitted.question_weights, 0.0)
         factors = np.divide(weights, roots, out=np.zeros_like(roots), where=weights > 0)
-        objective = ScaledObjective(fitted.comparisons, factors, fitted.floors, float(self.table.n_rows))
+        objective = ScaledObjective(fitted.comparisons, factors, fitted.floors, float(everywhere.weights.sum()))
 
         def measure(rows: IntArray) -> float:
             inside = everywhere.restrict(rows)

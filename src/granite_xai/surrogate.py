@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
@@ -13,6 +13,7 @@ from granite_xai.base.files import BY_ROW
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.behavior import Local
 from granite_xai.behavior.behavior import Game
+from granite_xai.compute.units import by_power_of_two
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.interaction import Additive, Players, subsets, union
@@ -141,7 +142,8 @@ def _region(table: Table, evaluations: Evaluations, singles: Sequence[int], rows
     shares = evaluations.weights[rows] / evaluations.weights[rows].sum()
     mean = float(evaluations.predictions[rows] @ shares)
     curves = tuple(_curve(table.columns[i], evaluations, rows, shares, mean) for i in singles)
-    return RegionSurrogate(mean + evaluations.offset, curves, rows)
+    curves = tuple(replace(curve, effects=by_power_of_two(curve.effects, evaluations.exponent)) for curve in curves)
+    return RegionSurrogate(float(by_power_of_two(mean + evaluations.offset, evaluations.exponent)), curves, rows)
 
 
 def _curve(column: Column, evaluations: Evaluations, rows: IntArray, shares: FloatArray, mean: float) -> Curve:

@@ -15,7 +15,6 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 import granite_xai as gx
 from granite_xai import tables
 from granite_xai.compute import Workspace
-from granite_xai.cost import plan
 from granite_xai.evaluations.agnostic import evaluate_matrix
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.plan import Distinct
@@ -101,9 +100,10 @@ def test_the_plan_says_what_each_stage_takes():
 
 def test_the_plan_can_be_had_without_the_fit():
     granite = gx.Granite(model, "shap-pdp", max_samples=None, resources=gx.Resources(memory_limit=8 * MB))
-    found = plan(granite, X)
-    assert found["stages"] == fitted("shap-pdp", 8 * MB, max_depth=1).diagnostics_["plan"]
-    assert found["spilled_bytes"] == found["stages"]["evaluations"]["spilled_bytes"] > 0
+    found, said = granite.plan(X), fitted("shap-pdp", 8 * MB, max_depth=1).diagnostics_["plan"]
+    changing = {"seconds", "sentence"}
+    assert {key: found[key] for key in found.keys() - changing} == {key: said[key] for key in said.keys() - changing}
+    assert found["evaluations"]["spilled_bytes"] > 0
 
 
 @pytest.mark.skipif(os.name != "posix", reason="files have names until they are closed")

@@ -32,8 +32,9 @@ from granite_xai.compute import (
 def test_the_defaults_are_those_of_the_public_face():
     assert Resources() == Resources(
         memory_limit=2**29,
-        max_evaluations=20_000_000,
-        max_grid=None,
+        max_seconds=60.0,
+        max_evaluations=None,
+        max_grid="auto",
         batch_size=None,
         dtype="float64",
         device="cpu",
@@ -300,11 +301,9 @@ def test_R08_torch_without_a_device_is_refused_before_the_model_is_asked(monkeyp
 @pytest.mark.parametrize("options", [{}, {"influence": "interaction"}, {"resources": gx.Resources(max_grid=8)}])
 def test_the_plan_is_what_the_fit_then_does(options):
     """Bytes that are kept and rows that are sent; the fit probes the model as well, and so does the plan to time it."""
-    from granite_xai.cost import plan
-
     X = np.random.default_rng(0).normal(size=(40, 3))
     granite = gx.Granite(lambda X: X[:, 0] * X[:, 1] * X[:, 2], max_depth=1, **options)
-    found = plan(granite, X)
+    found = granite.plan(X)
     fitted = granite.fit(X).diagnostics_
     assert found["bytes"] == fitted["bytes"]
     assert found["model_rows"] == fitted["plan"]["evaluations"]["rows"]

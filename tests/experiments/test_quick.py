@@ -83,6 +83,7 @@ def bike_risk(data: dict[str, Any]) -> None:
     assert constant
     assert all(abs(line["hr:workingday"]) < 1e-6 for line in constant)
     assert data["pure_pairs"][0]["hr:workingday"] > 100
+    assert len(data["published"]["regions"]) > 1
 
 
 def bike_dependence(data: dict[str, Any]) -> None:

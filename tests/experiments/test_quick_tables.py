@@ -11,7 +11,7 @@ from experiments.published import FiveBins, Remembered
 from experiments.results import plain
 
 import granite_xai as gx
-from experiments import beyond, depth_table, frameworks, kin8nm, scalability
+from experiments import beyond, depth_table, frameworks, kin8nm, originals, scalability
 
 
 @pytest.fixture(autouse=True)
@@ -86,6 +86,20 @@ def test_higher_prices_give_nested_trees():
     for alpha in (0.02, 0.1):
         dear = gx.Granite(toy.model, alpha=alpha).fit(toy.X)
         assert kin8nm.pruned(cheap.partition_.root, alpha) == pytest.approx((dear.remaining_, len(dear.partition_)))
+
+
+def test_on_the_authors_example_every_form_of_gadget_cuts_once():
+    """And leaves an additive model whole."""
+    for line in complete(originals.run(quick=True)).data["frameworks"]:
+        assert line["regions"].count("x2") == 2, line
+        assert line["additive"] == 1, line
+
+
+def test_regions_drawn_by_lot_show_the_double_weighting(data_folder):
+    """K regions that change nothing leave 1 weighted once, and 1/K weighted twice."""
+    for line in depth_table.random_regions(0, quick=True):
+        assert line["weighted once"] == pytest.approx(1.0, abs=0.2)
+        assert line["weighted twice"] * line["regions drawn by lot"] == pytest.approx(1.0, abs=0.25)
 
 
 def test_the_overview_of_frameworks_is_the_papers():

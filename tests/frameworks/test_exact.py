@@ -234,7 +234,8 @@ def test_fd_trees_price_regions_by_the_variance(seed):
     plain = PlainFdTree(model, X, leaf=6, depth=2, alpha=0.02)
     regions = g.apply(X)
     assert [np.flatnonzero(regions == k).tolist() for k in range(len(g.partition_))] == plain.leaves
-    assert g.remaining_ + 0.02 * len(plain.leaves) == pytest.approx(plain.cost, rel=1e-9)
+    of_variance = g.remaining_ * g.disagreement_ / model(X).var()
+    assert of_variance + 0.02 * len(plain.leaves) == pytest.approx(plain.cost, rel=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -163,8 +163,9 @@ def test_fd_trees_split_at_the_switch(objective, exact):
 def test_the_root_loss_of_fd_trees_is_a_share_of_the_variance():
     """For the switch with independent columns half the variance is an interaction."""
     X = np.array(np.meshgrid([-1.0, 1.0], [-1.0, 1.0], [-1.0, 1.0])).reshape(3, -1).T.repeat(25, axis=0)
-    g = gx.frameworks.fd_trees(lambda X: np.where(X[:, 1] > 0, X[:, 0], X[:, 2]), exact=True, max_depth=0).fit(X)
-    assert g.remaining_ == pytest.approx(0.5)
+    model = lambda X: np.where(X[:, 1] > 0, X[:, 0], X[:, 2])  # noqa: E731
+    g = gx.frameworks.fd_trees(model, exact=True, max_depth=0).fit(X)
+    assert g.remaining_ * g.disagreement_ / model(X).var() == pytest.approx(0.5)
 
 
 def two_groups(n=160, seed=5):

@@ -274,10 +274,10 @@ def test_D43_no_weights_are_ones_and_booleans_choose():
 
 @pytest.mark.parametrize("rows", [[], [0, 6], [-7], [1, 1], [0, -6], [0.5], ["a"], [[0, 1]], [True, False], 3])
 def test_P04_rows_are_different_positions(rows):
-    assert refused("P04", read_rows, rows, N).argument == "rows"
+    assert refused("P04", read_rows, rows, np.ones(N)).argument == "rows"
 
 
 def test_P04_rows_may_be_counted_from_the_end_or_marked():
-    np.testing.assert_array_equal(read_rows([-1, 0], N), [5, 0])
-    np.testing.assert_array_equal(read_rows(Y > 1, N), [2, 4, 5])
-    np.testing.assert_array_equal(read_rows(None, 3), [0, 1, 2])
+    np.testing.assert_array_equal(read_rows([-1, 0], np.ones(N)), [5, 0])
+    np.testing.assert_array_equal(read_rows(Y > 1, np.ones(N)), [2, 4, 5])
+    np.testing.assert_array_equal(read_rows(None, np.ones(3)), [0, 1, 2])

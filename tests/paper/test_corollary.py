@@ -46,6 +46,7 @@ TAU = {
     "sii": lambda t: 1 / (t - 1),
     "k-sii": lambda t: 1 / (t - 1),
     "fsii": lambda t: 1.0 if t == 2 else 0.5 * comb(t - 1, 2) / comb(t + 1, 4),
+    "banzhaf": lambda t: 0.5 ** (t - 2),
 }
 
 

@@ -93,14 +93,6 @@ def test_D09_names_that_are_neither_text_nor_whole_numbers():
     refused(pd.DataFrame(np.ones((2, 2)), columns=[1, "1"]), "D09", "the same as text", "'1'")
 
 
-def test_D11_more_than_a_hundred_texts_are_no_levels():
-    X = pd.DataFrame({"a": 1.0, "id": [f"row {i}" for i in range(101)]})
-    error = refused(X, "D11", "column 'id' (index 1)", "101", "Group rare levels")
-    assert error.columns == ("id",)
-    refused(pl.from_pandas(X), "D11", "101")
-    assert len(read_table(X[:100], missing="error").columns[1].levels) == 100
-
-
 def test_D12_text_and_numbers_in_one_column():
     X = pd.DataFrame({"a": [1.0, 2, 3], "b": np.array([None, "blue", 4], dtype=object)}, index=["p", "q", "r"])
     error = refused(X, "D12", "column 'b' (index 1)", "'blue' (str)", "4 (int)", "rows 'q', 'r'", missing="allow")

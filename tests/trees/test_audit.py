@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
-from sklearn.ensemble import GradientBoostingRegressor, HistGradientBoostingRegressor
+from sklearn.ensemble import GradientBoostingRegressor, HistGradientBoostingRegressor, RandomForestRegressor
 
 from granite_xai.base.errors import ModelWarning
 from granite_xai.estimator import Granite
@@ -187,16 +189,46 @@ def _one_class():
     return RandomForestClassifier(3, random_state=0).fit(X, np.zeros(len(X)))
 
 
-def _dart_stopped():
-    import xgboost
-
-    options = {"booster": "dart", "n_estimators": 9, "early_stopping_rounds": 1, "max_depth": 2}
-    return xgboost.XGBRegressor(**options).fit(X, Y, eval_set=[(X, -Y)], verbose=False)
-
-
-@pytest.mark.parametrize("build", [_one_class, _dart_stopped])
-def test_M30_whatever_fails_while_trees_are_read_leaves_the_model(build):
-    pytest.importorskip("xgboost")
+def test_M30_whatever_fails_while_trees_are_read_leaves_the_model():
     with pytest.warns(ModelWarning, match="M30"):
-        fitted = Granite(build(), max_depth=1).fit(X)
+        fitted = Granite(_one_class(), max_depth=1).fit(X)
     assert fitted.diagnostics_["evaluations"]["path"] == "model"
+
+
+def test_M30_dart_with_early_stopping_is_left_or_read_as_it_answers():
+    """Some versions of xgboost write files of it that cannot be read, and say that it is deprecated."""
+    xgboost = pytest.importorskip("xgboost")
+    options = {"booster": "dart", "n_estimators": 9, "early_stopping_rounds": 1, "max_depth": 2}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = xgboost.XGBRegressor(**options).fit(X, Y, eval_set=[(X, -Y)], verbose=False)
+        fitted = Granite(model, max_depth=1).fit(X)
+    left = fitted.diagnostics_["evaluations"]["path"] == "model"
+    assert left == any(str(entry.message).startswith("M30") for entry in caught)
+    assert fitted.disagreement_ == pytest.approx(Granite(lambda Z: model.predict(Z), max_depth=1).fit(X).disagreement_)
+
+
+def test_M25_native_categories_of_xgboost_are_read_from_its_trees():
+    xgboost = pytest.importorskip("xgboost")
+    rng = np.random.default_rng(0)
+    colors = pd.Categorical(rng.choice(["red", "green", "blue", "x"], 300))
+    X = pd.DataFrame({"a": rng.normal(size=300), "color": colors, "k": pd.Categorical(rng.choice([3, 7, 9], 300))})
+    y = X["a"] * X["color"].isin(["red", "x"]) + (X["k"] == 7)
+    for options in ({}, {"max_cat_to_onehot": 1}, {"booster": "dart"}):
+        model = xgboost.XGBRegressor(n_estimators=8, max_depth=4, enable_categorical=True, **options).fit(X, y)
+        moved = X.assign(color=X["color"].cat.reorder_categories(["x", "blue", "red", "green"]))  # found by label
+        for table in (X, moved):
+            g = Granite(model, max_samples=80).fit(table)
+            assert g.diagnostics_["evaluations"]["path"].startswith("trees"), g.diagnostics_["evaluations"]
+
+
+def test_a_deep_forest_with_few_values_is_asked_itself():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, size=(1500, 4)).astype(float)
+    noise = rng.normal(size=1500)
+    deep = RandomForestRegressor(30, random_state=0).fit(np.column_stack([X, noise]), noise + X[:, 0] * X[:, 1])
+    table = np.column_stack([X, np.zeros(1500)])
+    found = Granite(deep, max_samples=100, max_depth=1).fit(table)
+    assert found.diagnostics_["evaluations"]["reason"] == "the model's own predict is cheaper"
+    many = Granite(deep, max_samples=100, max_depth=1).fit(np.column_stack([rng.normal(size=(1500, 4)), noise]))
+    assert many.diagnostics_["evaluations"]["path"].startswith("trees")

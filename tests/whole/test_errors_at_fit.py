@@ -313,7 +313,7 @@ def test_tables_without_regions_have_one_region_and_a_reason(table, question):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", gx.BinWarning)
-        warnings.filterwarnings("ignore", "N10", gx.ModelWarning)  # squares of tiny numbers: said, not silent
+        warnings.filterwarnings("ignore", "N1[01]", gx.ModelWarning)  # squares of tiny numbers: said, not silent
         g = gx.Granite(product, question).fit(table, y)
         evaluation = g.evaluate(table, y)
         g.explain(table, y).frame()

@@ -81,7 +81,7 @@ def test_permutation_importance_of_scikit_learn_has_our_pfi_as_its_mean(
 
 # ------------------------------------------------------------------------------------------------ shapiq
 
-INDICES = {"shapley-taylor": "STII", "sii": "SII", "k-sii": "k-SII", "fsii": "FSII"}
+INDICES = {"shapley-taylor": "STII", "sii": "SII", "k-sii": "k-SII", "fsii": "FSII", "banzhaf": "BII"}
 
 
 class RowGame:
@@ -104,6 +104,7 @@ def test_shapley_values_and_interactions_are_those_of_shapiq(
     X, y = data
     nu = value_game(masking, behavior, boosted, X, y)
     ours = effects(masking, behavior, "partial", boosted, X, y)
+    banzhaf = effects(masking, behavior, Partial("banzhaf"), boosted, X, y)
     pairs = {
         index: effects(masking, behavior, Partial(index), boosted, X, y, influence=Interactions(2)) for index in INDICES
     }
@@ -112,6 +113,8 @@ def test_shapley_values_and_interactions_are_those_of_shapiq(
         at = () if row is None else row
         values = computer("SV", 1)
         assert np.allclose(ours[at], [values[(i,)] for i in range(4)], atol=1e-10)
+        mean_gain = computer("BV", 1)
+        assert np.allclose(banzhaf[at], [mean_gain[(i,)] for i in range(4)], atol=1e-10)
         for index, name in INDICES.items():
             theirs = computer(name, 2)
             assert np.allclose(pairs[index][at], [theirs[pair] for pair in combinations(range(4), 2)], atol=1e-10), name

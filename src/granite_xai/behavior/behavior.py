@@ -38,6 +38,11 @@ class Behavior(ABC):
         return False
 
     @property
+    def degree(self) -> int | None:
+        """Power of the unit of predictions (and y) in which values are measured; None: they do not scale with it."""
+        return None
+
+    @property
     def needs_probability(self) -> str | None:
         """The name of a loss that is defined for probabilities only, where there is one."""
         return None

@@ -24,6 +24,11 @@ class Loss:
     mode: int | None = None  # how the engine adds it up in one pass; None: value by value, as any loss
     of_probability: bool = False  # whether it is defined for probabilities only; such a loss is none of gaps
 
+    @property
+    def degree(self) -> int | None:
+        """The power of a difference that it is; None: it is no power."""
+        return None if self.mode is None else {SQUARE: 2, ABSOLUTE: 1}[self.mode]
+
     def pair(self, prediction: FloatArray, y: FloatArray) -> FloatArray:
         """Losses of some predictions."""
         if self.of_pair is not None:

@@ -55,6 +55,11 @@ class Risk(Behavior):
         return self.pointwise
 
     @property
+    def degree(self) -> int | None:
+        """That of the loss."""
+        return self._loss.degree
+
+    @property
     def needs_probability(self) -> str | None:
         """The loss, where it is one of probabilities."""
         return self.loss if isinstance(self.loss, str) and LOSSES[self.loss].of_probability else None

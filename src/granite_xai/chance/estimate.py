@@ -7,8 +7,8 @@ their sum how far it is biased. No model is asked.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.base.wording import percent
 from granite_xai.chance.replicates import Confidence, mean_excess
+from granite_xai.compute.units import by_power_of_two
 from granite_xai.disagreement import ResolvedQuestion
 from granite_xai.engine.signed_pairs import PAIRS, STEP, signed_lines, signs, slopes
 from granite_xai.engine.splits import Splits
@@ -95,6 +96,20 @@ class Estimate:
     confidence_level: float
     below_noise_floor: bool
     lines: tuple[EstimateLine, ...]
+
+    def in_units(self, powers: Mapping[str, int]) -> Estimate:
+        """The same in the model's own units, where these figures are in units of powers of two."""
+        figures = ("plug_in", "chance", "corrected", "low", "high")
+        lines = []
+        for line in self.lines:
+            told = by_power_of_two([getattr(line, key) for key in figures], powers[line.question]).tolist()
+            lines.append(EstimateLine(line.question, line.region, line.rule, line.n_samples, *told))
+        found = replace(self, lines=tuple(lines))
+        if len(powers) > 1:
+            return found
+        told = [self.disagreement, self.disagreement_low, self.disagreement_high]
+        own, low, high = by_power_of_two(told, *powers.values()).tolist()
+        return replace(found, disagreement=own, disagreement_low=low, disagreement_high=high)
 
     def frame(self) -> Any:
         """One line for all rows and one a region, for each question.

@@ -38,9 +38,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return CLOSED_PIPE
     except gx.GraniteError as error:
-        tell(error, as_json=options.json)
+        tell(error, options)
         return exit_code(error)
     except MemoryError:
-        tell(gx.ResourceError("there is not enough memory.", code="D33", hint="Use fewer rows."), as_json=options.json)
+        tell(gx.ResourceError("there is not enough memory.", code="D33", hint="Use fewer rows."), options)
         return RESOURCES
     return 0

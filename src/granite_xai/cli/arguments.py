@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from typing import Any
 
 import granite_xai as gx
@@ -26,7 +27,6 @@ def parser() -> argparse.ArgumentParser:
     _inputs(explain, train=True)
     _settings(explain)
     add = explain.add_argument
-    add("--max-grid", type=int, help="values that stand for a column with more; default: all of them")
     add("--test", metavar="FILE", help="a table of other rows, for figures that the fit did not see")
     add("--title", help="headline of the report")
     _outputs(explain, "the report")
@@ -52,6 +52,7 @@ def parser() -> argparse.ArgumentParser:
     other.add_argument("--other-data", metavar="FILE", help="another table, by the same model")
     both.add_argument("--max-samples", type=int, default=1000, help="rows of each table, at most; default: 1000")
     _outputs(both, "the comparison")
+    _limits(evaluate.add_argument_group("what it may cost").add_argument, samples="all")
     apply = _command(commands, "apply", "print the region of each row of a table, as CSV")
     apply.add_argument("saved", help="file that explain --save or gx.save wrote")
     apply.add_argument("data", help=_TABLE)
@@ -98,6 +99,7 @@ def _inputs(command: argparse.ArgumentParser, *, train: bool = False) -> None:
     add("--target", metavar="COLUMN", help="the target; it is no feature, and needed for questions on risk")
     add("--drop", metavar="COLUMN", nargs="+", default=[], help="columns that the model does not get")
     add("--categories", metavar="COLUMN", nargs="+", default=[], help="columns to read as categories")
+    add("--weights", metavar="COLUMN", help="how much each row counts; it is no feature")
 
 
 def _outputs(command: argparse.ArgumentParser, report: str, default: str = "") -> None:
@@ -117,7 +119,25 @@ def _settings(command: argparse.ArgumentParser) -> None:
     add("--max-depth", type=int, default=3, help="conditions on the way to a region; default: 3")
     add("--min-samples-leaf", type=int, default=20, help="rows of a region, at least; default: 20")
     add("--alpha", type=float, default=0.05, help="what a split must save; default: 0.05")
-    add("--max-samples", type=int, default=1000, help="rows drawn for the fit, 0: all; default: 1000")
-    add("--memory", type=int, default=512, metavar="MIB", help="memory of the fit; default: 512 MiB")
+    _limits(add, samples="auto")
     add("--jobs", type=int, help="threads of the search")
     add("--seed", type=int, default=0, help="seed of everything that is drawn; default: 0")
+
+
+def _limits(add: Callable[..., Any], samples: str) -> None:
+    text = f"rows drawn, or auto (what is precise enough and fits the time) or all; default: {samples}"
+    add("--max-samples", type=_number_or("auto", "all"), default=samples, metavar="ROWS", help=text)
+    text = "values that stand for a column with more, or auto (only if the time is short) or exact; default: auto"
+    add("--max-grid", type=_number_or("auto", "exact"), default="auto", metavar="VALUES", help=text)
+    add("--max-seconds", type=float, default=60.0, metavar="SECONDS", help="time it may take, about; default: 60")
+    add("--max-evaluations", type=int, metavar="ROWS", help="rows that may be sent to the model; default: any number")
+    add("--batch-size", type=int, metavar="ROWS", help="rows of one call of the model")
+    add("--memory", type=int, default=512, metavar="MIB", help="memory it may take; default: 512 MiB")
+
+
+def _number_or(*words: str) -> Callable[[str], int | str]:
+    def read(text: str) -> int | str:
+        return text if text in words else int(text)
+
+    read.__name__ = f"number, {' or '.join(words)}"  # what argparse calls it
+    return read

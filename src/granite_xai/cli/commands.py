@@ -24,7 +24,6 @@ disagreement_     {disagreement:<10.4g} mean squared gap between ICE and PDP ove
 remaining_        {remaining:<10.1%} of it is left inside the regions
 global_fidelity_  {global_fidelity:<10.1%} of the model's variance is explained by one curve per column
 fidelity_         {fidelity:<10.1%} by one curve per column and region"""
-_BEYOND = "Beyond the limits: use fewer rows (--max-samples) or a grid (--max-grid 64)."
 
 
 def explain(options: argparse.Namespace) -> None:
@@ -32,13 +31,12 @@ def explain(options: argparse.Namespace) -> None:
     check_outputs(options, data=options.data, test=options.test, model=options.model, predictor=options.predictor)
     case = opened(options)
     settings = _settings(options)
-    with remarks_instead_of_warnings():
+    with remarks_instead_of_warnings(options):
         if options.plan:
             _plan(gx.Granite(case.model, options.question, **settings), case, options)
             return
-        report = gx.explain(
-            case.model, case.X, case.y, question=options.question, test=case.test, title=options.title, **settings
-        )
+        told: dict[str, Any] = {"sample_weight": case.weights, "test": case.test, "title": options.title}
+        report = gx.explain(case.model, case.X, case.y, question=options.question, **told, **settings)
     if options.save:
         gx.save(report.granite, options.save)
     _say_report(report, options, options.save)
@@ -62,27 +60,39 @@ def _settings(options: argparse.Namespace) -> dict[str, Any]:
     output = options.output
     return {name: getattr(options, name) for name in names} | {
         "output": int(output) if output is not None and output.lstrip("-").isdigit() else output,
-        "max_samples": options.max_samples or None,
-        "resources": gx.Resources(memory_limit=options.memory * 2**20, max_grid=getattr(options, "max_grid", None)),
+        "max_samples": _samples(options),
+        "resources": _resources(options),
         "n_jobs": options.jobs,
         "random_state": options.seed,
     }
 
 
-def _plan(granite: gx.Granite, case: Case, options: argparse.Namespace) -> None:
-    from granite_xai.cost import plan
+def _samples(options: argparse.Namespace) -> Any:
+    """Rows to draw; 0 was the word for all."""
+    return None if options.max_samples in ("all", 0) else options.max_samples
 
-    found = plan(granite, case.X, case.y)
+
+def _resources(options: argparse.Namespace) -> gx.Resources:
+    names = ("max_seconds", "max_evaluations", "batch_size")
+    grid = None if options.max_grid == "exact" else options.max_grid
+    limits = {name: getattr(options, name) for name in names}
+    return gx.Resources(memory_limit=options.memory * 2**20, max_grid=grid, **limits)
+
+
+def _plan(granite: gx.Granite, case: Case, options: argparse.Namespace) -> None:
+    found = granite.plan(case.X, case.y, case.weights)
     if options.json:
         say_json(found)
         return
-    seconds, spilled = found["model_seconds"] + found["search_seconds"], found["spilled_bytes"]
+    evaluations, seconds = found["evaluations"], found["seconds"]
+    spilled = evaluations["spilled_bytes"]
     note = f" ({spilled / 2**20:,.1f} MiB of them in temporary files)" if spilled else ""
     say(
-        f"{found['rows']:,} rows and {found['columns']:,} columns: {found['evaluations']:,} evaluations "
-        f"({found['evaluated_by']}), {found['model_rows']:,} rows sent to the model, "
-        f"{found['bytes'] / 2**20:,.1f} MiB{note}, about {seconds:.1g} s.\n"
-        + ("Within the limits." if found["within_limits"] else _BEYOND)
+        f"{found['rows']:,} rows and {found['columns']:,} columns: {evaluations['count']:,} evaluations "
+        f"({evaluations['evaluated_by']}), {found['model_rows']:,} rows sent to the model, "
+        f"{found['bytes'] / 2**20:,.1f} MiB{note}.\n"
+        f"About {sum(seconds.values()):.1g} s: {seconds['evaluations']:.1g} s for evaluations, "
+        f"{seconds['search']:.1g} s for the search."
     )
 
 
@@ -116,7 +126,7 @@ def compare_frameworks(options: argparse.Namespace) -> None:
         kept = [not held for held in held_out]
         (X, y), test = ((X[rows], None if y is None else y[rows]) for rows in (kept, held_out))
     settings = {k: v for k, v in _settings(options).items() if k not in ("features", "split_features", "random_state")}
-    with remarks_instead_of_warnings():
+    with remarks_instead_of_warnings(options):
         asked = {"questions": (options.question,), "frameworks": options.frameworks, "random_state": options.seed}
         found = gx.frameworks.compare(case.model, X, y, test=test, **asked, **settings)
     if options.json:
@@ -161,19 +171,19 @@ def _loaded(path: str, model: Any = None) -> Any:
         raise gx.FormatError(message, code="F04", argument="saved") from error
 
 
-def _fit_and_rows(options: argparse.Namespace) -> tuple[gx.Granite, Any, Any]:
-    """A saved fit with its model, and other rows."""
-    X, y = features_and_target(read_table(options.data), options)
+def _fit_and_rows(options: argparse.Namespace) -> tuple[gx.Granite, Any, Any, Any]:
+    """A saved fit with its model, and other rows with their target and weights."""
+    X, y, weights = features_and_target(read_table(options.data), options)
     granite = _loaded(options.saved, load_model(options))
     if not isinstance(granite, gx.Granite):
         message = f"{options.saved} holds a {type(granite).__name__}, which is no fit."
         raise gx.FormatError(message, code="F04", argument="saved", hint="Save with granite explain --save.")
-    return granite, X, y
+    return granite, X, y, weights
 
 
 def row(options: argparse.Namespace) -> None:
     """Rows one by one: one of them in full, several as a table."""
-    granite, X, _ = _fit_and_rows(options)
+    granite, X, *_ = _fit_and_rows(options)
     chosen = options.row
     if options.key:
         column, _, wanted = options.key.partition("=")
@@ -185,7 +195,7 @@ def row(options: argparse.Namespace) -> None:
         asked = f"--key {options.key}" if options.key else f"--row {wrong[0]}"
         raise gx.InputError(f"{asked}: no such row among {len(X):,}.", code="P04", argument="row")
     X = _fitting_columns(granite, X)
-    with remarks_instead_of_warnings():
+    with remarks_instead_of_warnings(options):
         found = [granite.explain_row(X.iloc[[i]]) for i in chosen]
     if options.json:
         say_json([json.loads(each.frame().to_json(orient="records", force_ascii=False)) for each in found])
@@ -201,9 +211,10 @@ def row(options: argparse.Namespace) -> None:
 
 def evaluate(options: argparse.Namespace) -> None:
     """Disagreement on other rows, with and without the saved regions."""
-    granite, X, y = _fit_and_rows(options)
-    with remarks_instead_of_warnings():
-        found = granite.evaluate(_fitting_columns(granite, X), y)
+    granite, X, y, weights = _fit_and_rows(options)
+    with remarks_instead_of_warnings(options):
+        limits = {"max_samples": _samples(options), "resources": _resources(options)}
+        found = granite.evaluate(_fitting_columns(granite, X), y, weights, **limits)
     if options.json:
         lines = found.frame().to_dict(orient="records")
         facts = {name: getattr(found, name) for name in ("remaining", "disagreement", "global_disagreement")}
@@ -231,7 +242,7 @@ def apply(options: argparse.Namespace) -> None:
     saved = _loaded(options.saved)
     if not isinstance(saved, gx.Granite | gx.Partition):
         raise gx.FormatError(f"{options.saved} holds no regions.", code="F04", argument="saved")
-    with remarks_instead_of_warnings():
+    with remarks_instead_of_warnings(options):
         regions = saved.apply(_fitting_columns(saved, X) if isinstance(saved, gx.Granite) else X).tolist()
     if options.json:
         say_json({"regions": regions})

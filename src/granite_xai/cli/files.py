@@ -93,17 +93,18 @@ def _csv(raw: bytes, name: str, separator: str) -> Any:
     return pd.read_csv(io.StringIO(text), sep=separator, skip_blank_lines=False)
 
 
-def features_and_target(frame: Any, options: argparse.Namespace) -> tuple[Any, Any]:
-    """The columns the model gets, and the target if one is named."""
+def features_and_target(frame: Any, options: argparse.Namespace) -> tuple[Any, Any, Any]:
+    """The columns the model gets, the target and the weights if they are named."""
     target = getattr(options, "train_on", None) or options.target
-    wanted = [*options.drop, *options.categories, *([target] if target else [])]
+    apart = [name for name in (target, options.weights) if name]
+    wanted = [*options.drop, *options.categories, *apart]
     unknown = [name for name in wanted if name not in frame]
     if unknown:
         message = f"the table has no column {unknown[0]!r}; it has {', '.join(map(str, frame))}."
         raise gx.InputError(message, code="P04", argument="data", columns=unknown)
-    y = frame[target] if target else None
-    X = frame.drop(columns=[*options.drop, *([target] if target else [])])
-    return X.astype(dict.fromkeys(options.categories, "category")), y
+    y, weights = (frame[name] if name else None for name in (target, options.weights))
+    X = frame.drop(columns=[*options.drop, *apart])
+    return X.astype(dict.fromkeys(options.categories, "category")), y, weights
 
 
 def load_model(options: argparse.Namespace) -> Any:
@@ -200,15 +201,17 @@ class Case:
     X: Any
     y: Any
     test: tuple[Any, Any] | None
+    weights: Any = None
 
 
 def opened(options: argparse.Namespace) -> Case:
     """Read the table, then load or fit the model."""
-    X, y = features_and_target(read_table(options.data), options)
-    other = features_and_target(read_table(options.test), options) if options.test else None
+    X, y, weights = features_and_target(read_table(options.data), options)
+    other = features_and_target(read_table(options.test), options)[:2] if options.test else None
     if not options.train_on:
-        return Case(load_model(options), X, y, other)
+        return Case(load_model(options), X, y, other, weights)
     trained = _train(X, y, options.seed)
+    trained = replace(trained, weights=None if weights is None else weights.loc[trained.X.index])
     if other is None:
         return trained
     shared = {name: dtype for name, dtype in trained.X.dtypes.items() if str(dtype) == "category"}

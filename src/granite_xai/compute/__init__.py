@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from granite_xai.compute.jobs import in_threads, map_blocks, one_blas_thread, progress, resolve_jobs
+from granite_xai.compute.jobs import (
+    Meter,
+    TooSlowError,
+    in_threads,
+    map_blocks,
+    one_blas_thread,
+    progress,
+    resolve_jobs,
+)
 from granite_xai.compute.limits import Resources, require_evaluations, require_supported
 from granite_xai.compute.memory import Budget, Workspace, require_budget
 
 __all__ = [
     "Budget",
+    "Meter",
     "Resources",
+    "TooSlowError",
     "Workspace",
     "in_threads",
     "map_blocks",

@@ -4,33 +4,82 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from collections import Counter
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from granite_xai.base.errors import InputError, ResourceError
-from granite_xai.compute.limits import Resources
+from granite_xai.compute.limits import Resources, duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
 
 Item = TypeVar("Item")
+EARLY = 0.2
+"""Share of the time limit (of ten seconds at most) after which a rate is believed."""
+
+
+def _is_shown(resources: Resources) -> bool:
+    shown, stream = resources.progress, sys.stderr
+    if shown == "auto":  # a log file is not a screen; a notebook is one although its stream is no terminal
+        return "ipykernel" in sys.modules or (stream is not None and not stream.closed and stream.isatty())
+    return shown
 
 
 def progress(items: Iterable[Item], resources: Resources, desc: str, total: int | None = None) -> Iterator[Item]:
     """Pass the items on and show how far the work is, once it has taken longer than a second."""
-    shown, stream = resources.progress, sys.stderr
-    if shown == "auto":  # a log file is not a screen; a notebook is one although its stream is no terminal
-        shown = "ipykernel" in sys.modules or (stream is not None and not stream.closed and stream.isatty())
-    if not shown:
+    if not _is_shown(resources):
         yield from items
         return
     from tqdm.auto import tqdm
 
     with tqdm(items, desc=desc, total=total, delay=1.0, leave=False) as bar:
         yield from bar
+
+
+class TooSlowError(ResourceError):
+    """The model takes far longer than planned, and than the limit: ``per_row`` seconds a row."""
+
+    per_row = 0.0
+
+
+class Meter:
+    """Counts the rows that a model has answered: shows them, and stops what takes far longer than planned (M13).
+
+    ``planned``: seconds; None: nothing was planned, and nothing is stopped.
+    """
+
+    def __init__(self, resources: Resources, total: int, planned: float | None = None) -> None:
+        self.limit, self.total, self.planned = resources.max_seconds, total, planned
+        self.done, self.begin = 0, time.perf_counter()
+        self._bar: Any = None
+        if _is_shown(resources):
+            from tqdm.auto import tqdm
+
+            self._bar = tqdm(desc="evaluations", total=total, unit=" rows", unit_scale=True, delay=1.0, leave=False)
+
+    def __call__(self, rows: int) -> None:
+        """Take note of so many more rows."""
+        self.done += rows
+        if self._bar is not None:
+            self._bar.update(rows)
+        spent = time.perf_counter() - self.begin
+        if self.planned is None or self.limit is None or spent < EARLY * min(self.limit, 10.0):
+            return
+        whole = spent * self.total / self.done
+        if whole > max(2 * self.planned, self.limit):
+            text = f"the model takes about {duration(whole)} for {self.total:,} rows, not {duration(self.planned)}."
+            error = TooSlowError(text, code="M13", argument="resources", hint="Use fewer rows (max_samples=).")
+            error.per_row = whole / self.total
+            raise error
+
+    def close(self) -> None:
+        """Take the bar away."""
+        if self._bar is not None:
+            self._bar.close()
 
 
 Task = TypeVar("Task")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from granite_xai.base.errors import ResourceError
-from granite_xai.base.options import choose, whole_number
+from granite_xai.base.options import choose, real_number, whole_number
 
 _DTYPES = {"float64": "float64"}
 _DEVICES = {"cpu": "cpu", "cuda": "cuda"}
@@ -22,13 +22,17 @@ class Resources:
     ----------
     memory_limit : int
         Bytes that our own arrays may take in memory; evaluations beyond it go to temporary files.
-    max_evaluations : int
-        Rows that may be sent to the model.
-    max_grid : int, optional
+    max_seconds : float, optional
+        Time that a fit may take, about: what does not fit is planned smaller, on grids first and then with fewer rows,
+        and said (``diagnostics_["plan"]``). None: any time.
+    max_evaluations : int, optional
+        Rows that may be sent to the model; a plan that needs more is refused. None: any number that fits the time.
+    max_grid : int, "auto" or None
         Observed values that stand for an ordered column with more distinct values than that, in every term of its own
-        gap; the cost is then linear in the rows. For pure and full effects of single columns. None: exact.
+        gap; the cost is then linear in the rows. For pure and full effects of single columns. None: exact; "auto":
+        exact if that fits the time, otherwise 128, 64 or 32.
     batch_size : int, optional
-        Rows of one call of the model; the last batch is shorter. None: a fixed default.
+        Rows of one call of the model; the last batch is shorter. None: a fixed default, less for a slow model.
     dtype : "float64"
         Numbers in which the split search decides, on the processor and on a device. Single precision is refused: on the
         processor it was never faster, and it cannot decide.
@@ -45,8 +49,9 @@ class Resources:
     """
 
     memory_limit: int = 2**29
-    max_evaluations: int = 20_000_000
-    max_grid: int | None = None
+    max_seconds: float | None = 60.0
+    max_evaluations: int | None = None
+    max_grid: int | Literal["auto"] | None = "auto"
     batch_size: int | None = None
     dtype: Literal["float64"] = "float64"
     device: Literal["cpu", "cuda"] = "cpu"
@@ -54,8 +59,11 @@ class Resources:
 
     def __post_init__(self) -> None:
         whole_number("memory_limit", self.memory_limit, at_least=1)
-        whole_number("max_evaluations", self.max_evaluations, at_least=1)
-        if self.max_grid is not None:
+        if self.max_seconds is not None:
+            real_number("max_seconds", self.max_seconds, above=0)
+        if self.max_evaluations is not None:
+            whole_number("max_evaluations", self.max_evaluations, at_least=1)
+        if self.max_grid not in (None, "auto"):
             whole_number("max_grid", self.max_grid, at_least=2)
         if self.batch_size is not None:
             whole_number("batch_size", self.batch_size, at_least=1)
@@ -63,6 +71,11 @@ class Resources:
         choose("device", self.device, _DEVICES)
         if not isinstance(self.progress, bool):
             choose("progress", self.progress, {"auto": "auto"})
+
+    @property
+    def grid(self) -> int | None:
+        """Values of a grid; None: exact, as "auto" is until a plan says otherwise."""
+        return None if isinstance(self.max_grid, str) else self.max_grid
 
 
 def require_supported(resources: Resources) -> None:
@@ -91,9 +104,9 @@ def _missing_for_cuda() -> str | None:
 
 def require_evaluations(resources: Resources, rows: int, seconds: float | None = None) -> None:
     """Refuse a plan that sends more rows to the model than allowed, with the numbers and the remedies (M13)."""
-    if rows <= resources.max_evaluations:
+    if resources.max_evaluations is None or rows <= resources.max_evaluations:
         return
-    time = "" if seconds is None else f", about {_duration(seconds)} of the model's time"
+    time = "" if seconds is None else f", about {duration(seconds)} of the model's time"
     message = f"the plan sends {rows:,} rows to the model{time}; max_evaluations allows {resources.max_evaluations:,}."
     raise too_little(message, f"max_evaluations={rows}", "M13")
 
@@ -109,7 +122,8 @@ def size(count: int) -> str:
     return f"{count / 2**20:,.1f} MiB" if count >= 2**20 else f"{count:,} bytes"
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """Seconds as a person reads them."""
     if seconds < 120:
         return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

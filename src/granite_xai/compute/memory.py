@@ -58,7 +58,9 @@ class Workspace:
         self._freed: deque[tuple[str, int]] = deque()
         self._lock = threading.RLock()
         self._file: weakref.ref[mmap.mmap] | None = None
+        self._files: weakref.WeakSet[mmap.mmap] = weakref.WeakSet()
         self._used = 0
+        self._read = 0
 
     @property
     def held(self) -> int:
@@ -78,7 +80,19 @@ class Workspace:
         """
         step = max(1, self.block // max(size, 1))
         for start in range(0, count, step):
+            self.release()
             yield slice(start, min(start + step, count))
+
+    def release(self, read: int | None = None) -> None:
+        """Let go of what was read of the files, once it is a block (None: now); it is read again from the files."""
+        if not self._files or not hasattr(mmap, "MADV_DONTNEED"):
+            return
+        with self._lock:
+            self._read += self.block if read is None else read
+            if self._read >= self.block:
+                self._read = 0
+                for file in list(self._files):
+                    file.madvise(mmap.MADV_DONTNEED)
 
     def empty(self, shape: tuple[int, ...]) -> NDArray[np.float64]:
         """An array of numbers yet to be written; D33 where neither memory nor the disk has room."""
@@ -108,6 +122,7 @@ class Workspace:
             # As much again as there is, so that few files suffice and little is reserved in vain.
             file = _mapped_file(max(size, min(FILE, self.spilled)))
             self._file, self._used = weakref.ref(file), 0
+            self._files.add(file)
         start, self._used = self._used, self._used + size
         # A memoryview between array and file: joblib would take the array for one it can open again by its name.
         return np.ndarray(shape, dtype=np.float64, buffer=memoryview(file), offset=start)

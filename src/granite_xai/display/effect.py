@@ -80,6 +80,7 @@ class EffectDisplay(Drawn):
         max_curves: int = MOST_CURVES,
         points: int = 40,
         max_samples: int | None = None,
+        sample_weight: Any = None,
     ) -> EffectDisplay:
         """Compute the effects.
 
@@ -99,6 +100,8 @@ class EffectDisplay(Drawn):
             Which one, for an estimator with several; None: the first.
         max_features, max_curves, points : int
             Columns shown, curves of single rows in a panel (at most 50) and places along a curve, at most.
+        sample_weight : array, optional
+            Weights of the rows; those of weight 0 are left out.
         max_samples : int, optional
             Rows used, at most. None: as many as the fit used.
         """
@@ -106,7 +109,7 @@ class EffectDisplay(Drawn):
         sides = drawable_sides((resolved.question.first, resolved.question.second), explanations)
         whole_number("max_curves", max_curves, at_least=0, at_most=MOST_CURVES)
         whole_number("max_features", max_features, at_least=1)
-        shown = RowsToShow.of(g, X, None, sides, max_samples)
+        shown = RowsToShow.of(g, X, None, sides, max_samples, sample_weight)
         table = shown.table
         chosen = None if features is None else [table.names[table.resolve(f, "features")] for f in features]
         sides = tuple(side.with_influence(Individual(chosen)) for side in sides)

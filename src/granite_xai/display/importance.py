@@ -78,6 +78,7 @@ class ImportanceDisplay(Drawn):
         question: str | None = None,
         max_features: int = 10,
         max_samples: int | None = None,
+        sample_weight: Any = None,
     ) -> ImportanceDisplay:
         """Compute the importances.
 
@@ -97,6 +98,8 @@ class ImportanceDisplay(Drawn):
             Which one, for an estimator with several; None: the first.
         max_features : int
             Bars a panel, at most.
+        sample_weight : array, optional
+            Weights of the rows; those of weight 0 are left out.
         max_samples : int, optional
             Rows used, at most. None: as many as the fit used.
         """
@@ -105,7 +108,7 @@ class ImportanceDisplay(Drawn):
         sides = _comparable(sides_shown((own.first, own.second), explanations, _sized))
         if features is not None:
             sides = tuple(side.with_influence(Individual(list(features))) for side in sides)
-        shown = RowsToShow.of(g, X, y, sides, max_samples)
+        shown = RowsToShow.of(g, X, y, sides, max_samples, sample_weight)
         found = shown.values(sides)
         values = np.stack([region.sizes for region in found.regions])
         errors = np.stack([region.errors for region in found.regions])

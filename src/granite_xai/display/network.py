@@ -75,6 +75,7 @@ class InteractionDisplay(Drawn):
         max_features: int = 10,
         points: int = 20,
         max_samples: int | None = None,
+        sample_weight: Any = None,
     ) -> InteractionDisplay:
         """Compute the influences.
 
@@ -96,6 +97,8 @@ class InteractionDisplay(Drawn):
             Whose masking and behavior count, for an estimator with several; None: the first.
         max_features, points : int
             Columns shown, and places along each side of a surface, at most.
+        sample_weight : array, optional
+            Weights of the rows; those of weight 0 are left out.
         max_samples : int, optional
             Rows used, at most. None: as many as the fit used.
         """
@@ -104,7 +107,9 @@ class InteractionDisplay(Drawn):
         behavior = Sensitivity("difference") if isinstance(side.behavior, Sensitivity) else side.behavior
         whole_number("max_features", max_features, at_least=1)
         operator = choose("interaction", interaction, INTERACTIONS)
-        shown = RowsToShow.of(g, X, y, [] if pair is not None else [Explainer(masking, behavior)], max_samples)
+        shown = RowsToShow.of(
+            g, X, y, [] if pair is not None else [Explainer(masking, behavior)], max_samples, sample_weight
+        )
         table = shown.table
         if pair is not None:
             axes = tuple(Axis.of(table, i) for i in _positions(table, pair))

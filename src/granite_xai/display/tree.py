@@ -80,7 +80,7 @@ class PartitionDisplay(Drawn):
 
     @classmethod
     def from_estimator(
-        cls, g: Any, X: Any = None, y: Any = None, *, max_samples: int | None = None
+        cls, g: Any, X: Any = None, y: Any = None, *, max_samples: int | None = None, sample_weight: Any = None
     ) -> PartitionDisplay:
         """Read the tree.
 
@@ -92,6 +92,8 @@ class PartitionDisplay(Drawn):
             Rows that are counted and measured at every node. None: the fitting rows, without asking the model again.
         y : array, optional
             The target of X; needed for risk.
+        sample_weight : array, optional
+            Weights of the rows; those of weight 0 are left out.
         max_samples : int, optional
             Rows of X used, at most. None: as many as the fit used.
         """
@@ -99,7 +101,9 @@ class PartitionDisplay(Drawn):
         pairs = [(asked.question.first, asked.question.second) for asked in fitted.comparisons]
         boxes = boxes_of(fitted.partition)
         if X is not None:
-            _measure(boxes, RowsToShow.of(g, X, y, [side for pair in pairs for side in pair], max_samples))
+            _measure(
+                boxes, RowsToShow.of(g, X, y, [side for pair in pairs for side in pair], max_samples, sample_weight)
+            )
         _place(boxes)
         source = "the fitting rows" if X is None else "these rows"
         return cls(tuple(boxes), " · ".join(shown_names(side_names(pair)) for pair in pairs), source, fitted.table)

@@ -54,6 +54,7 @@ class Averages(Masked):
     def combined(self, terms: Terms) -> RowValues:
         """A linear combination of masked models and pairwise attributions."""
         P, evaluations = self.splits.primitives, self.evaluations
+        evaluations.space.release()
         own, at = self.splits.zeros, None
         merged: dict[Coalition, tuple[float, float]] = {}
         phi: list[tuple[Matrix, float]] = []
@@ -177,9 +178,13 @@ class Averages(Masked):
         P, splits = self.splits.primitives, self.splits
         shares = [splits.shares(matrix.codes, matrix.n_values) for matrix, _ in products]
         width = max([splits.count, splits.n_rows if pairs else 0, *(matrix.n_values for matrix, _ in products)])
-        for rows in splits.tiles(splits.n_rows, width, self.evaluations.space.block):
+        space = self.evaluations.space
+        # Few matrices may stay in memory; of many, lying in files, the system maps sixteen pages around each line.
+        read = max(8 * width, 2**16) * len(pairs) if 8 * len(pairs) * splits.n_rows**2 > 4 * space.block else 0
+        for rows in splits.tiles(splits.n_rows, width, space.block):
             found: list[tuple[Array, Array]] = []
             if pairs:
+                space.release(read * (rows.stop - rows.start))
                 blocks = [P.pair_block(m.values, m.pairs, m.pairs.at(rows), hide, show) for m, hide, show in pairs]
                 found.append(splits.sums(sum(blocks[1:], blocks[0])))
             for (matrix, coefficient), (left, total) in zip(products, shares, strict=True):

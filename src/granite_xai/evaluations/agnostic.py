@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from math import ldexp
+from types import MappingProxyType
 
 import numpy as np
 
@@ -33,9 +35,11 @@ def too_large(scale: float) -> InputError:
 class EvaluationRange:
     """What the noise floor needs to know of all evaluations.
 
-    Their largest size, whether they are float32 numbers, and how much the answers for the same row differ.
+    Their largest size, whether they are float32 numbers, and how much the answers for the same row differ; in units of
+    a power of two, to which they are brought.
     """
 
+    exponent: int = 0
     scale: float = 0.0
     float32: bool = True
     integers: bool = True
@@ -47,12 +51,14 @@ class EvaluationRange:
 
     def see(self, values: FloatArray) -> FloatArray:
         """Take note of some evaluations and pass them on, unless they are too large (N06)."""
+        if self.exponent:
+            np.ldexp(values, -self.exponent, out=values)
         every = values.reshape(-1)
         for start in range(0, len(every), SEEN):
             part = every[start : start + SEEN]
             self.scale = max(self.scale, float(np.max(np.abs(part))))
             if self.scale > LARGEST:
-                raise too_large(self.scale)
+                raise too_large(ldexp(self.scale, self.exponent))
             with np.errstate(over="ignore"):  # what is beyond float32 becomes infinite, and differs
                 self.float32 = self.float32 and bool(np.all(part.astype(np.float32) == part))
             self.integers = self.integers and bool(np.all(np.rint(part) == part))
@@ -76,6 +82,7 @@ def evaluate_matrix(
         every = np.tile(base, len(donors))
         block = predictor.recombined(table, every, table, np.repeat(donors, len(base)), chosen)
         result[lines, rows] = block.reshape(len(donors), len(base))
+        space.release()
     return result
 
 
@@ -102,12 +109,17 @@ def evaluate_plan(
     extent: EvaluationRange,
     predictions: FloatArray,
     offset: float,
+    known: Mapping[Coalition, Matrix] = MappingProxyType({}),
 ) -> Iterator[tuple[Coalition, Matrix]]:
     """Each planned matrix (of the model or its trees, which may be written to) in turn, centred by the offset.
 
     A row with its own values is the row itself: the diagonal is compared with the predictions, which are centred.
+    Matrices that are ``known`` from an interrupted run, and that the range has seen, are passed on.
     """
     for columns, distinct in progress(plan.stores.items(), resources, "evaluations", len(plan.stores)):
+        if columns in known:
+            yield columns, known[columns]
+            continue
         values = extent.see(matrix(columns, distinct))
         values -= offset
         carriers = np.arange(plan.n_rows) if distinct.levels is None else distinct.representatives

@@ -192,7 +192,10 @@ class Evaluations:
     vectors: tuple[Vectors, ...] = ()
     # from a column on a grid to what this changes in its own gap
     snapped: Mapping[Coalition, GridColumn] = field(default_factory=dict)
+    # from (masking, coalition T) to F at T of a row with hidden columns drawn by the residuals of another
+    sampled: Mapping[Reading, Matrix] = field(default_factory=dict)
     primitives: ArrayNamespace | None = None  # those of the device that holds the matrices; None: the processor
+    exponent: int = 0  # predictions, and y, are in units of this power of two
 
     @property
     def n_rows(self) -> int:
@@ -209,6 +212,7 @@ class Evaluations:
     def stored(self, coalition: Coalition) -> tuple[Matrix, bool]:
         """The matrix of a coalition or of its complement, and whether it is the coalition's own."""
         store, shown = self.stored_as[coalition]
+        self.space.release()  # of what was read before
         return self.matrices[store], shown
 
     def matrix(self, columns: Coalition) -> Matrix:
@@ -257,17 +261,20 @@ class Evaluations:
             attributions={key: phi.restrict(rows, self.space) for key, phi in self.attributions.items()},
             vectors=tuple(vectors.restrict(rows) for vectors in self.vectors),
             snapped={key: snapped.restrict(rows) for key, snapped in self.snapped.items()},
+            sampled={key: matrix.restrict(rows, self.space, self.primitives) for key, matrix in self.sampled.items()},
         )
 
     def on(self, primitives: ArrayNamespace | None) -> Evaluations:
         """The same evaluations with their matrices on a device."""
         if primitives is None:
             return self
-        moved = {key: replace(matrix, values=primitives.array(matrix.values)) for key, matrix in self.matrices.items()}
-        phi = {
-            key: replace(matrix, values=primitives.array(matrix.values)) for key, matrix in self.attributions.items()
-        }
-        return replace(self, matrices=moved, attributions=phi, primitives=primitives)
+
+        def moved(known: Mapping[Any, Matrix]) -> dict[Any, Matrix]:
+            return {key: replace(matrix, values=primitives.array(matrix.values)) for key, matrix in known.items()}
+
+        matrices, attributions = moved(self.matrices), moved(self.attributions)
+        sampled = moved(self.sampled)
+        return replace(self, matrices=matrices, attributions=attributions, sampled=sampled, primitives=primitives)
 
     def divide(self, inside: BoolArray, column: int, inner: bool) -> Evaluations:
         """One side of a cut along a column; only curves on a grid of this column know which column it is."""

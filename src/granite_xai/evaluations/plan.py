@@ -60,6 +60,8 @@ def ends(table: Table, position: int) -> Distinct:
     return Distinct(np.zeros(0, dtype=np.intp), np.array(rows))
 
 
+SMALLEST = 32
+"""Values of the coarsest grid that a plan chooses by itself."""
 EVERY_VALUE = Grid()
 """No column is snapped."""
 
@@ -99,7 +101,8 @@ def require_room(table: Table, resources: Resources) -> None:
     members = table.n_columns * (table.n_columns - 1)
     if MEMBER * members < CHEAP:
         return
-    levels = sorted(min(len(column.levels), resources.max_grid or table.n_rows) for column in table.columns)
+    grid = SMALLEST if resources.max_grid == "auto" else resources.grid or table.n_rows
+    levels = sorted(min(len(column.levels), grid) for column in table.columns)
     evaluations = 8 * table.n_rows * (sum(levels[:-1]) + levels[-2])
     try:
         require_budget(resources, footprint(table, members), evaluations)

@@ -96,7 +96,7 @@ def vine(
     """
     curves = Ice(feature, points=points, grid=grid, differences=True)
     clusters = Clusters(curves, method, n_clusters, merge=exact)
-    return _configured(model, "ice-pdp", options, feature, partitioner=clusters)
+    return _configured(model, "ice-pdp", options, feature, partitioner=clusters, **(_ORIGINAL if exact else {}))
 
 
 def cohex(

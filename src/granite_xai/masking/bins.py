@@ -48,11 +48,13 @@ def fit_bins(
     weights = rows_stood_for(weights)
     if not visible or len(visible) == table.n_columns:
         return OneBin()
-    columns = tuple(sorted(visible))
+    columns = tuple(sorted(visible - table.passing))
+    if not columns:
+        return OneBin()
     if isinstance(bins, str) and bins == "exact":
         return ExactBins(columns)
     if bins != "tree":
-        rest = [i for i in range(table.n_columns) if i not in columns]
+        rest = [i for i in table.explained if i not in columns]
         fitted = deepcopy(bins)  # one object of the user serves every coalition
         fitted.fit(table.select(columns), table.select(rest))
         return CustomBins(columns, fitted)
@@ -222,7 +224,7 @@ def _tree_bins(
     """The tree; with weights a leaf must weigh as much as so many rows would."""
     from sklearn.tree import DecisionTreeRegressor
 
-    hidden = (column for column in table.columns if column.position not in columns)
+    hidden = (column for column in table.columns if column.position not in columns and not column.passes)
     targets = [block for column in hidden if (block := _target(column, weights)) is not None]
     least = LEAF if weights is None else LEAF * (1 - _SAME) / float(weights.sum())
     if not targets or (weights is not None and least > 0.5):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from granite_xai.base.typing import AleColumn, Coalition, FloatArray
 from granite_xai.masking.accumulated import AleIntervals, fit_steps
 from granite_xai.masking.bins import BinFunction
+from granite_xai.masking.copula import Copula
 from granite_xai.masking.masking import Masking
 from granite_xai.tables import Table
 
@@ -17,11 +18,12 @@ Reading = tuple[Masking, Coalition]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FittedMaskings:
-    """Bin functions of conditional masking, reference rows of others, intervals of accumulated effects."""
+    """Bin functions of conditional masking, reference rows of others, intervals of accumulated effects, copulas."""
 
     bins: dict[Reading, BinFunction]  # from (masking, coalition) to a bin function
     baselines: dict[Masking, Table]  # from a masking to the table of its reference rows
     steps: dict[AleColumn, AleIntervals]  # from a column and their number to its intervals
+    copulas: dict[Masking, Copula] = field(default_factory=dict)  # from a masking to the copula it draws from
 
 
 def fit_reference(
@@ -36,4 +38,5 @@ def fit_reference(
         {(masking, coalition): bins for masking, own in learned.items() for coalition, bins in own.bins.items()},
         {masking: own.references for masking, own in learned.items() if own.references is not None},
         {key: found for key in changes if (found := fit_steps(key, table, weights)) is not None},
+        {masking: own.copula for masking, own in learned.items() if own.copula is not None},
     )

@@ -19,6 +19,7 @@ from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.influence import PlayersAndSets
 from granite_xai.masking.bins import BinFunction
+from granite_xai.masking.copula import Copula
 from granite_xai.tables import Table
 
 
@@ -30,15 +31,18 @@ class Needed(NamedTuple):
     # coalitions T whose ``F(x_T, b_{-T})`` is needed for the reference rows b that the masking learned
     against: AbstractSet[Coalition] = frozenset()
     bins: AbstractSet[Coalition] = frozenset()  # coalitions whose bins are needed
+    # coalitions T whose hidden columns are drawn for all pairs of rows by the copula that the masking learned
+    sampled: AbstractSet[Coalition] = frozenset()
     coordinates: bool = False  # whether the places of the rows in their columns are needed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Learned:
-    """What a masking learned from the fitting rows: the bins of some coalitions, or rows of reference."""
+    """What a masking learned from the fitting rows: the bins of some coalitions, rows of reference, or a copula."""
 
     bins: Mapping[Coalition, BinFunction] = field(default_factory=dict)
     references: Table | None = None
+    copula: Copula | None = None
 
 
 class Masking(ABC):

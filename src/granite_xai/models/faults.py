@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -112,12 +113,15 @@ def failure(raised: Raised, rows: Rows, once: bool = False) -> ModelError:
 
 
 def first_line(error: Exception) -> str:
-    """What an error says, short, and without characters that act on a terminal."""
+    """What an error says up to a stack trace, on one line, short, without characters that act on a terminal."""
     try:
         lines = str(error).strip().splitlines()
     except Exception:  # the text of an error can fail as well
         lines = []
-    line = "".join(c if c.isprintable() else "�" for c in lines[0]) if lines else "(no message)"
+    told = takewhile(
+        lambda line: not line.startswith(("Stack trace", "Traceback")), filter(None, map(str.strip, lines))
+    )
+    line = "".join(c if c.isprintable() else "�" for c in " ".join(told)) or "(no message)"
     return line if len(line) <= 300 else line[:299] + "…"
 
 

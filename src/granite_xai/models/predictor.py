@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from granite_xai.models.output import ModelOutput, outside_unit_interval, read_a
 from granite_xai.tables import Table, recombine
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 DEFAULT_BATCH = 2**16
 """Rows of one call where the user sets none: fixed, so that repeats are equal."""
@@ -53,6 +54,16 @@ class Predictor:
         self._usage = Usage()
         self._float32 = False
         self._lock = threading.Lock()
+        self._watch: Callable[[int], None] | None = None
+
+    @contextmanager
+    def watched(self, watch: Callable[[int], None]) -> Iterator[None]:
+        """Tell someone how many rows were answered, batch by batch."""
+        self._watch = watch
+        try:
+            yield
+        finally:
+            self._watch = None
 
     @property
     def explained_class(self) -> Any:
@@ -102,6 +113,8 @@ class Predictor:
         for start in range(0, rows.count, self.batch_size):
             batch = slice(start, min(start + self.batch_size, rows.count))
             values[batch] = self._batch(build, batch, rows)
+            if self._watch is not None:
+                self._watch(batch.stop - batch.start)
         return values
 
     def _batch(self, build: Callable[[slice | IntArray], Any], batch: slice, rows: Rows) -> FloatArray:
@@ -148,12 +161,12 @@ class Predictor:
         return values
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but the lock, which belongs to this process."""
-        return {key: value for key, value in self.__dict__.items() if key != "_lock"}
+        """Everything but the lock and the watch, which belong to this process."""
+        return {key: value for key, value in self.__dict__.items() if key not in ("_lock", "_watch")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._lock = threading.Lock()
+        self._lock, self._watch = threading.Lock(), None
 
 
 def _copied(frame: Any) -> Any:

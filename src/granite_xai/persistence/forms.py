@@ -30,7 +30,7 @@ def structure(table: Table | None = None, *, by_row: bool = True) -> Structure:
     """How values are written beside a table, and read again; ``by_row``: also those with one entry a row of it.
 
     >>> structure().write(Explainer(masking="conditional").masking, Any, "masking")
-    {'type': 'Conditional', 'bins': 'tree'}
+    {'type': 'Conditional', 'bins': 'tree', 'sampler': 'bins'}
     """
     forms: dict[Any, Form] = {
         float: Form(_number, lambda data, place: math.nan if data is None else Structure().read(data, float, place)),

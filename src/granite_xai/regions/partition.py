@@ -142,6 +142,29 @@ class Partition:
         table = as_table(X)
         return self._apply_rules(table) if self.root is None else find_leaves(self.root, table, self.names)
 
+    def assign(self, frame: Any, name: str = "region") -> Any:
+        """Add the region of each row as a column, in the engine of the frame; a lazy frame stays lazy.
+
+        Any frame that narwhals reads: pandas, polars, pyarrow, DuckDB, Dask, PySpark. A row with a missing value for
+        which the rules have no place gets -1.
+
+        Parameters
+        ----------
+        frame : frame
+            With the columns of the rules, by name.
+        name : str
+            Name of the new column.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> Partition.from_rules(["x ≤ 1", "x > 1"]).assign(pd.DataFrame({"x": [0.5, 2.0]}))["region"].tolist()
+        [0, 1]
+        """
+        from granite_xai.tables.opening import with_regions
+
+        return with_regions(frame, self.rules, name)
+
     def _apply_rules(self, table: Table) -> IntArray:
         inside = np.array([region.rule.contains(table, self.names) for region in self.regions])
         for wrong, what in ((~inside.any(axis=0), "no rule"), (inside.sum(axis=0) > 1, "more than one rule")):

@@ -13,6 +13,7 @@ import numpy as np
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.base.wording import ALL_ROWS, FEW_ROWS, plain, shortened
 from granite_xai.catalog import title
+from granite_xai.compute.units import by_power_of_two
 from granite_xai.curves import dependence_bins
 from granite_xai.disagreement import ResolvedQuestion
 from granite_xai.display.axis import places_on_page
@@ -210,7 +211,7 @@ def _line(column: Column, rows: IntArray, values: FloatArray) -> dict[str, Any]:
 
 def stored_effects(source: ReportSource) -> list[dict[str, Any]]:
     """The curves that a loaded object carries: means only, no rows."""
-    singles = [next(iter(player)) for player in source.fitted.layout.players if len(player) == 1]
+    singles = [next(iter(player)) for player in source.fitted.layout.explained if len(player) == 1]
     several = len(source.fitted.partition) > 1
     found = []
     for column in (source.table.columns[i] for i in singles[:MOST_DRAWN]):
@@ -235,7 +236,7 @@ def ledger(source: ReportSource) -> dict[str, Any]:
     told: dict[str, Any] = {"steps": steps, "note": "", "pairs": []}
     order_two = isinstance(fitted.comparisons[0].question.first.influence, Interactions)
     # Pairs could add something where there are three of them, and the surrogate has none yet.
-    if source.values is None or len(fitted.layout.players) <= 2 or order_two or not fitted.fidelity < 1 - 1e-9:
+    if source.values is None or len(fitted.layout.explained) <= 2 or order_two or not fitted.fidelity < 1 - 1e-9:
         return told
     found = source.values.pairs()
     if found.needed:
@@ -263,19 +264,19 @@ def disagreement_map(values: FitValues) -> dict[str, Any]:
         if label in found or len(question.first.layout.sets) < 2:
             continue
         gaps = values.gaps(question)
-        found[label] = None if gaps is None else _map_line(question, *gaps)
+        found[label] = None if gaps is None else _map_line(question, values.evaluations.exponent, *gaps)
     sets = set_labels(values.fitted.comparisons[0])
     return {"sets": sets, "questions": [line for line in found.values() if line and line["sets"] == sets]}
 
 
-def _map_line(resolved: ResolvedQuestion, before: FloatArray, after: FloatArray) -> dict[str, Any]:
+def _map_line(resolved: ResolvedQuestion, exponent: int, before: FloatArray, after: FloatArray) -> dict[str, Any]:
     total = float(before.sum())
     shares = before / total if total > 0 else np.zeros_like(before)
     return {
         **_named(resolved),
         "cause": cause(resolved.question),
         "behavior": resolved.question.behavior.key,
-        "disagreement": total,
+        "disagreement": float(by_power_of_two(total, exponent * (resolved.degree or 0))),
         "remaining": float(after.sum() / total) if total > 0 else 0.0,
         "sets": set_labels(resolved),
         "shares": listed(shares),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import inspect
 import json
 import math
 import os
@@ -14,7 +15,7 @@ import webbrowser
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -22,9 +23,12 @@ from granite_xai.base.errors import InputError
 from granite_xai.base.files import write_text
 from granite_xai.base.wording import ALL_ROWS, plain
 from granite_xai.compute import one_blas_thread
+from granite_xai.compute.units import by_power_of_two
 from granite_xai.display.figures import framed
 from granite_xai.estimator import Granite, fit_with_evaluations, fitted_view, held_out_fidelity
+from granite_xai.fit_options import GraniteOptions
 from granite_xai.fit_values import known_values
+from granite_xai.fitting import collected_for
 from granite_xai.report import sentences
 from granite_xai.report.panels import disagreement_map, effects, importances, ledger, regions, stored_effects, tree
 from granite_xai.report.sentences import ReportSource
@@ -179,9 +183,10 @@ def explain(
     y: Any = None,
     *,
     question: Any = "ice-pdp",
+    sample_weight: Any = None,
     test: Any = None,
     title: str | None = None,
-    **options: Any,
+    **options: Unpack[GraniteOptions],
 ) -> Report:
     """Find the regions of a model and tell the story: in a terminal, a notebook or one HTML file.
 
@@ -190,6 +195,8 @@ def explain(
     model, X, y, question
         As in `Granite`. With y the report also maps questions about risk. A fitted Granite in the place of the model:
         the report of that fit, with the X and y it was fitted on.
+    sample_weight : array, optional
+        Weights of the rows, as in ``Granite.fit``.
     test : tuple (X, y) or table, optional
         Rows that the fit does not see; adds figures on them.
     title : str, optional
@@ -219,8 +226,19 @@ def explain(
         return Report(model, X, y, test=test, title=title)
     begin = time.perf_counter()
     granite = Granite(model, question, **options)
-    source = ReportSource(granite, known_values(granite, fit_with_evaluations(granite, X, y), X, y))
+    X, y, sample_weight = collected_for(granite, X, y, sample_weight)
+    source = ReportSource(granite, known_values(granite, fit_with_evaluations(granite, X, y, sample_weight), X, y))
     return Report(granite, story=tell(source, test=test, title=title, began=begin))
+
+
+def _complete(function: Any, of: Any) -> inspect.Signature:
+    """The signature of a function that passes options on, with these by name."""
+    own, passed = (inspect.signature(each).parameters for each in (function, of))
+    named = [parameter for name, parameter in own.items() if name != "options"]
+    return inspect.Signature([*named, *(passed[name] for name in passed if name not in own)])
+
+
+explain.__signature__ = _complete(explain, Granite)  # type: ignore[attr-defined]
 
 
 def tell(
@@ -272,10 +290,12 @@ def _evaluation(granite: Granite, test: Any) -> dict[str, Any]:
     """The regions on rows that the fit did not see."""
     X, y = test if isinstance(test, tuple) and len(test) == 2 else (test, None)
     found = granite.evaluate(X, y)
-    floors = fitted_view(granite).result.floors
-    if len(floors) == 1 and found.disagreement <= float(floors[0]):  # rounding, as on the fitting rows
-        before = found.global_disagreement if found.global_disagreement > float(floors[0]) else 0.0
-        found = replace(found, disagreement=0.0, global_disagreement=before, regional=np.zeros_like(found.regional))
+    fitted = fitted_view(granite).result
+    floors = by_power_of_two(fitted.floors, fitted.unit)
+    if len(floors) == 1 and found.disagreement <= floors[0] > 0.0:  # rounding, as on the fitting rows
+        before = found.global_disagreement if found.global_disagreement > floors[0] else 0.0
+        zeros = np.zeros_like(found.regional)
+        found = replace(found, disagreement=0.0, global_disagreement=before, regional=zeros, ratios=None)
     lines = [
         {"region": k, "rule": rule, "n_samples": count, "disagreement": float(left)}
         for k, (rule, count, left) in enumerate(zip(found.rules, found.counts, found.regional, strict=True))

@@ -131,7 +131,7 @@ def _relative(source: ReportSource) -> str:
     resolved, values = source.fitted.comparisons[0], source.values
     if values is None or resolved.first.behavior.key != "local" or resolved.question.loss != "squared":
         return ""
-    share = source.granite.disagreement_ / values.variance if values.variance else 0.0
+    share = float(source.fitted.roots[0]) / values.variance if values.variance else 0.0
     return f" (mean squared gap{_over(resolved)}: {percent(share)} of the variance of the predictions)"
 
 

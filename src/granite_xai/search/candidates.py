@@ -19,6 +19,9 @@ from granite_xai.engine.splits import Cut
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.tables import Column, Table
 
+MOST_LEVELS = 100
+"""Levels of a nominal column that splits tell apart; the rarer ones share a group."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Family:
@@ -92,10 +95,11 @@ def _family(
     """The candidates of one column: missing values on the left first, then on the right (C14)."""
     n_levels = len(counts) - 1
     if column.kind in ("nominal", "boolean"):
-        present = np.flatnonzero(counts[1:])
-        groups = list(_groupings(column, rows, present, evaluations, max_candidates))
-        inner = np.array(groups, dtype=np.bool_).reshape(-1, n_levels)
-        classes = np.arange(n_levels)
+        classes = frequent_levels(column)
+        few = column.merged(classes)
+        present = np.unique(classes[np.flatnonzero(counts[1:])])
+        groups = list(_groupings(few, rows, present, evaluations, max_candidates))
+        inner = np.array(groups, dtype=np.bool_).reshape(-1, len(few.levels))
     else:
         codes = rule(counts[1:])
         inner = np.tri(len(codes), len(codes) + 1, dtype=np.bool_)
@@ -107,6 +111,22 @@ def _family(
     only_missing = np.arange(inner.shape[1] + 1)[None] == inner.shape[1]
     both = [_with_missing(inner, left=side) for side in (True, False)]
     return Family(column.position, classes, np.concatenate([only_missing, *both]))
+
+
+def frequent_levels(column: Column) -> IntArray:
+    """Class of each level: its own for the most frequent ones, in their order; all others share the last (D11).
+
+    >>> frequent_levels(Column("x", 0, "nominal", np.array(["b", "a"], dtype=object)))
+    array([0, 1])
+    """
+    n_levels = len(column.levels)
+    if n_levels <= MOST_LEVELS:
+        return np.arange(n_levels)
+    counts = np.bincount(column.codes[column.codes >= 0], minlength=n_levels)
+    frequent = np.sort(np.argsort(-counts, kind="stable")[:MOST_LEVELS])
+    classes = np.full(n_levels, MOST_LEVELS, dtype=np.intp)
+    classes[frequent] = np.arange(MOST_LEVELS)
+    return classes
 
 
 def _with_missing(inner: BoolArray, *, left: bool) -> BoolArray:
@@ -180,7 +200,8 @@ def order_levels(column: Column, rows: IntArray, present: IntArray, evaluations:
     members = np.where(column.codes[rows] == present[:, None], evaluations.weights, 0.0)
     members /= members.sum(axis=1, keepdims=True)
     others = sorted(evaluations.everything - {column.position})
-    blocks = [_effects_by_level(members, evaluations, position) for position in others]
+    known = [position for position in others if frozenset({position}) in evaluations.stored_as]  # not those that pass
+    blocks = [_effects_by_level(members, evaluations, position) for position in known]
     if not blocks:
         return present
     left, sizes, _ = np.linalg.svd(np.hstack(blocks), full_matrices=False)

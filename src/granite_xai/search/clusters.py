@@ -12,6 +12,7 @@ import numpy as np
 from granite_xai.base.options import choose, real_number, whole_number
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.compute import Resources
+from granite_xai.compute.units import by_power_of_two
 from granite_xai.curves import Ice, require_numeric
 from granite_xai.engine.splits import Splits
 from granite_xai.explainer import Explainer
@@ -82,7 +83,7 @@ class Clusters(Partitioner):
         labels = self._clustered(vectors, min(self.n_clusters, len(np.unique(vectors, axis=0))), problem.seed)
         cuts = [one_cut(table, labels == label) for label in range(labels.max() + 1)]
         labels = np.array(merged(cuts, [float(np.ptp(column.values)) for column in table.columns]))[labels]
-        curves = replace(self.on, differences=False).vectors(problem.predictor, table, problem.resources)
+        curves = replace(self, on=replace(self.on, differences=False)).vectors(problem)
         found = [_kept(cuts[label], labels == label, table, curves) for label in np.unique(labels)]
         shown = [label for label, rule in zip(np.unique(labels), found, strict=True) if rule["kept"]]
         result = describe(problem, lambda: np.searchsorted(shown, np.where(np.isin(labels, shown), labels, np.inf)))
@@ -94,7 +95,8 @@ class Clusters(Partitioner):
     def vectors(self, problem: Problem) -> FloatArray:
         """What is clustered, one vector a row."""
         if isinstance(self.on, Ice):
-            return self.on.vectors(problem.predictor, problem.table, problem.resources)
+            vectors = self.on.vectors(problem.predictor, problem.table, problem.resources)
+            return by_power_of_two(vectors, -problem.evaluations.exponent)
         (effect,) = self.extra_effects(problem.route, problem.resources, problem.seed)
         return local_values(effect, problem.evaluations, Splits.whole(problem.evaluations.weights))[:, 0].T
 

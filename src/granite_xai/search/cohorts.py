@@ -159,7 +159,7 @@ def nearest(distances: FloatArray, sets: list[list[int]]) -> IntArray:
 def row_distances(table: Table) -> FloatArray:
     """Squared distances of all pairs of rows: standardised gaps of ordered columns, 1 where other labels differ."""
     total = np.zeros((table.n_rows, table.n_rows))
-    for column in table.columns:
+    for column in (table.columns[i] for i in table.explained):
         if column.kind in ("nominal", "boolean"):
             total += column.codes[:, None] != column.codes
             continue

@@ -12,6 +12,7 @@ from granite_xai.base.options import choose, real_number, whole_number
 from granite_xai.base.typing import FloatArray
 from granite_xai.catalog import question
 from granite_xai.compute import Resources
+from granite_xai.compute.units import by_power_of_two
 from granite_xai.curves import ice_curves, make_grid, require_numeric
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
@@ -103,7 +104,8 @@ class RepidTree(Partitioner):
         tree = replace(problem.tree, alpha=0.0, min_improvement=self.min_improvement, cuts="values")
         node, total = tree.grown(posed), problem.shares.total
         shares = np.array([leaf.disagreement for _, leaf in leaves(node)])
-        attributes = {"loss_": root * total, "region_losses_": shares * root * total}
+        losses = by_power_of_two(np.append(1.0, shares) * root * total, 2 * problem.evaluations.exponent)
+        attributes = {"loss_": float(losses[0]), "region_losses_": losses[1:]}
         return PartitionResult(measured(node, problem), attributes)
 
     def _posed(self, problem: Problem) -> tuple[Problem, float]:
@@ -130,7 +132,8 @@ class RepidTree(Partitioner):
 
     def _curves(self, problem: Problem, position: int) -> Vectors:
         grid = make_grid(problem.table, position, self.points, "equidistant")
-        curves = centred(ice_curves(problem.predictor, problem.table, grid, problem.resources))
+        curves = ice_curves(problem.predictor, problem.table, grid, problem.resources)
+        curves = centred(by_power_of_two(curves, -problem.evaluations.exponent))
         if not self.trim:
             return Vectors(curves)
         return Vectors(curves, position, grid.values, problem.table.columns[position].values)

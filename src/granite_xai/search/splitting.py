@@ -112,4 +112,4 @@ def _starts(middle: int, unit: str) -> tuple[int, int]:
         start = middle // SIZES[unit] * SIZES[unit]
         return start, start + SIZES[unit]
     first = instant(np.datetime64, middle // SIZES["D"] * SIZES["D"]).astype(f"datetime64[{unit}]")
-    return attoseconds(first), attoseconds(first + 1)
+    return attoseconds(first), attoseconds(first + np.ones(1, dtype=f"m8[{unit}]")[0])

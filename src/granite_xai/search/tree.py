@@ -106,10 +106,10 @@ class Tree(Partitioner):
     def columns(self, table: Table) -> list[int]:
         """Positions of the columns that may be split."""
         if self.split_features is None:
-            return list(range(table.n_columns))
+            return list(table.explained)
         if isinstance(self.split_features, AllExcept):
             left_out = {table.resolve(label, "split_features") for label in self.split_features.columns}
-            return [position for position in range(table.n_columns) if position not in left_out]
+            return [position for position in table.explained if position not in left_out]
         labels = [self.split_features] if isinstance(self.split_features, str | int) else self.split_features
         return sorted({table.resolve(label, "split_features") for label in labels})
 

@@ -6,7 +6,7 @@ The only place that knows pandas, polars or pyarrow.
 from granite_xai.tables.columns import Column, Kind
 from granite_xai.tables.containers import Outline
 from granite_xai.tables.json import outline_from_dict, outline_to_dict, read_alike, rows_from_dict, rows_to_dict
-from granite_xai.tables.reading import read_table
+from granite_xai.tables.reading import read_table, require_present
 from granite_xai.tables.recombine import frame, nudged, recombine, row_like
 from granite_xai.tables.table import Table, require_rows
 
@@ -22,6 +22,7 @@ __all__ = [
     "read_alike",
     "read_table",
     "recombine",
+    "require_present",
     "require_rows",
     "row_like",
     "rows_from_dict",

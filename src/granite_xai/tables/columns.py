@@ -24,7 +24,8 @@ class Column:
 
     The name is ``x0``, ``x1``, … when the table has none. Missing values are NaN among numbers (float64), NaT among
     dates and durations, None among labels. An ordinal column knows all declared labels in their order, also those that
-    no row carries, a nominal one those that its dtype declares; ``integer``: whether cells are whole numbers by dtype.
+    no row carries, a nominal one those that its dtype declares; ``integer``: whether cells are whole numbers by dtype;
+    ``passes``: whether the column only passes through to the model, neither explained nor split.
 
     >>> column = Column("x", 0, "numeric", np.array([2.0, np.nan, -0.0, 0.0]))
     >>> column.levels
@@ -40,6 +41,7 @@ class Column:
     order: tuple[Any, ...] | None = None
     integer: bool = False
     declared: tuple[Any, ...] | None = None
+    passes: bool = False
 
     def __post_init__(self) -> None:
         """Lock the values: every reader shares them."""
@@ -80,6 +82,15 @@ class Column:
         part = replace(self, values=self.values[rows])
         if "_ranked" in self.__dict__:  # ranks of a part follow from ranks of the whole
             part.__dict__["_ranked"] = _thinned(self.levels, self.codes[rows])
+        return part
+
+    def merged(self, classes: IntArray) -> Column:
+        """The same column with levels that share a class as one level, which has the label of the first of them."""
+        if len(classes) == 0 or classes[-1] == len(classes) - 1:
+            return self
+        first = np.unique(classes, return_index=True)[1]
+        part = replace(self, values=self.values)
+        part.__dict__["_ranked"] = _locked(self.levels[first]), _locked(np.append(classes, -1)[self.codes])
         return part
 
 

@@ -49,6 +49,7 @@ class ColumnFacts:
     order: tuple[Any, ...] | None
     integer: bool
     declared: tuple[Any, ...] | None
+    passes: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,8 +75,9 @@ def outline_to_dict(table: Table, *, grids: bool) -> Any:
     """Write names, kinds, orders and levels; with ``grids`` also the distinct values of numbers and dates."""
     columns = []
     for c in table.columns:
-        levels = c.levels if grids or c.kind in LABELLED else c.levels[:0]
-        columns.append(ColumnFacts(c.name, c.kind, levels, bool(c.missing.any()), c.order, c.integer, c.declared))
+        levels = c.levels if (grids or c.kind in LABELLED) and not c.passes else c.levels[:0]
+        facts = (c.order, c.integer, None if c.passes else c.declared, c.passes)
+        columns.append(ColumnFacts(c.name, c.kind, levels, bool(c.missing.any()), *facts))
     held: Any = table.container
     labels = tuple(str(label) if isinstance(label, str) else int(label) for label in held.labels)
     return _STRUCTURE.write(TableFacts(held.library, labels, tuple(columns)), TableFacts, "table")
@@ -105,7 +107,8 @@ def _column(facts: ColumnFacts, position: int, place: str) -> Column:
         raise broken(f"{place}.order", "is not a list of labels")
     gap = {"O": None, "f": np.nan}.get(levels.dtype.kind, "NaT")
     values = np.append(levels, np.array([gap], dtype=levels.dtype)) if facts.missing else levels
-    column = Column(facts.name, position, facts.kind, values, facts.order, facts.integer, facts.declared)
+    own = (facts.order, facts.integer, facts.declared, facts.passes)
+    column = Column(facts.name, position, facts.kind, values, *own)
     with suppress(TypeError):
         if np.array_equal(column.levels, levels):
             return column

@@ -1,16 +1,19 @@
-"""Which library a table belongs to, and what is no table (D22, D23, D25, D26)."""
+"""Which library a table belongs to, what is no table (D22, D23, D25, D26), and tables that stay where the data live."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
+from operator import and_
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from granite_xai.base.errors import InputError
+from granite_xai.base.errors import InputError, listing
 from granite_xai.base.files.arrays import object_array
+from granite_xai.base.typing import IntArray
 from granite_xai.tables.containers import ArrayContainer, Container
 
 _CONVERT = "Pass a 2-D NumPy array, a list of lists, or a pandas, polars or pyarrow table."
@@ -80,8 +83,9 @@ def _no_table(X: Any, argument: str) -> InputError:
         size = int(np.prod(X.shape)) * X.dtype.itemsize
         message = f"is sparse ({name} of shape {X.shape}); dense it takes {size:,} bytes."
         return _refused(argument, message, "Pass {}.toarray() if that fits.", "D23")
-    if _is(X, "polars", "LazyFrame"):
-        return _refused(argument, f"is a {name}.", "Pass {}.collect().", "D26")
+    if is_lazy(X):
+        how = {"polars": "collect", "dask": "compute", "pyspark": "toPandas"}.get(name.partition(".")[0], "df")
+        return _refused(argument, f"is a {name}.", f"Pass {{}}.{how}().", "D26")
     for library in ("pandas", "polars"):
         if _is(X, library, "Series"):
             hint = f"{_RESHAPE} A Series becomes a table by {{}}.to_frame()."
@@ -107,3 +111,181 @@ def _is(X: Any, library: str, name: str) -> bool:
     """Whether X belongs to a library, without importing it: if it is not loaded, X cannot."""
     kind = getattr(sys.modules.get(library), name, None)
     return isinstance(kind, type) and isinstance(X, kind)
+
+
+MOST = 50_000
+"""Rows that are collected where nobody says how many."""
+_ROW = "__granite_row"
+_MORE = 1.1
+"""Rows that are drawn where an engine draws about so many, in shares of those wanted, and a few."""
+
+
+def is_lazy(X: Any) -> bool:
+    """Whether a table is of an engine that computes when it is asked.
+
+    >>> is_lazy([[1.0]])
+    False
+    """
+    library = type(X).__module__.partition(".")[0]
+    lazy = {"polars": "LazyFrame", "duckdb": "DuckDBPyRelation", "_duckdb": "DuckDBPyRelation"}
+    return type(X).__name__ == lazy.get(library, "DataFrame" if library in ("dask", "dask_expr", "pyspark") else None)
+
+
+def collected(X: Any, y: Any, sample_weight: Any, count: int | None, seed: int) -> tuple[Any, Any, Any]:
+    """At most so many rows of a lazy table, drawn by the seed, in memory; y and weights are columns of it by name.
+
+    What is in memory already stays as it is.
+    """
+    if not is_lazy(X):
+        return X, y, sample_weight
+    found = _ENGINES[type(X).__module__.partition(".")[0]](X, MOST if count is None else count, seed)
+    apart = [name for name in (y, sample_weight) if name is not None]
+    for argument, name in (("y", y), ("sample_weight", sample_weight)):
+        if name is not None and (not isinstance(name, str) or name not in found.columns):
+            text = f"{argument} of a lazy table is the name of one of its columns, not {name!r:.60}."
+            raise InputError(text, code="P04", argument=argument)
+    values = [None if name is None else found[name] for name in (y, sample_weight)]
+    kept = found.drop(apart) if type(found).__module__.startswith("polars") else found.drop(columns=apart)
+    return kept, *values
+
+
+def region_numbers(assigned: Any, name: str) -> IntArray:
+    """The numbers that an engine has found, in memory."""
+    import narwhals as nw
+
+    numbers = nw.from_native(assigned).lazy().select(name).collect()[name].to_numpy()
+    if np.any(numbers < 0):
+        text = f"{int(np.sum(numbers < 0)):,} rows have missing values for which the regions have no place."
+        raise InputError(text, code="D01", argument="X", hint='Impute or drop them, or fit with missing="allow".')
+    return np.asarray(numbers, dtype=np.intp)
+
+
+def _exactly(found: Any, count: int, seed: int, take: Callable[[Any, Any], Any]) -> Any:
+    """So many of rows of which an engine has drawn a few more."""
+    if len(found) <= count:
+        return found
+    return take(found, np.sort(np.random.default_rng(seed).choice(len(found), size=count, replace=False)))
+
+
+def _polars(X: Any, count: int, seed: int) -> Any:
+    import polars as pl
+
+    total = X.select(pl.len()).collect().item()
+    if total <= count:
+        return X.collect()
+    rows = pl.Series(np.sort(np.random.default_rng(seed).choice(total, size=count, replace=False)), dtype=pl.UInt32)
+    return X.with_row_index(_ROW).filter(pl.col(_ROW).is_in(rows.implode())).drop(_ROW).collect()
+
+
+def _duckdb(X: Any, count: int, seed: int) -> Any:
+    total = X.aggregate("count(*)").fetchall()[0][0]
+    if total <= count:
+        return X.df()
+    # By the number of the row, not by DuckDB's own sample, which differs with the number of threads.
+    most, some = int(_MORE * count) + 100, f"hash({_ROW} + {int(seed)} * 1000003) % {total} < "
+    numbered = X.project(f"*, row_number() over () as {_ROW}").filter(some + str(most)).order(_ROW)
+    return _exactly(numbered.project(f"* exclude ({_ROW})").df(), count, seed, lambda frame, rows: frame.iloc[rows])
+
+
+def _dask(X: Any, count: int, seed: int) -> Any:
+    total = len(X)
+    if total <= count:
+        return X.compute().reset_index(drop=True)
+    share = min(1.0, (_MORE * count + 100) / total)
+    found = X.sample(frac=share, random_state=seed).compute().reset_index(drop=True)
+    return _exactly(found, count, seed, lambda frame, rows: frame.iloc[rows].reset_index(drop=True))
+
+
+def _pyspark(X: Any, count: int, seed: int) -> Any:
+    total = X.count()
+    share = min(1.0, (_MORE * count + 100) / max(total, 1))
+    found = (X if total <= count else X.sample(fraction=share, seed=seed)).toPandas()
+    return _exactly(found, count, seed, lambda frame, rows: frame.iloc[rows].reset_index(drop=True))
+
+
+_ENGINES: dict[str, Callable[[Any, int, int], Any]] = {
+    "polars": _polars,
+    "duckdb": _duckdb,
+    "_duckdb": _duckdb,
+    "dask": _dask,
+    "dask_expr": _dask,
+    "pyspark": _pyspark,
+}
+
+
+def with_regions(frame: Any, rules: Iterable[Any], name: str) -> Any:
+    """Add the number of each row's region as a column; -1 where a value is missing and no rule has a place for it."""
+    import narwhals as nw
+
+    table = nw.from_native(frame)
+    schema = table.collect_schema()
+    found: Any = nw.lit(-1)
+    for number, rule in reversed(list(enumerate(rules))):
+        inside = [_expression(column, condition, schema) for column, condition in rule.conditions]
+        found = nw.when(reduce(and_, inside)).then(nw.lit(number)).otherwise(found) if inside else nw.lit(number)
+    return table.with_columns(found.cast(nw.Int64).alias(name)).to_native()
+
+
+def _expression(name: str, condition: Any, schema: Any) -> Any:
+    """A condition on a column, as `Condition.contains` has it."""
+    import narwhals as nw
+
+    if name not in schema:
+        text = f"the frame has no column {name!r}; it has {listing(schema)}."
+        raise InputError(text, code="D37", argument="frame", columns=[name])
+    column, dtype = nw.col(name), schema[name]
+    missing = column.is_null() | column.is_nan() if dtype.is_float() else column.is_null()
+    present = _present(column, dtype, condition)
+    inside = ~missing if present is None else present & ~missing
+    if not condition.has_values and not (_is_interval(condition) and condition.others and condition.order):
+        return missing if condition.missing else missing & ~missing
+    return inside | missing if condition.missing else inside
+
+
+def _present(column: Any, dtype: Any, condition: Any) -> Any:
+    """Which present values belong; None: all of them."""
+    import narwhals as nw
+
+    if _is_interval(condition) and condition.order is None:
+        if dtype == nw.Date:
+            column = column.cast(nw.Datetime("us"))
+        elif dtype == nw.Datetime and dtype.time_zone is not None:
+            column = column.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+        ends = ((condition.low, column.__gt__), (condition.high, column.__le__))
+        parts = [compare(_value(end)) for end, compare in ends if end is not None]
+        return reduce(and_, parts) if parts else None
+    if dtype in (nw.Categorical, nw.Enum):
+        column = column.cast(nw.String)
+    if not _is_interval(condition):
+        listed = _is_in(column, dtype, condition.levels)
+        return ~listed if condition.others else listed
+    order: list[Any] = list(condition.order or ())
+    low = -1 if condition.low is None else order.index(condition.low)
+    high = len(order) - 1 if condition.high is None else order.index(condition.high)
+    inside = _is_in(column, dtype, order[low + 1 : high + 1])
+    return inside | ~_is_in(column, dtype, order) if condition.others else inside
+
+
+def _is_in(column: Any, dtype: Any, labels: Iterable[Any]) -> Any:
+    import narwhals as nw
+
+    listed = list(labels)
+    if dtype.is_numeric():  # truth values that a column holds as 0 and 1; texts are none of its values
+        listed = [int(label) if isinstance(label, bool) else label for label in listed if not isinstance(label, str)]
+    elif dtype == nw.String:
+        listed = [str(label) for label in listed]
+    return column.is_in(listed) if listed else column.is_null() & ~column.is_null()
+
+
+def _is_interval(condition: Any) -> bool:
+    """An interval has ends, a set of levels has none."""
+    return hasattr(condition, "low")
+
+
+def _value(bound: Any) -> Any:
+    """A bound as Python has it; dates to the microsecond."""
+    if isinstance(bound, np.datetime64):
+        return bound.astype("datetime64[us]").item()
+    if isinstance(bound, np.timedelta64):
+        return bound.astype("timedelta64[us]").item()
+    return bound

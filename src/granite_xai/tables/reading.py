@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from numbers import Integral
 from typing import Any, Literal
@@ -20,7 +20,8 @@ from granite_xai.tables.containers import Container
 from granite_xai.tables.opening import open_table
 from granite_xai.tables.table import Table
 
-MOST_LEVELS = 100
+FEW = 20
+"""Texts that are levels however few the rows."""
 _SHOWN = 5
 _IMPUTE = 'The model is not declared to accept missing values: pass missing="allow" if it does, or impute/drop.'
 
@@ -31,12 +32,16 @@ def read_table(
     kinds: Mapping[Any, str] | None = None,
     missing: Literal["allow", "error"],
     like: Table | None = None,
+    named: Collection[Any] | None = None,
+    used: Collection[str] | None = None,
     argument: str = "X",
 ) -> Table:
     """Read a table of any supported library, or say what is wrong with it.
 
     ``kinds`` are those of columns whose dtype does not tell; ``missing``: whether missing values are an error (D01);
     with ``like``, the table of the fit, names and kinds must agree; ``argument`` is what the caller calls X.
+    With ``named``, columns that are neither among these nor given a kind pass through to the model (D11): those it does
+    not use (None: it uses all), and texts with more than 20 different values that are more than half of the rows.
 
     >>> table = read_table([[1, 0.5], [2, float("nan")]], missing="allow")
     >>> table.columns[1].kind, table.columns[1].missing
@@ -54,8 +59,10 @@ def read_table(
     wanted = _kinds(kinds, names, container) if like is None else {c.position: c.kind for c in like.columns}
     cells = [_cells(container, j, name, wanted.get(j), like is not None, argument) for j, name in enumerate(names)]
     table = Table(tuple(_column(name, j, cells[j], like) for j, name in enumerate(names)), container)
-    if like is None:
-        _check_cardinality(table, cells, argument)
+    if named is not None:
+        asked = {*wanted, *(j for j, label in enumerate(container.labels) if {label, names[j]} & {*named})}
+        table, told = _passing(table, cells, asked, used, argument)
+        notices += told
     _check_values(table, missing, argument)
     notices += _inexact(table, cells, argument)
     notices += [] if like is None else _new_levels(table, like, argument)
@@ -156,26 +163,43 @@ def _column(name: str, j: int, cells: Cells, like: Table | None) -> Column:
         known = None if like is None else like.columns[j].order
         order = known or cells.declared or tuple(sorted_labels({x for x in cells.values if x is not None}))
     declared = cells.declared if cells.kind == "nominal" else None
-    return Column(name, j, cells.kind, cells.values, order, cells.integer, declared)
+    passes = like is not None and like.columns[j].passes
+    return Column(name, j, cells.kind, cells.values, order, cells.integer, declared, passes)
 
 
-def _check_cardinality(table: Table, cells: list[Cells], argument: str) -> None:
-    for column, read in zip(table.columns, cells, strict=True):
-        if read.text and len(column.levels) > MOST_LEVELS:
-            place = column_text(column.name, column.position)
-            message = f"{argument} {place} has {len(column.levels)} different texts; at most {MOST_LEVELS} are levels."
-            hint = "Group rare levels, or leave the column out."
-            raise InputError(message, code="D11", argument=argument, columns=[column.name], hint=hint)
+def _passing(
+    table: Table, cells: list[Cells], asked: Collection[int], used: Collection[str] | None, argument: str
+) -> tuple[Table, list[str]]:
+    """The table with its passing columns marked, and what is said about them (D11)."""
+    free = [column for column in table.columns if column.position not in asked]
+    idle = {c.position for c in free if used is not None and c.name not in used}
+    texts = {c.position for c in free if cells[c.position].text and len(c.levels) > max(FEW, table.n_rows / 2)} - idle
+    passing = idle | texts if len(idle | texts) < table.n_columns else set()
+    columns = tuple(replace(c, passes=True) if c.position in passing else c for c in table.columns)
+    whys = {"the model does not use": idle, "more than half of the cells are different texts in": texts}
+    told = [
+        f"D11: {why} {listing([table.names[j] for j in sorted(which)], _SHOWN)} of {argument}: passed on to the model "
+        "as it is, neither explained nor split. To explain it, name it in features or kinds."
+        for why, which in whys.items()
+        if which & passing
+    ]
+    return replace(table, columns=columns), told
 
 
 def _check_values(table: Table, missing: str, argument: str) -> None:
     """Infinity (D03) and, where they are an error, missing values (D01)."""
-    numeric = [column for column in table.columns if column.kind == "numeric"]
+    numeric = [column for column in table.columns if column.kind == "numeric" and not column.passes]
     infinite = ((column, np.isinf(column.values), "infinity value") for column in numeric)
     _refuse(table, infinite, "D03", "Replace infinity by a finite value, or drop these rows.", argument)
     if missing == "error":
-        gone = ((c, c.missing, "NaN" if c.kind == "numeric" else "missing value") for c in table.columns)
-        _refuse(table, gone, "D01", _IMPUTE, argument)
+        require_present(table, _IMPUTE, argument)
+
+
+def require_present(table: Table, hint: str, argument: str = "X") -> None:
+    """Refuse missing values, but for columns that only pass through (D01)."""
+    columns = (table.columns[j] for j in table.explained)
+    gone = ((c, c.missing, "NaN" if c.kind == "numeric" else "missing value") for c in columns)
+    _refuse(table, gone, "D01", hint, argument)
 
 
 def _refuse(
@@ -210,7 +234,7 @@ def _new_levels(table: Table, like: Table, argument: str) -> list[str]:
     """Tell which labels the fit has not seen; labels are compared, never codes (D15)."""
     notices = []
     for column, fitted in zip(table.columns, like.columns, strict=True):
-        if column.kind not in ("nominal", "ordinal"):
+        if column.kind not in ("nominal", "ordinal") or fitted.passes:
             continue
         # an ordered label that was declared has its place in the order even if no row carried it
         unseen = sorted_labels({*column.levels} - {*fitted.levels, *(fitted.order or ())})

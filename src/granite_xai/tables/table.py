@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from granite_xai.base.options import unknown
-from granite_xai.base.typing import IntArray
+from granite_xai.base.typing import Coalition, IntArray
 from granite_xai.tables.columns import Column, Kind
 from granite_xai.tables.containers import Container, Outline
 
@@ -49,6 +49,16 @@ class Table:
     def names(self) -> tuple[str, ...]:
         """Names of the columns."""
         return tuple(column.name for column in self.columns)
+
+    @cached_property
+    def explained(self) -> tuple[int, ...]:
+        """Positions of the columns that are explained and split; the others only pass through to the model."""
+        return tuple(column.position for column in self.columns if not column.passes)
+
+    @cached_property
+    def passing(self) -> Coalition:
+        """Positions of the columns that only pass through to the model."""
+        return frozenset(range(self.n_columns)) - set(self.explained)
 
     @property
     def kinds(self) -> tuple[Kind, ...]:

@@ -6,7 +6,7 @@ meets its conditions on the other columns.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 
@@ -20,6 +20,9 @@ from granite_xai.trees.forest import Cells, Forest, RefusalError, cells_of
 from granite_xai.trees.reader import Link, identity, link_of, load, opposite
 from granite_xai.trees.sources import Asked, Source, asked_of, source_of
 from granite_xai.trees.sums import pairs_by_numba, pairs_by_numpy, sums_by_numba, sums_by_numpy
+
+Limits = Iterator[tuple[int, float]]
+"""Columns, and numbers where the prediction may jump."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +43,23 @@ class Ensemble:
     def n_leaves(self) -> int:
         """Leaves of all trees."""
         return sum(len(forest.leaves) for forest in self.forests)
+
+    @property
+    def n_sums(self) -> int:
+        """Numbers that are added up for a prediction."""
+        return sum(forest.n_trees for forest in self.forests)
+
+    @property
+    def reach(self) -> float:
+        """The largest sum of sizes."""
+        return sum(forest.reach for forest in self.forests)
+
+    def limits(self) -> Limits:
+        """Columns and thresholds of numbers."""
+        for forest in self.forests:
+            plain = np.setdiff1d(np.flatnonzero(forest.feature >= 0), list(forest.categories))
+            for node in plain[np.isfinite(forest.threshold[plain])]:
+                yield int(forest.feature[node]), float(forest.threshold[node])
 
     def on(self, table: Table) -> TreesOnTable:
         """The ensemble on a table, in the model's own numbers."""
@@ -121,16 +141,17 @@ def read_ensemble(predictor: Predictor) -> Ensemble:
     except RefusalError:
         raise
     except Exception as error:  # whatever a library's new version brings is refused, never guessed
-        message = (
-            f"treelite cannot read this {type(asked.model).__name__} ({str(error).strip().splitlines()[-1][:200]})"
-        )
+        told = str(error).strip().splitlines()[-1][:200]
+        why = "its format is newer than treelite" if ".cc:" in told else told  # nobody reads lines of C++
+        message = f"treelite cannot read this {type(asked.model).__name__} ({why})"
         raise RefusalError(message, "M25" if "categor" in str(error) else "M30") from error
-    link, outputs = _link(asked, predictor, loaded.link, loaded.alpha, loaded.outputs)
+    link, outputs = link_for(asked, predictor, loaded.link, loaded.alpha, loaded.outputs)
     forests = tuple(loaded.forest(output, source.n_trees) for output in outputs)
     return Ensemble(forests, link, source, loaded.n_features)
 
 
-def _link(asked: Asked, predictor: Predictor, name: str, alpha: float, outputs: int) -> tuple[Link, tuple[int, ...]]:
+def link_for(asked: Asked, predictor: Predictor, name: str, alpha: float, outputs: int) -> tuple[Link, tuple[int, ...]]:
+    """The link of what a predictor explains, and the outputs whose sums it reads."""
     choice = predictor.model_output.choice
     output = choice.default if choice.column is None and outputs == 2 else choice.column
     if choice.classes is None and choice.column is None and outputs == 1:

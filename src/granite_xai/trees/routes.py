@@ -20,11 +20,15 @@ from granite_xai.models import Predictor
 from granite_xai.tables import Table, read_table, recombine
 from granite_xai.trees.ensembles import Ensemble, TreesOnTable, read_ensemble
 from granite_xai.trees.forest import RefusalError
+from granite_xai.trees.sources import asked_of
+from granite_xai.trees.terms import KINDS, AdditiveModel, TermsOnTable, read_terms
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+OnTable = TreesOnTable | TermsOnTable
+"""A model's own parts, on a table."""
 HYBRIDS = (64, 512)
 """Random recombined rows: a quarter of the table's rows, within these limits."""
 NEIGHBORS = 64
@@ -43,7 +47,7 @@ class Audit(NamedTuple):
     tolerance: float = 0.0
 
 
-def audit(predictor: Predictor, table: Table, ensemble: Ensemble, seed: int = 0) -> Audit:
+def audit(predictor: Predictor, table: Table, ensemble: Ensemble | AdditiveModel, seed: int = 0) -> Audit:
     """Compare trees and model on random recombined rows: missing values, neighbours of thresholds, extremes among them.
 
     The model is called once; its rows count as any others.
@@ -54,15 +58,14 @@ def audit(predictor: Predictor, table: Table, ensemble: Ensemble, seed: int = 0)
     found = ensemble.on(read_table(rows, kinds=kinds, missing="allow")).predictions()
     expected = predictor(rows)
     # Rounding of a sum of T leaves in any order grows like the root of T; a link stretches it by its slope.
-    n_trees = sum(forest.n_trees for forest in ensemble.forests)
-    reach = sum(forest.reach for forest in ensemble.forests)
+    reach = ensemble.reach
     scale = reach if ensemble.is_sum else (1.0 + reach) * max(1.0, float(np.max(np.abs(expected))))
     precision = 2.0**-23 if predictor.native_float32 else 2.0**-52
-    tolerance = precision * float(8 * np.sqrt(n_trees + 1) * scale)
+    tolerance = precision * float(8 * np.sqrt(ensemble.n_sums + 1) * scale)
     return Audit(len(expected), float(np.max(np.abs(found - expected))), tolerance)
 
 
-def audit_rows(table: Table, ensemble: Ensemble, generator: np.random.Generator) -> Any:
+def audit_rows(table: Table, ensemble: Ensemble | AdditiveModel, generator: np.random.Generator) -> Any:
     """The rows of an audit, in the user's own container."""
     hybrids = int(np.clip(table.n_rows // 4, *HYBRIDS))
     corners = _corners(table, generator)
@@ -96,18 +99,18 @@ def _corners(table: Table, generator: np.random.Generator) -> list[dict[int, int
     return alone + [{i: one, j: two} for i, j in pairs for one, two in product(ends[i], ends[j])]
 
 
-def _neighbors(table: Table, ensemble: Ensemble, generator: np.random.Generator) -> list[tuple[int, float]]:
+def _neighbors(
+    table: Table, ensemble: Ensemble | AdditiveModel, generator: np.random.Generator
+) -> list[tuple[int, float]]:
     """Columns and values: a threshold, and the numbers next to it in double and in single precision."""
     found: list[tuple[int, float]] = []
-    for forest in ensemble.forests:
-        plain = np.setdiff1d(np.flatnonzero(forest.feature >= 0), list(forest.categories))
-        plain = plain[np.isfinite(forest.threshold[plain])]
-        for node in generator.permutation(plain)[: NEIGHBORS // 5 + 1]:
-            limit = forest.threshold[node]
-            single = np.float32(limit)
-            values = [limit, *(np.nextafter(limit, end) for end in (-np.inf, np.inf))]
-            values += [np.nextafter(single, np.float32(end)) for end in (-np.inf, np.inf)]
-            found += [(int(forest.feature[node]), float(value)) for value in values]
+    limits = list(ensemble.limits())
+    for place in generator.permutation(len(limits))[: NEIGHBORS // 5 + 1]:
+        column, limit = limits[place]
+        single = np.float32(limit)
+        values = [limit, *(np.nextafter(limit, end) for end in (-np.inf, np.inf))]
+        values += [np.nextafter(single, np.float32(end)) for end in (-np.inf, np.inf)]
+        found += [(column, float(value)) for value in values]
     numbers = {column.position for column in table.columns if column.kind == "numeric" and not column.integer}
     return [(column, value) for column, value in found if column in numbers and np.isfinite(value)]
 
@@ -123,9 +126,11 @@ def _put(native: Any, row: int, column: int, value: float, own: Any = None) -> N
 
 WORTH_COMPILING = 2 * 10**7
 """Leaves times rows times matrices from which the compiled walk is worth loading (about 0.1 s of products)."""
+WALKED = 1.7
+"""Steps of the model's own predict that take as long as one leaf of the compiled walk (deep forests, few values)."""
 MOST_PAIRS = {True: 10**12, False: 2 * 10**10}
 """Leaves times pairs of rows up to which attributions are computed, with and without the compiled walk."""
-_ENSEMBLES: WeakKeyDictionary[Predictor, Ensemble | tuple[str, str | None]] = WeakKeyDictionary()
+_ENSEMBLES: WeakKeyDictionary[Predictor, Ensemble | AdditiveModel | tuple[str, str | None]] = WeakKeyDictionary()
 """What was read of each model that is still in use, so that further tables do not read it again."""
 
 
@@ -146,11 +151,11 @@ class Route:
         self._tell = warn if diagnostics is None else diagnostics.warn
 
     @cached_property
-    def _way(self) -> tuple[TreesOnTable | str, Audit]:
+    def _way(self) -> tuple[OnTable | str, Audit]:
         return _find(self.predictor, self.table, self._tell, self._seed)
 
     @property
-    def trees(self) -> TreesOnTable | None:
+    def trees(self) -> OnTable | None:
         """The trees on this table; None: by the model."""
         return None if isinstance(self._way[0], str) else self._way[0]
 
@@ -168,12 +173,14 @@ class Route:
 
     def for_plans(self, *plans: Plan) -> Route:
         """The same route, unless the model's own ``predict`` is cheaper for these plans."""
-        if self.trees is None or available():
+        if self.trees is None:
             return self
         ensemble, count = self.trees.ensemble, sum(len(plan.stores) for plan in plans)
+        if isinstance(ensemble, AdditiveModel):
+            return self
         values = sum(len(distinct) for plan in plans for distinct in plan.stores.values())
         steps = sum(forest.n_trees * len(forest.levels) for forest in ensemble.forests)
-        if ensemble.n_leaves * count <= values * steps:
+        if ensemble.n_leaves * count <= values * steps * (WALKED if available() else 1.0):
             return self
         cheaper = Route(self.predictor, self.table)
         cheaper.__dict__["_way"] = "the model's own predict is cheaper", Audit(self._way[1].rows)
@@ -181,7 +188,7 @@ class Route:
 
     def fast(self, count: int) -> bool:
         """Whether so many matrices are worth the compiled walk; by counts alone, so that repeats are equal."""
-        if self.trees is None or not available():
+        if self.trees is None or not available() or isinstance(self.trees, TermsOnTable):
             return False
         return count * self.table.n_rows * self.trees.ensemble.n_leaves >= WORTH_COMPILING
 
@@ -189,6 +196,8 @@ class Route:
         """The words for ``diagnostics_``."""
         if self.trees is None:
             return "model"
+        if isinstance(self.trees, TermsOnTable):
+            return "additive terms"
         return "trees (numba)" if self.fast(count) else "trees (numpy)"
 
     def note(self, count: int) -> dict[str, Any]:
@@ -216,7 +225,7 @@ class Route:
 
 def _find(
     predictor: Predictor, table: Table, tell: Callable[[str, type[Warning]], None], seed: int
-) -> tuple[TreesOnTable | str, Audit]:
+) -> tuple[OnTable | str, Audit]:
     """The trees, or why it is not they, and how they were compared with the model."""
     try:
         ensemble = _ensemble(predictor)
@@ -240,12 +249,15 @@ def _find(
     return reason, found
 
 
-def _ensemble(predictor: Predictor) -> Ensemble:
+def _ensemble(predictor: Predictor) -> Ensemble | AdditiveModel:
     """The ensemble behind a predictor, read once; a refusal is remembered as well."""
     known = _ENSEMBLES.get(predictor)
     if known is None:
         try:
-            known = read_ensemble(predictor)
+            asked = asked_of(predictor)
+            library, kind = type(asked.model).__module__.partition(".")[0], type(asked.model).__name__
+            additive = library == "interpret" and kind in KINDS  # the very class: a subclass may predict anything
+            known = read_terms(asked, predictor) if additive else read_ensemble(predictor)
         except RefusalError as refusal:
             known = (refusal.reason, refusal.code)  # an error that is kept keeps every array of its callers
         _ENSEMBLES[predictor] = known

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import itertools
 import json
 import re
 from collections.abc import Callable
@@ -65,18 +66,20 @@ def histogram_matrix(model: Any, table: Table) -> FloatArray:
 
 
 def _numbers(table: Table) -> FloatArray:
-    columns = []
-    for column in table.columns:
-        if column.kind == "numeric":
-            values = column.values
-        elif column.kind != "date" and _holds_numbers(table, column.position):
-            values = np.array([np.nan if label is None else float(label) for label in column.values])
-        else:
-            raise RefusalError(f"column {column.name!r} does not hold numbers")
-        if column.integer and np.any(np.abs(values) > _LARGEST_EXACT):
-            raise RefusalError(f"column {column.name!r} has whole numbers beyond 2^53")
-        columns.append(values)
-    return np.stack(columns, axis=1)
+    return np.stack([_column_numbers(table, j) for j in range(table.n_columns)], axis=1)
+
+
+def _column_numbers(table: Table, position: int) -> FloatArray:
+    column = table.columns[position]
+    if column.kind == "numeric":
+        values: FloatArray = column.values
+    elif column.kind != "date" and _holds_numbers(table, position):
+        values = np.array([np.nan if label is None else float(label) for label in column.values])
+    else:
+        raise RefusalError(f"column {column.name!r} does not hold numbers")
+    if column.integer and np.any(np.abs(values) > _LARGEST_EXACT):
+        raise RefusalError(f"column {column.name!r} has whole numbers beyond 2^53")
+    return values
 
 
 def _holds_numbers(table: Table, position: int) -> bool:
@@ -202,7 +205,47 @@ def _xgboost(model: Any, asked: Asked) -> Source:
         raise RefusalError(f"xgboost's booster {booster!r} is no sum of trees")
     if objective in ("multi:softmax", "binary:hinge") and asked.method == "predict" and not asked.raw:
         raise RefusalError(f"xgboost's objective {objective!r} predicts labels")
+    if "c" in (model.feature_types or ()):
+        return _xgboost_with_categories(model)
     return Source(partial(_loaded, model, "frontend", "from_xgboost"), partial(single_precision, model))
+
+
+def _xgboost_with_categories(model: Any) -> Source:
+    """The trees without the labels of their categories, which treelite does not know: we look codes up by label."""
+    document = json.loads(model.save_raw("json"))
+    trees = document["learner"]["gradient_booster"]
+    trees = trees.get("gbtree", trees)["model"]  # dart holds its trees one level deeper
+    held = trees.get("cats") or {"enc": []}
+    trees["cats"] = {name: [] for name in held}
+    labels = {j: _category_labels(entry) for j, entry in enumerate(held["enc"]) if len(entry["values"])}
+    if not labels:
+        raise RefusalError("this version of xgboost does not keep the labels of its categories", "M25")
+    text = json.dumps(document)
+    return Source(partial(_loaded, text, "frontend", "from_xgboost_json"), partial(category_matrix, labels))
+
+
+def _category_labels(entry: dict[str, Any]) -> list[Any]:
+    """Labels in the order of their codes: numbers as they are, texts as bytes with their offsets."""
+    if "offsets" not in entry:
+        return list(entry["values"])
+    if not all(0 <= byte < 128 for byte in entry["values"]):
+        raise RefusalError("xgboost does not keep categories exactly that are not plain ASCII", "M25")
+    text = bytes(entry["values"]).decode()
+    return [text[start:end] for start, end in itertools.pairwise(entry["offsets"])]
+
+
+def category_matrix(labels: dict[int, list[Any]], table: Table) -> FloatArray:
+    """Codes of categories by their label at training, float32 for all other columns."""
+    columns = []
+    for column in table.columns:
+        codes = {label: float(code) for code, label in enumerate(labels.get(column.position, ()))}
+        if codes:
+            columns.append(np.array([np.nan if label is None else codes.get(label, -1.0) for label in column.values]))
+        else:
+            columns.append(_column_numbers(table, column.position).astype(np.float32).astype(np.float64))
+    if any(np.any(values == -1.0) for j, values in enumerate(columns) if j in labels):
+        raise RefusalError("a column has categories that xgboost has not seen", "M25")
+    return np.stack(columns, axis=1)
 
 
 def _lightgbm(model: Any, asked: Asked) -> Source:

@@ -38,6 +38,7 @@ BY_ROW: Mapping[str, bool] = types.MappingProxyType({"by_row": True})
 """Metadata of a field with one entry a fitting row: a file holds it only together with the rows."""
 
 _UNION = (Union, types.UnionType)
+_ARRAYS = (np.ndarray, get_origin(NDArray[Any]))  # NDArray has a name of its own from NumPy 2.5
 _SETS = (set, frozenset, Set)
 _LISTS = (tuple, list, Sequence, *_SETS)
 _SPECIAL = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
@@ -276,7 +277,9 @@ def _each(origin: Any, inner: tuple[Any, ...], count: int) -> Sequence[Any]:
 
 def _entry_type(hint: Any) -> Any:
     """Which numbers an array of this hint holds; None: no array, or the hint does not say."""
-    kind = get_args(get_args(hint)[1])[0] if get_origin(hint) is np.ndarray else None
+    kind = hint if get_origin(hint) in _ARRAYS else None
+    while inner := get_args(kind):
+        kind = inner[-1]
     return kind if isinstance(kind, type) and kind is not np.generic and np.dtype(kind).kind in "fib" else None
 
 
@@ -288,7 +291,7 @@ def _fits(value: Any, hint: Any) -> bool:
         return any(value == inner and type(value) is type(inner) for inner in get_args(hint))
     if hint in (int, float):
         return isinstance(value, int if hint is int else int | float) and not isinstance(value, bool)
-    kind = origin or hint
+    kind = np.ndarray if origin in _ARRAYS else origin or hint
     if kind is Callable:
         return callable(value)
     if not isinstance(kind, type) or kind is Any or (getattr(kind, "_is_protocol", False) and kind is not Hashable):

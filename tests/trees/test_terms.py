@@ -1,0 +1,166 @@
+"""Explainable boosting machines answer as their terms do: on every recombined row, without a call."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+from math import factorial
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import granite_xai as gx
+from granite_xai.base.errors import ModelWarning
+from granite_xai.evaluations.agnostic import evaluate_matrix
+from granite_xai.evaluations.plan import Distinct
+from granite_xai.models import as_predictor
+from granite_xai.tables import read_table
+from granite_xai.trees import routes
+from granite_xai.trees.routes import Route
+
+glassbox = pytest.importorskip("interpret.glassbox")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:Missing values detected", "ignore:Interactions with 3 or more terms", "ignore:For multiclass"
+)
+
+RNG = np.random.default_rng(5)
+N = 120
+FRAME = pd.DataFrame(
+    {
+        "a": RNG.normal(size=N),
+        "b": RNG.integers(0, 9, N),
+        "c": RNG.random(N).round(1),
+        "kind": RNG.choice(["x", "y", "z"], N),
+        "flag": RNG.random(N) < 0.5,
+    }
+)
+HOLES = FRAME.assign(a=FRAME["a"].where(RNG.random(N) > 0.2))
+NUMBERS = FRAME[["a", "b", "c"]].to_numpy(dtype=float)
+Y = FRAME["a"] * (FRAME["kind"] == "x") + np.sin(FRAME["b"]) * FRAME["c"] + FRAME["flag"]
+SMALL = {"interactions": 3, "outer_bags": 1, "max_rounds": 60, "n_jobs": 1, "random_state": 0}
+
+
+def regressor(X=FRAME, y=Y, **options):
+    return glassbox.ExplainableBoostingRegressor(**SMALL | options).fit(X, y)
+
+
+def classifier(X=FRAME, y=None):
+    return glassbox.ExplainableBoostingClassifier(**SMALL).fit(X, Y > 0.5 if y is None else y)
+
+
+MODELS = {
+    "frame": (regressor, FRAME, {}),
+    "array": (lambda: regressor(NUMBERS), NUMBERS, {}),
+    "missing": (lambda: regressor(HOLES), HOLES, {}),
+    "without pairs": (lambda: regressor(interactions=0), FRAME, {}),
+    "three columns": (lambda: regressor(NUMBERS, interactions=[(0, 1, 2)]), NUMBERS, {}),
+    "poisson": (lambda: regressor(y=np.abs(Y), objective="poisson_deviance"), FRAME, {}),
+    "numbers as labels": (
+        lambda: regressor(NUMBERS, feature_types=["continuous", "nominal", "continuous"]),
+        NUMBERS,
+        {},
+    ),
+    "probability": (classifier, FRAME, {}),
+    "first class": (classifier, FRAME, {"output": False}),
+    "raw": (classifier, FRAME, {"response": "raw"}),
+    "raw, first class": (classifier, FRAME, {"response": "raw", "output": False}),
+}
+
+
+def on_route(name):
+    build, X, options = MODELS[name]
+    return Route(as_predictor(build(), **options), read_table(X, missing="allow"))
+
+
+def subsets(items):
+    return [frozenset(some) for size in range(len(items) + 1) for some in combinations(items, size)]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_recombined_row_is_what_the_model_says(name):
+    route = on_route(name)
+    assert route.name(1) == "additive terms", route.reason
+    table = route.table
+    donors = np.arange(0, N, 7)
+    for columns in subsets(range(table.n_columns))[1:-1]:
+        distinct = Distinct(np.zeros(N, dtype=np.intp), donors)
+        expected = evaluate_matrix(route.predictor, table, columns, distinct)
+        found = route.trees.matrix_of(columns, donors, fast=False)
+        np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(route.trees.predictions(), route.predictor.on_rows(table), rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["frame", "three columns", "raw, first class"])
+@pytest.mark.parametrize("grouped", [False, True])
+def test_attributions_are_the_shapley_values_of_every_pair_of_rows(name, grouped):
+    """Of the game v(T) = F(x_T of row n, the rest of row m), by its definition."""
+    route = on_route(name)
+    d = route.table.n_columns
+    singles = [frozenset({j}) for j in range(d)]
+    players = [frozenset({0, 1}), *singles[2:]] if grouped else singles
+    table = route.table.take(np.arange(0, N, 9))
+    small = Route(route.predictor, table)
+    n = table.n_rows
+    values = {T: small.trees.matrix_of(T, np.arange(n), fast=False) for T in subsets(range(d))}
+    found = small.trees.attributions(players, range(len(players)), fast=False)
+    for place, player in enumerate(players):
+        others, wanted = [p for p in players if p != player], np.zeros((n, n))
+        for size in range(len(others) + 1):
+            weight = factorial(size) * factorial(len(others) - size) / factorial(len(players))
+            for given in combinations(others, size):
+                T = frozenset().union(*given)
+                wanted += weight * (values[T | player] - values[T])
+        np.testing.assert_allclose(found[place], wanted, atol=1e-12)
+
+
+def test_a_fit_asks_the_model_about_its_own_rows_alone():
+    model = regressor(NUMBERS)
+    by_terms = gx.Granite(model, "ice-pdp", max_depth=2, min_samples_leaf=10).fit(NUMBERS)
+    by_calls = gx.Granite(lambda X: model.predict(X), "ice-pdp", max_depth=2, min_samples_leaf=10).fit(NUMBERS)
+    assert by_terms.diagnostics_["evaluations"]["path"] == "additive terms"
+    assert by_terms.partition_.rules == by_calls.partition_.rules
+    assert by_terms.disagreement_ == pytest.approx(by_calls.disagreement_, rel=1e-9)
+    assert by_terms.diagnostics_["model"]["rows"] < by_calls.diagnostics_["model"]["rows"] / 5
+
+
+def test_a_model_without_pairs_has_nothing_to_explain():
+    g = gx.Granite(regressor(interactions=0), "ice-pdp").fit(FRAME)
+    assert len(g.partition_) == 1
+    assert g.disagreement_ == 0.0
+
+
+def _other_scores(term):
+    return replace(term, scores=term.scores + 0.01)
+
+
+def _cut_on_the_other_side(term):
+    """A value on a cut belongs to the bin above it; here to the one below."""
+    return replace(term, bins=tuple(np.nextafter(cuts, np.inf) for cuts in term.bins))
+
+
+@pytest.mark.parametrize("fault", [_other_scores, _cut_on_the_other_side])
+def test_M23_the_audit_catches_terms_that_are_not_the_models(fault, monkeypatch):
+    def spoilt(asked, predictor):
+        found = read_terms(asked, predictor)
+        return replace(found, terms=(fault(found.terms[0]), *found.terms[1:]))
+
+    read_terms = routes.read_terms
+    monkeypatch.setattr(routes, "read_terms", spoilt)
+    route = Route(as_predictor(regressor(NUMBERS)), read_table(NUMBERS, missing="error"))
+    with pytest.warns(ModelWarning, match="M23"):
+        assert route.trees is None
+
+
+@pytest.mark.parametrize(
+    ("build", "X", "options", "reason"),
+    [
+        (regressor, FRAME[["b", "a", "c", "kind", "flag"]], {}, "in their order"),
+        (lambda: classifier(y=np.digitize(Y, [0, 1])), FRAME, {"output": 1}, "several outputs"),
+    ],
+    ids=["other order", "several classes"],
+)
+def test_what_is_not_read_is_asked(build, X, options, reason):
+    route = Route(as_predictor(build(), **options), read_table(X, missing="error"))
+    assert route.name(1) == "model"
+    assert reason in route.reason

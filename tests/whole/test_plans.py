@@ -1,0 +1,199 @@
+"""M13: plans that fit the time; the same plan has the same bits; an interrupt keeps what was evaluated."""
+
+import time
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import granite_xai as gx
+from granite_xai.compute import Meter, TooSlowError
+from granite_xai.evaluations.noise_floor import Speed, measured
+from granite_xai.models import as_predictor
+from granite_xai.tables import read_table
+
+X = np.random.default_rng(0).normal(size=(700, 4))
+
+
+def product(X):
+    return X[:, 0] * (X[:, 1] > 0) + X[:, 2] * X[:, 3]
+
+
+def slow(seconds_a_row):
+    """A model that sleeps for every row."""
+
+    def model(X):
+        time.sleep(seconds_a_row * len(X))
+        return product(X)
+
+    return model
+
+
+def test_what_fits_with_room_to_spare_is_exact_and_nothing_more_is_asked():
+    g = gx.Granite(product, min_samples_leaf=50).fit(X[:200])
+    plan = g.diagnostics_["plan"]
+    assert (plan["rows"], plan["max_grid"], plan["sentence"]) == (200, None, "")
+    assert g.diagnostics_["model"]["rows"] == plan["model_rows"] + 4 * 64 + 7  # the probe, nothing else
+    assert g.diagnostics_["warnings"] == []
+
+
+def test_a_slow_model_is_planned_on_grids_then_on_fewer_rows_and_it_is_said():
+    limits = gx.Resources(max_seconds=6)
+    with pytest.warns(gx.ModelWarning, match=r"M13: 4 columns on grids of \d+ values; exact would take about"):
+        g = gx.Granite(slow(2e-5), max_depth=1, max_samples=None, resources=limits).fit(X)
+    plan = g.diagnostics_["plan"]
+    assert plan["rows"] == 700
+    assert plan["max_grid"] in (128, 64, 32)
+    many = np.concatenate([X, X + 0.5])
+    with pytest.warns(gx.ModelWarning, match="M13") as told:
+        g = gx.Granite(slow(5e-5), max_depth=1, resources=gx.Resources(max_seconds=8)).fit(many)
+    assert any("of 1,400 rows search: twice as many do not fit" in str(each.message) for each in told)
+    assert g.diagnostics_["rows"]["reason"] == "more rows do not fit the limits"
+    assert g.diagnostics_["plan"]["rows"] in (125, 250)
+    assert g.estimate_.n_rows == g.diagnostics_["plan"]["rows"]  # the interval says what the haste costs
+    assert g.estimate_.low < g.estimate_.remaining < g.estimate_.high
+
+
+def test_N04_a_plan_that_time_chose_has_the_bits_of_the_same_plan_asked_for():
+    with pytest.warns(gx.ModelWarning, match="M13"):
+        found = gx.Granite(slow(2e-5), max_depth=1, max_samples=600, resources=gx.Resources(max_seconds=6)).fit(X)
+    plan = found.diagnostics_["plan"]
+    limits = gx.Resources(max_seconds=None, max_grid=plan["max_grid"], batch_size=plan["batch_size"])
+    asked = gx.Granite(product, max_depth=1, max_samples=plan["rows"], resources=limits).fit(X)
+    assert asked.disagreement_ == found.disagreement_
+    assert [str(region) for region in asked.partition_] == [str(region) for region in found.partition_]
+
+
+def test_what_no_plan_fits_is_refused_with_the_seconds_it_needs():
+    with pytest.raises(gx.ResourceError, match=r"M13: \d+ rows need about .*max_seconds allows 1 s") as caught:
+        gx.Granite(slow(1e-3), resources=gx.Resources(max_seconds=1)).fit(X)
+    assert "Resources(max_seconds=" in caught.value.hint
+    with pytest.raises(gx.ResourceError, match="M13: the plan sends"):
+        gx.Granite(product, resources=gx.Resources(max_evaluations=100)).fit(X)
+
+
+def test_partial_effects_are_drawn_from_fewer_pairs_when_the_time_is_short():
+    wide = np.random.default_rng(0).normal(size=(30, 14))
+    with pytest.warns(gx.ModelWarning, match=r"M13: (8|16|32) pairs of orders"):
+        g = gx.Granite(slow(1e-5), "shap-pdp", max_depth=0, resources=gx.Resources(max_seconds=5)).fit(wide)
+    assert g.diagnostics_["plan"]["pairs"] in (8, 16, 32)
+
+
+def test_a_plan_is_said_before_anything_runs():
+    plan = gx.Granite(product, max_depth=1).plan(X[:100])
+    assert plan["model_rows"] == 100 * (1 + 4 * 100)
+    assert set(plan["seconds"]) == {"evaluations", "search", "other_rows"}
+    assert plan["evaluations"]["evaluated_by"] == "model"
+
+
+def test_seconds_come_from_calls_of_the_size_that_is_used():
+    """A call costs 20 ms and a row 1 µs: 64 rows alone would say 300 µs a row."""
+
+    def model(X):
+        time.sleep(0.02 + 1e-6 * len(X))
+        return X[:, 0]
+
+    table = read_table(X, missing="error")
+    speed = measured(as_predictor(model), table, most=10**6)
+    assert 0.5 < speed.seconds(10**6) / (16 * 0.02 + 1.0) < 2.0
+
+
+def test_calls_of_a_slow_model_are_made_shorter():
+    assert Speed(0.0, 1e-6, 2**16).patient_batch() == 2**16
+    assert Speed(0.0, 5e-4, 2**16).patient_batch() == 1024
+    assert Speed(0.0, 1.0, 2**16).patient_batch() == 64
+
+
+def test_a_model_that_proves_slower_than_timed_makes_the_plan_smaller():
+    asked = SimpleNamespace(rows=0)
+
+    def model(X):
+        asked.rows += len(X)
+        if asked.rows > 20_000:  # fast while it is timed
+            time.sleep(4e-5 * len(X))
+        return product(X)
+
+    limits = gx.Resources(max_seconds=6, batch_size=4096)
+    with pytest.warns(gx.ModelWarning, match="M13"):
+        g = gx.Granite(model, max_depth=1, resources=limits).fit(X)
+    assert g.diagnostics_["plan"]["max_grid"] is not None
+    exact = gx.Granite(product, max_depth=1, max_samples=g.diagnostics_["plan"]["rows"]).fit(X)
+    assert g.disagreement_ == pytest.approx(exact.disagreement_, rel=0.2)
+
+
+def test_a_meter_stops_what_takes_far_too_long_and_nothing_else(monkeypatch):
+    clock = SimpleNamespace(now=0.0)
+    monkeypatch.setattr("granite_xai.compute.jobs.time.perf_counter", lambda: clock.now)
+    meter = Meter(gx.Resources(max_seconds=10), 100, planned=5.0)
+    clock.now = 1.0
+    meter(1)  # too early to say
+    clock.now = 4.0
+    meter(49)
+    clock.now = 9.0
+    with pytest.raises(TooSlowError) as caught:
+        meter(10)
+    assert caught.value.per_row == pytest.approx(0.15)
+    Meter(gx.Resources(max_seconds=10), 100)(1)
+
+
+def test_progress_is_told_in_rows(capsys, monkeypatch):
+    monkeypatch.setattr("granite_xai.compute.jobs.time.perf_counter", lambda: 0.0)
+    meter = Meter(gx.Resources(progress=True), 1000)
+    meter._bar.delay = 0.0
+    meter._bar.mininterval = 0.0
+    meter._bar.start_t -= 10
+    meter(500)
+    meter._bar.refresh()
+    meter.close()
+    assert "500" in capsys.readouterr().err
+
+
+class Stopped:
+    """A model that the user stops after so many rows."""
+
+    def __init__(self, after):
+        self.after, self.asked = after, 0
+
+    def __call__(self, X):
+        if self.asked > self.after:
+            self.after = 10**9
+            raise KeyboardInterrupt
+        self.asked += len(X)
+        return product(X)
+
+
+def test_R01_an_interrupted_fit_goes_on_where_it_stopped():
+    whole = gx.Granite(product, min_samples_leaf=50).fit(X[:300])
+    model = Stopped(after=200_000)
+    g = gx.Granite(model, min_samples_leaf=50)
+    with pytest.raises(KeyboardInterrupt):
+        g.fit(X[:300])
+    before = model.asked
+    g.fit(X[:300])
+    assert g.diagnostics_["resumed_matrices"] == 2
+    assert model.asked - before < 2.2 * 300 * 300
+    assert g.disagreement_ == whole.disagreement_
+    assert [str(region) for region in g.partition_] == [str(region) for region in whole.partition_]
+    assert "_unfinished" not in vars(g)
+
+
+def test_R01_what_was_evaluated_for_other_rows_is_not_used_and_it_is_said():
+    g = gx.Granite(Stopped(after=200_000), min_samples_leaf=50)
+    with pytest.raises(KeyboardInterrupt):
+        g.fit(X[:300])
+    g.fit(X[300:600])
+    assert any("R01" in text for text in g.diagnostics_["warnings"])
+    assert g.disagreement_ == gx.Granite(product, min_samples_leaf=50).fit(X[300:600]).disagreement_
+
+
+def test_R01_what_an_interrupt_left_is_neither_cloned_nor_pickled():
+    import pickle
+
+    from sklearn.base import clone
+
+    g = gx.Granite(Stopped(after=200_000), min_samples_leaf=50)
+    with pytest.raises(KeyboardInterrupt):
+        g.fit(X[:300])
+    assert "_unfinished" in vars(g)
+    assert "_unfinished" not in vars(clone(g))
+    assert "_unfinished" not in vars(pickle.loads(pickle.dumps(g)))
