@@ -20,7 +20,7 @@ import numpy as np
 
 import granite_xai as gx
 from granite_xai.compute.primitives import ArrayNamespace
-from granite_xai.datasets.toys import PiecewiseLinear
+from granite_xai.datasets import PiecewiseLinear
 from granite_xai.search import tree
 
 LIMIT = 2**40

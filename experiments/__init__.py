@@ -21,4 +21,5 @@ NAMES = (
     "frameworks",
     "originals",
     "beyond",
+    "chance",
 )

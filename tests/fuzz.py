@@ -29,7 +29,7 @@ import pandas as pd
 
 import granite_xai as gx
 import oracle as o
-from strategies import KINDS, Case, Function, cells_of, column, function_of, quiet, rounding, weighting
+from strategies import KINDS, Case, Function, cells_of, column, function_of, paper, quiet, rounding, weighting
 
 NAMES = (*o.NAMED, "coe", "ale")
 TREE_QUESTIONS = ("ice-pdp", "shap-pdp", "ice-shap", "coe", "sobol", "mplot-pdp", "cshap-shap")
@@ -174,7 +174,7 @@ def against_the_oracle(chance: random.Random) -> str:
     used = case.with_rows([case.rows[n] for n in problem.rows], [case.y[n] for n in problem.rows])
     X, fitting = CONTAINERS[name](case.X), CONTAINERS[name](used.X)  # rows without weight belong nowhere
     told = f"{asked.name} on {case}, {name}, {options}"
-    granite = gx.Granite(AnyContainer(case.function), question, **options)
+    granite = paper(AnyContainer(case.function), question, **options)
     with quiet(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", category=gx.DataWarning)
         granite.fit(X, np.array(case.y), case.weights)

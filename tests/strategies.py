@@ -34,6 +34,11 @@ DAY = 86_400.0
 INDICES = {"shapley-taylor": "stii", "sii": "sii", "k-sii": "sii", "fsii": "fsii", "banzhaf": "bii"}
 
 
+def paper(model: Any, question: Any = "ice-pdp", **options: Any) -> gx.Granite:
+    """The paper's algorithm, which takes the sample for the world: what the oracle computes."""
+    return gx.Granite(model, question, **{"confidence_level": None, **options})
+
+
 def examples(number: int) -> settings:
     """That many examples in the default profile, proportionally more in a deeper one."""
     return settings(max_examples=max(1, number * settings.default.max_examples // 100))

@@ -159,3 +159,9 @@ def test_bad_requests_name_the_argument():
     ):
         with pytest.raises(gx.InputError, match=words):
             call()
+
+
+def test_grids_are_quantiles_or_equidistant():
+    table = read_table([[0.0], [1.0], [1.0], [4.0]], missing="error")
+    assert make_grid(table, 0, 3).values.tolist() == [0.0, 1.0, 4.0]
+    assert make_grid(table, 0, 3, "equidistant").values.tolist() == [0.0, 2.0, 4.0]

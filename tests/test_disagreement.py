@@ -30,6 +30,7 @@ from strategies import (
     interactions,
     is_defined,
     maskings,
+    paper,
     questions,
     quiet,
     scale_of,
@@ -44,7 +45,7 @@ def huber(gap: Any) -> Any:
 
 def measured(case: Case, question: Any, **options: Any) -> float:
     """R of all rows, before the noise floor is considered: a fit without splits."""
-    granite = gx.Granite(case.model, question, max_depth=0, **options)
+    granite = paper(case.model, question, max_depth=0, **options)
     with quiet():
         granite.fit(case.X, np.array(case.y), case.weights)
     (value,) = granite.diagnostics_["measured_disagreement"].values()
@@ -101,7 +102,7 @@ def test_conditional_trees_need_enough_rows():
     problem = o.Problem(lambda rows: [r[0] + r[1] * r[2] for r in rows], X, X[:, 0])
     for name in ("csobol-sobol", "cfi-pfi", "cshap-shap", "cice-mplot"):
         with quiet():
-            found = gx.Granite(model, name, max_depth=0).fit(X, X[:, 0]).disagreement_
+            found = paper(model, name, max_depth=0).fit(X, X[:, 0]).disagreement_
         wanted = o.disagreement(o.question(name), problem)
         assert wanted > 1e-3
         assert found == pytest.approx(wanted, rel=1e-10)
@@ -149,7 +150,7 @@ def test_P03_an_explanation_is_not_compared_with_itself():
 def test_T07_a_loss_that_is_no_real_number_is_refused(loss):
     X = np.random.default_rng(0).normal(size=(30, 2))
     with pytest.raises(gx.InputError, match="T07"):
-        gx.Granite(lambda X: X[:, 0] * X[:, 1], gx.question("ice-pdp", loss=loss)).fit(X)
+        paper(lambda X: X[:, 0] * X[:, 1], gx.question("ice-pdp", loss=loss)).fit(X)
 
 
 @pytest.mark.parametrize("asked", [{"name": "ice-pdp", "loss": None}, {"name": "pfi-risk", "risk_loss": None}])
@@ -160,4 +161,4 @@ def test_T07_a_loss_that_raises_is_named(asked):
     X = np.random.default_rng(0).normal(size=(30, 2))
     question = gx.question(**{key: broken if value is None else value for key, value in asked.items()})
     with pytest.raises(gx.InputError, match="T07: the loss broken raised KeyError"):
-        gx.Granite(lambda X: X[:, 0] * X[:, 1], question).fit(X, X[:, 0])
+        paper(lambda X: X[:, 0] * X[:, 1], question).fit(X, X[:, 0])

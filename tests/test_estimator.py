@@ -21,6 +21,7 @@ from sklearn.utils.fixes import parse_version
 import granite_xai as gx
 from granite_xai.base.errors import InputError, ModelError, ModelWarning
 from granite_xai.masking import Conditional
+from strategies import paper
 
 COLUMNS = ["hr", "work", "temp"]
 REGRESSION = ("ice-pdp", "sobol", "pfi-risk", "coe")
@@ -76,10 +77,10 @@ def same_tree(one, other):
 
 
 CHECKED = [
-    gx.Granite(any_width),
+    paper(any_width),
     # The leaf minimum counts rows, not weights; at 1 even a deep tree of weighted rows is that of repeated ones.
-    *(gx.Granite(any_width, question, min_samples_leaf=1, max_depth=2) for question in REGRESSION),
-    gx.Granite(any_width, ["ice-pdp", "pfi-risk"], min_samples_leaf=1, max_depth=1),
+    *(paper(any_width, question, min_samples_leaf=1, max_depth=2) for question in REGRESSION),
+    paper(any_width, ["ice-pdp", "pfi-risk"], min_samples_leaf=1, max_depth=1),
 ]
 
 
@@ -101,7 +102,7 @@ def test_scikit_learn_checks_pass(estimator, check):
 
 
 def test_the_constructor_stores_and_checks_nothing():
-    g = gx.Granite(None, "no question", max_depth=-1, alpha="much", n_jobs=0)
+    g = paper(None, "no question", max_depth=-1, alpha="much", n_jobs=0)
     assert g.get_params(deep=False)["alpha"] == "much"
     assert g.max_depth == -1
 
@@ -125,6 +126,9 @@ def test_parameters_and_their_defaults_are_those_of_the_public_face():
         "missing": "auto",
         "kinds": None,
         "max_samples": "auto",
+        "confidence_level": 0.95,
+        "n_resamples": 50,
+        "holdout": "auto",
         "n_jobs": None,
         "random_state": 0,
         "resources": None,
@@ -133,19 +137,19 @@ def test_parameters_and_their_defaults_are_those_of_the_public_face():
 
 def test_options_are_keywords_only():
     with pytest.raises(TypeError):
-        gx.Granite(any_width, "ice-pdp", "individual")
+        paper(any_width, "ice-pdp", "individual")
 
 
 def test_P01_an_unknown_parameter_is_scikit_learns_own_error():
     with pytest.raises(ValueError, match="Invalid parameter 'max_deep'"):
-        gx.Granite(any_width).set_params(max_deep=3)
+        paper(any_width).set_params(max_deep=3)
     with pytest.raises(TypeError):
-        gx.Granite(any_width, max_deep=3)
+        paper(any_width, max_deep=3)
 
 
 def test_P09_set_params_changes_the_next_fit_and_not_this_one():
     X = rows()
-    g = gx.Granite(sign_of_the_second).fit(X)
+    g = paper(sign_of_the_second).fit(X)
     before = g.partition_
     assert g.set_params(max_depth=0) is g
     assert g.partition_ is before
@@ -154,7 +158,7 @@ def test_P09_set_params_changes_the_next_fit_and_not_this_one():
 
 def test_P09_a_model_set_after_the_fit_does_not_answer_for_the_fitted_one():
     X = rows()
-    g = gx.Granite(sign_of_the_second).fit(X)
+    g = paper(sign_of_the_second).fit(X)
     before = g.evaluate(X).disagreement
     g.set_params(model=any_width)
     assert g.evaluate(X).disagreement == before
@@ -163,7 +167,7 @@ def test_P09_a_model_set_after_the_fit_does_not_answer_for_the_fitted_one():
 def test_P09_clone_keeps_the_fitted_model_and_forgets_the_fit():
     X = rows()
     model = DecisionTreeRegressor(random_state=0).fit(X, target(X))
-    g = gx.Granite(model, max_depth=1).fit(X)
+    g = paper(model, max_depth=1).fit(X)
     twin = clone(g)
     assert twin.model is model
     assert twin.max_depth == 1
@@ -173,7 +177,7 @@ def test_P09_clone_keeps_the_fitted_model_and_forgets_the_fit():
 
 
 def test_P09_clone_copies_options_that_can_be_changed():
-    g = gx.Granite(any_width, {"ice-pdp": 1.0, "sobol": 2.0}, split_features=["x0"])
+    g = paper(any_width, {"ice-pdp": 1.0, "sobol": 2.0}, split_features=["x0"])
     twin = clone(g)
     assert twin.question == g.question
     assert twin.question is not g.question
@@ -183,7 +187,7 @@ def test_P09_clone_copies_options_that_can_be_changed():
 @pytest.mark.parametrize("call", ["apply", "predict", "evaluate", "explain"])
 def test_what_needs_a_fit_says_so(call):
     with pytest.raises(NotFittedError, match="Granite"):
-        getattr(gx.Granite(any_width), call)(rows())
+        getattr(paper(any_width), call)(rows())
 
 
 # copies ---------------------------------------------------------------------------------------------------------------
@@ -195,7 +199,7 @@ def test_what_needs_a_fit_says_so(call):
 def test_F08_copies_of_a_fit_answer_alike(question, copied):
     X = rows(60)
     y = target(X)
-    g = gx.Granite(sign_of_the_second, question, min_samples_leaf=10).fit(X, y)
+    g = paper(sign_of_the_second, question, min_samples_leaf=10).fit(X, y)
     twin = copied(g)
     new = rows(50, seed=7)
     assert same_tree(twin, g)
@@ -208,7 +212,7 @@ def test_F08_copies_of_a_fit_answer_alike(question, copied):
 
 def test_F08_the_copy_of_a_copy_can_be_fitted_again():
     X = pd.DataFrame(rows(), columns=COLUMNS)
-    g = gx.Granite(sign_of_the_second).fit(X)
+    g = paper(sign_of_the_second).fit(X)
     again = pickle.loads(pickle.dumps(copy.deepcopy(g))).fit(X)
     assert same_tree(again, g)
 
@@ -218,7 +222,7 @@ def test_F08_the_copy_of_a_copy_can_be_fitted_again():
 
 def test_P09_a_fit_that_fails_leaves_the_old_one():
     X = pd.DataFrame(rows(), columns=COLUMNS)
-    g = gx.Granite(sign_of_the_second).fit(X)
+    g = paper(sign_of_the_second).fit(X)
     before = {name: value for name, value in vars(g).items() if name.endswith("_")}
     bad = X.copy()
     bad.iloc[3, 1] = np.nan
@@ -238,7 +242,7 @@ def test_P09_an_interrupted_fit_leaves_the_old_one():
         raise KeyboardInterrupt
 
     X = rows()
-    g = gx.Granite(sign_of_the_second).fit(X)
+    g = paper(sign_of_the_second).fit(X)
     before = g.partition_
     g.set_params(model=impatient)
     with pytest.raises(KeyboardInterrupt):
@@ -248,7 +252,7 @@ def test_P09_an_interrupted_fit_leaves_the_old_one():
 
 def test_P09_a_refit_forgets_the_names_of_the_fit_before():
     X = rows()
-    g = gx.Granite(sign_of_the_second).fit(pd.DataFrame(X, columns=COLUMNS))
+    g = paper(sign_of_the_second).fit(pd.DataFrame(X, columns=COLUMNS))
     assert g.feature_names_in_.tolist() == COLUMNS
     g.fit(X)
     assert not hasattr(g, "feature_names_in_")
@@ -260,7 +264,7 @@ def test_P09_a_refit_forgets_the_names_of_the_fit_before():
 
 def test_fitted_names_have_the_types_of_the_public_face():
     X = pd.DataFrame(rows(), columns=COLUMNS)
-    g = gx.Granite(sign_of_the_second).fit(X)
+    g = paper(sign_of_the_second).fit(X)
     assert g.n_features_in_ == 3
     assert g.feature_names_in_.dtype == object
     for name in ("disagreement_", "remaining_", "fidelity_", "global_fidelity_"):
@@ -270,7 +274,7 @@ def test_fitted_names_have_the_types_of_the_public_face():
 
 
 def test_a_model_that_is_additive_in_each_region_leaves_nothing():
-    g = gx.Granite(sign_of_the_second).fit(pd.DataFrame(rows(), columns=COLUMNS))
+    g = paper(sign_of_the_second).fit(pd.DataFrame(rows(), columns=COLUMNS))
     assert [str(region.rule) for region in g.partition_] == ["work ≤ 0", "work > 0"]
     assert g.remaining_ < 1e-12
     assert g.fidelity_ == pytest.approx(1.0)
@@ -280,17 +284,17 @@ def test_a_model_that_is_additive_in_each_region_leaves_nothing():
 
 def test_several_questions_are_measured_in_shares():
     X = rows()
-    g = gx.Granite(sign_of_the_second, ["ice-pdp", "sobol"]).fit(X)
+    g = paper(sign_of_the_second, ["ice-pdp", "sobol"]).fit(X)
     assert g.disagreement_ == 1.0
-    alone = {name: gx.Granite(sign_of_the_second, name).fit(X).disagreement_ for name in ("ice-pdp", "sobol")}
+    alone = {name: paper(sign_of_the_second, name).fit(X).disagreement_ for name in ("ice-pdp", "sobol")}
     assert g.disagreements_ == pytest.approx(alone, rel=1e-12)
 
 
 def test_weights_of_questions_count_only_in_proportion():
     X = rows()
     y = target(X)
-    one = gx.Granite(any_width, {"ice-pdp": 1, "pfi-risk": 3}).fit(X, y)
-    other = gx.Granite(any_width, {"ice-pdp": 10, "pfi-risk": 30}).fit(X, y)
+    one = paper(any_width, {"ice-pdp": 1, "pfi-risk": 3}).fit(X, y)
+    other = paper(any_width, {"ice-pdp": 10, "pfi-risk": 30}).fit(X, y)
     assert one.remaining_ == pytest.approx(other.remaining_, rel=1e-12)
     assert one.partition_.rules == other.partition_.rules
 
@@ -301,7 +305,7 @@ def test_weights_of_questions_count_only_in_proportion():
 @pytest.mark.parametrize("question", REGRESSION)
 def test_diagnostics_have_the_keys_of_the_public_face(question):
     X = rows()
-    found = gx.Granite(any_width, question).fit(X, target(X)).diagnostics_
+    found = paper(any_width, question).fit(X, target(X)).diagnostics_
     keys = {"noise_floor", "thin_bins", "stop_reasons", "candidates", "model", "seconds", "bytes", "warnings", "seed"}
     assert keys <= found.keys()
     assert found["model"].keys() == {"calls", "rows", "seconds"}
@@ -312,7 +316,7 @@ def test_diagnostics_have_the_keys_of_the_public_face(question):
 
 
 def test_diagnostics_have_their_keys_when_there_is_nothing_to_explain():
-    found = gx.Granite(lambda X: np.zeros(len(X))).fit(rows()).diagnostics_
+    found = paper(lambda X: np.zeros(len(X))).fit(rows()).diagnostics_
     keys = {"noise_floor", "thin_bins", "stop_reasons", "candidates", "model", "seconds", "bytes", "warnings", "seed"}
     assert keys <= found.keys()
     assert found["stop_reasons"] == ["nothing to explain"]
@@ -323,7 +327,7 @@ def test_the_calls_of_the_model_are_counted_exactly(batch_size):
     """Five probes, F at the rows, and E_S with one row for each distinct value and row (1.2)."""
     X = rows(120)
     model = Counting()
-    g = gx.Granite(model, resources=gx.Resources(batch_size=batch_size)).fit(X)
+    g = paper(model, resources=gx.Resources(batch_size=batch_size)).fit(X)
     assert g.diagnostics_["model"]["calls"] == len(model.sizes)
     assert g.diagnostics_["model"]["rows"] == sum(model.sizes)
     distinct = sum(len(np.unique(column)) for column in X.T)
@@ -336,15 +340,15 @@ def test_the_calls_of_the_model_are_counted_exactly(batch_size):
 def test_the_model_is_asked_once_for_several_questions_about_the_same_rows():
     X = rows()
     alone, together = Counting(), Counting()
-    gx.Granite(alone, "ice-pdp").fit(X)
-    gx.Granite(together, ["ice-pdp", "sobol", "variance", "coe"]).fit(X)
+    paper(alone, "ice-pdp").fit(X)
+    paper(together, ["ice-pdp", "sobol", "variance", "coe"]).fit(X)
     assert together.sizes == alone.sizes
 
 
 def test_the_surrogate_of_single_columns_needs_no_model():
     X = rows()
     model = Counting()
-    g = gx.Granite(model).fit(X)
+    g = paper(model).fit(X)
     asked = len(model.sizes)
     g.predict(X)
     g.apply(X)
@@ -361,8 +365,8 @@ def test_whole_weights_mean_repeated_rows(question):
     y = target(X)
     counts = np.random.default_rng(3).integers(1, 4, size=len(X))
     options = {"max_candidates": 100, "min_samples_leaf": 1, "max_depth": 1}
-    weighted = gx.Granite(any_width, question, **options).fit(X, y, sample_weight=counts)
-    repeated = gx.Granite(any_width, question, **options).fit(np.repeat(X, counts, axis=0), np.repeat(y, counts))
+    weighted = paper(any_width, question, **options).fit(X, y, sample_weight=counts)
+    repeated = paper(any_width, question, **options).fit(np.repeat(X, counts, axis=0), np.repeat(y, counts))
     assert weighted.disagreement_ == pytest.approx(repeated.disagreement_, rel=1e-10)
     assert weighted.remaining_ == pytest.approx(repeated.remaining_, rel=1e-10)
     assert weighted.fidelity_ == pytest.approx(repeated.fidelity_, rel=1e-10)
@@ -382,8 +386,8 @@ def test_rows_of_weight_zero_are_left_out_first(question):
     # A value that only rows of weight 0 carry must not be asked about, nor be a cut.
     X[~keep, 0] = 99.0
     y[~keep] = 1e6
-    one = gx.Granite(any_width, question, min_samples_leaf=5).fit(X, y, sample_weight=keep.astype(float))
-    other = gx.Granite(any_width, question, min_samples_leaf=5).fit(X[keep], y[keep])
+    one = paper(any_width, question, min_samples_leaf=5).fit(X, y, sample_weight=keep.astype(float))
+    other = paper(any_width, question, min_samples_leaf=5).fit(X[keep], y[keep])
     assert same_tree(one, other)
     assert one.disagreement_ == other.disagreement_
     assert one.diagnostics_["model"]["rows"] == other.diagnostics_["model"]["rows"]
@@ -392,24 +396,24 @@ def test_rows_of_weight_zero_are_left_out_first(question):
 def test_the_scale_of_the_weights_does_not_matter():
     X = rows()
     weights = np.random.default_rng(2).random(len(X)) + 0.1
-    one = gx.Granite(any_width).fit(X, sample_weight=weights)
-    other = gx.Granite(any_width).fit(X, sample_weight=1024 * weights)
+    one = paper(any_width).fit(X, sample_weight=weights)
+    other = paper(any_width).fit(X, sample_weight=1024 * weights)
     assert same_tree(one, other)
 
 
 def test_weights_are_about_rows_not_about_the_leaf_minimum():
     X = rows(60)
-    g = gx.Granite(sign_of_the_second, min_samples_leaf=31).fit(X, sample_weight=np.full(60, 100.0))
+    g = paper(sign_of_the_second, min_samples_leaf=31).fit(X, sample_weight=np.full(60, 100.0))
     assert g.diagnostics_["stop_reasons"] == ["too few samples"]
 
 
 def test_max_samples_draws_rows_and_every_figure_is_about_them():
     X = rows(200)
-    g = gx.Granite(sign_of_the_second, max_samples=70, random_state=3).fit(X)
+    g = paper(sign_of_the_second, max_samples=70, random_state=3).fit(X)
     assert sum(region.n_samples for region in g.partition_) == 70
-    assert same_tree(g, gx.Granite(sign_of_the_second, max_samples=70, random_state=3).fit(X))
+    assert same_tree(g, paper(sign_of_the_second, max_samples=70, random_state=3).fit(X))
     assert len(g.apply(X)) == 200
-    others = [gx.Granite(any_width, max_samples=70, random_state=s).fit(X).disagreement_ for s in range(3)]
+    others = [paper(any_width, max_samples=70, random_state=s).fit(X).disagreement_ for s in range(3)]
     assert len(set(others)) == 3
 
 
@@ -417,23 +421,23 @@ def test_max_samples_takes_target_and_weights_along():
     X = rows(200)
     y = target(X)
     weights = np.random.default_rng(4).integers(0, 3, size=200).astype(float)
-    g = gx.Granite(any_width, "pfi-risk", max_samples=90, random_state=1).fit(X, y, weights)
+    g = paper(any_width, "pfi-risk", max_samples=90, random_state=1).fit(X, y, weights)
     chosen = np.sort(np.random.default_rng(1).choice(np.flatnonzero(weights > 0), size=90, replace=False))
-    other = gx.Granite(any_width, "pfi-risk").fit(X[chosen], y[chosen], weights[chosen])
+    other = paper(any_width, "pfi-risk").fit(X[chosen], y[chosen], weights[chosen])
     assert same_tree(g, other)
     assert g.disagreement_ == other.disagreement_
 
 
 def test_more_samples_than_rows_are_all_rows():
     X = rows()
-    assert same_tree(gx.Granite(any_width, max_samples=10_000).fit(X), gx.Granite(any_width).fit(X))
+    assert same_tree(paper(any_width, max_samples=10_000).fit(X), paper(any_width).fit(X))
 
 
 def test_P07_a_seed_may_be_a_whole_number_nothing_or_a_stream():
     X = rows(200)
 
     def fitted(state):
-        return gx.Granite(any_width, max_samples=50, random_state=state).fit(X)
+        return paper(any_width, max_samples=50, random_state=state).fit(X)
 
     assert fitted(np.int64(7)).diagnostics_["seed"] == 7
     one, other = fitted(np.random.RandomState(5)), fitted(np.random.RandomState(5))
@@ -451,7 +455,7 @@ def test_P07_numpys_global_stream_is_not_touched(state):
     X = rows()
     np.random.seed(1)  # noqa: NPY002 - this is the stream that must stay as it is
     before = np.random.get_state()[1:3]  # noqa: NPY002
-    g = gx.Granite(any_width, ["cice-mplot", "shap-pdp"], max_samples=60, random_state=state).fit(X)
+    g = paper(any_width, ["cice-mplot", "shap-pdp"], max_samples=60, random_state=state).fit(X)
     g.explain(X)
     after = np.random.get_state()[1:3]  # noqa: NPY002
     np.testing.assert_array_equal(before[0], after[0])
@@ -486,7 +490,7 @@ def whichever(X):
 @pytest.mark.parametrize("library", CONTAINERS)
 def test_frames_come_back_in_the_library_of_the_table(library):
     X = CONTAINERS[library](rows())
-    g = gx.Granite(whichever).fit(X)
+    g = paper(whichever).fit(X)
     for answer, columns in (
         (g.evaluate(X), "region rule n_samples fraction global_disagreement disagreement remaining"),
         (g.explain(X), "region set explanation row value standard_error"),
@@ -499,8 +503,8 @@ def test_frames_come_back_in_the_library_of_the_table(library):
 
 @pytest.mark.parametrize("library", CONTAINERS)
 def test_the_result_does_not_depend_on_the_container(library):
-    plain = gx.Granite(whichever).fit(CONTAINERS["pandas"](rows()))
-    g = gx.Granite(whichever).fit(CONTAINERS[library](rows()))
+    plain = paper(whichever).fit(CONTAINERS["pandas"](rows()))
+    g = paper(whichever).fit(CONTAINERS[library](rows()))
     assert g.disagreement_ == plain.disagreement_
     assert g.remaining_ == plain.remaining_
     np.testing.assert_array_equal(
@@ -518,7 +522,7 @@ def test_D27_the_table_is_never_written_even_when_the_model_writes():
     y = target(X)
     kept = X.copy(), y.copy()
     with pytest.warns(ModelWarning, match="M11"):
-        g = gx.Granite(writes, "pfi-risk").fit(X, y)
+        g = paper(writes, "pfi-risk").fit(X, y)
     g.evaluate(X, y)
     g.explain(X, y)
     g.predict(X, exact=True)
@@ -535,8 +539,8 @@ def test_D27_unusual_arrays_are_read_and_not_written(kind):
         "big-endian": X.astype(">f8"),
     }.get(kind, X.copy())
     unusual.flags.writeable = False
-    g = gx.Granite(sign_of_the_second).fit(unusual)
-    assert same_tree(g, gx.Granite(sign_of_the_second).fit(X))
+    g = paper(sign_of_the_second).fit(unusual)
+    assert same_tree(g, paper(sign_of_the_second).fit(X))
     np.testing.assert_array_equal(unusual, X)
 
 
@@ -544,14 +548,14 @@ def test_D39_row_labels_do_not_matter():
     X = pd.DataFrame(rows(), columns=COLUMNS)
     y = pd.Series(target(X.to_numpy()))
     odd = X.set_axis([7] * len(X), axis=0)
-    g = gx.Granite(any_width, "pfi-risk").fit(odd, y.set_axis(odd.index))
-    assert same_tree(g, gx.Granite(any_width, "pfi-risk").fit(X, y))
+    g = paper(any_width, "pfi-risk").fit(odd, y.set_axis(odd.index))
+    assert same_tree(g, paper(any_width, "pfi-risk").fit(X, y))
     assert len(g.explain(odd, y.to_numpy()).frame()) == 2 * 3 * len(np.unique(g.apply(odd)))
 
 
 def test_what_a_fit_keeps_is_not_changed_by_writing_into_the_table_later():
     X, new = rows(), rows(seed=3)
-    g = gx.Granite(sign_of_the_second).fit(X)
+    g = paper(sign_of_the_second).fit(X)
     before = g.predict(new, exact=True), g.apply(new)
     X[:] = 0.0
     np.testing.assert_array_equal(g.predict(new, exact=True), before[0])
@@ -560,7 +564,7 @@ def test_what_a_fit_keeps_is_not_changed_by_writing_into_the_table_later():
 
 def test_a_column_with_the_regions_may_be_added_to_the_table():
     X = pd.DataFrame(rows(), columns=COLUMNS)
-    g = gx.Granite(sign_of_the_second).fit(X)
+    g = paper(sign_of_the_second).fit(X)
     before = g.predict(X, exact=True)
     X["region"] = g.apply(X)
     X["hr"] = 0.0
@@ -578,9 +582,7 @@ def test_I17_regions_respect_leaf_minimum_and_depth(question, depth, smallest, c
     rng = np.random.default_rng(depth)
     X = np.column_stack([rng.normal(size=150), rng.integers(0, 4, 150), rng.choice([0.0, 1.0], 150)])
     y = rng.normal(size=150)
-    g = gx.Granite(any_width, question, max_depth=depth, min_samples_leaf=smallest, max_candidates=cuts, alpha=0.0).fit(
-        X, y
-    )
+    g = paper(any_width, question, max_depth=depth, min_samples_leaf=smallest, max_candidates=cuts, alpha=0.0).fit(X, y)
     counts = [region.n_samples for region in g.partition_]
     assert sum(counts) == 150
     assert len(counts) == 1 or min(counts) >= smallest
@@ -592,7 +594,7 @@ def test_I17_regions_respect_leaf_minimum_and_depth(question, depth, smallest, c
 def test_I15_apply_gives_every_fitting_row_its_region(question):
     rng = np.random.default_rng(8)
     X = pd.DataFrame({"a": rng.normal(size=150), "b": rng.integers(0, 9, 150), "c": rng.random(150) < 0.5})
-    g = gx.Granite(any_width, question, alpha=0.0, min_samples_leaf=5).fit(X, rng.normal(size=150))
+    g = paper(any_width, question, alpha=0.0, min_samples_leaf=5).fit(X, rng.normal(size=150))
     regions = g.apply(X)
     assert regions.dtype == np.intp
     assert np.bincount(regions).tolist() == [region.n_samples for region in g.partition_]
@@ -604,7 +606,7 @@ def test_I15_apply_gives_every_fitting_row_its_region(question):
 @pytest.mark.parametrize("question", ["ice-pdp", "sobol", "coe"])
 def test_evaluating_the_fitting_rows_gives_the_fitted_figures(question):
     X = rows(150)
-    g = gx.Granite(any_width, question, min_samples_leaf=10, alpha=0.01).fit(X)
+    g = paper(any_width, question, min_samples_leaf=10, alpha=0.01).fit(X)
     on_the_same = g.evaluate(X)
     assert on_the_same.global_disagreement == pytest.approx(g.disagreement_, rel=1e-12)
     assert on_the_same.remaining == pytest.approx(g.remaining_, rel=1e-10)
@@ -616,14 +618,14 @@ def test_evaluating_the_fitting_rows_gives_the_fitted_figures(question):
 
 
 def test_split_features_are_the_only_ones_in_rules():
-    g = gx.Granite(any_width, split_features=["x1"], alpha=0.0).fit(rows())
+    g = paper(any_width, split_features=["x1"], alpha=0.0).fit(rows())
     assert len(g.partition_) > 1
     assert all("x0" not in str(rule) and "x2" not in str(rule) for rule in g.partition_.rules)
 
 
 def test_a_linear_model_has_one_region():
     X = rows()
-    g = gx.Granite(LinearRegression().fit(X, target(X))).fit(X)
+    g = paper(LinearRegression().fit(X, target(X))).fit(X)
     assert (g.disagreement_, g.remaining_, len(g.partition_)) == (0.0, 0.0, 1)
     assert g.diagnostics_["stop_reasons"] == ["nothing to explain"]
 
@@ -631,7 +633,7 @@ def test_a_linear_model_has_one_region():
 def test_questions_about_different_sets_are_explained_in_one_table():
     """``coe`` compares all columns at once, ``ice-pdp`` each: every line names its own set."""
     X = np.random.default_rng(0).normal(size=(60, 2))
-    g = gx.Granite(lambda X: X[:, 0] * X[:, 1], ["ice-pdp", "coe"]).fit(X)
+    g = paper(lambda X: X[:, 0] * X[:, 1], ["ice-pdp", "coe"]).fit(X)
     found = g.explain(X).frame().groupby("explanation")["set"].unique()
     assert {name: list(sets) for name, sets in found.items()} == {
         "ice": ["x0", "x1"],

@@ -13,13 +13,13 @@ from hypothesis import assume, given, strategies as st
 import granite_xai as gx
 import oracle as o
 from granite_xai import references
-from strategies import Case, cases, examples, interactions, maskings, questions, quiet, rounding, scale_of
+from strategies import Case, cases, examples, interactions, maskings, paper, questions, quiet, rounding, scale_of
 
 
 def test_the_table_has_all_columns():
     """The columns of the table are always all there."""
     X = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [0.0, 0.0]])
-    table = gx.Granite(lambda X: X[:, 0] * X[:, 1], min_samples_leaf=1).fit(X).evaluate(X).frame()
+    table = paper(lambda X: X[:, 0] * X[:, 1], min_samples_leaf=1).fit(X).evaluate(X).frame()
     assert list(table.columns) == [
         "region",
         "rule",
@@ -36,7 +36,7 @@ GROWTH = {"min_samples_leaf": 1, "alpha": 0.01, "max_depth": 2}
 
 def both(case: Case, question: Any, asked: Any, data: Any) -> tuple[gx.Granite, o.Fit, Case, o.Problem]:
     """The fit of the package and of the oracle, and other rows for both."""
-    granite = gx.Granite(case.model, question, **GROWTH, confidence_level=None)
+    granite = paper(case.model, question, **GROWTH)
     with quiet():
         granite.fit(case.X, np.array(case.y), case.weights)
     problem = case.problem()

@@ -10,6 +10,7 @@ from hypothesis import given, strategies as st
 
 import granite_xai as gx
 from granite_xai.disagreement import Objective, ScaledObjective, shares
+from strategies import paper
 
 ROWS = SimpleNamespace(weights=np.array([1.0, 1.0, 2.0]), predictions=np.array([0.0, 4.0, 2.0]))
 VARIANCE = 2.0  # mean 2, squared distances 4, 4, 0, 0
@@ -101,4 +102,4 @@ def test_only_questions_given_by_name_take_the_influence():
 def test_P02_weights_whose_sums_are_no_numbers_are_refused():
     X = np.random.default_rng(0).normal(size=(30, 2))
     with pytest.raises(gx.InputError, match="P02: question=1e"):
-        gx.Granite(lambda X: X[:, 0] * X[:, 1], {"ice-pdp": 1e308, "coe": 1e308}).fit(X)
+        paper(lambda X: X[:, 0] * X[:, 1], {"ice-pdp": 1e308, "coe": 1e308}).fit(X)

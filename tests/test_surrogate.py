@@ -11,7 +11,7 @@ from hypothesis import assume, given, strategies as st
 
 import granite_xai as gx
 import oracle as o
-from strategies import Case, Function, Term, cases, column, examples, influences, quiet
+from strategies import Case, Function, Term, cases, column, examples, influences, paper, quiet
 
 
 @st.composite
@@ -20,7 +20,7 @@ def fitted(draw, **options: Any):
     case = draw(cases(min_rows=2, max_rows=10, max_columns=3, weighted=None, **options))
     influence, words, _ = draw(influences(case))
     question = gx.question(draw(st.sampled_from(["coe", "ice-pdp"]))).with_influence(influence)
-    granite = gx.Granite(case.model, question, min_samples_leaf=1, alpha=0.01, max_depth=2)
+    granite = paper(case.model, question, min_samples_leaf=1, alpha=0.01, max_depth=2)
     with quiet():
         granite.fit(case.X, np.array(case.y), case.weights)
     problem = case.problem()  # rows without weight took no part: a gap that only they have belongs nowhere
@@ -66,7 +66,7 @@ def test_a_model_that_is_zero_at_every_row_and_at_every_new_row():
     new = case.with_rows([(False, True, 1.875), (False, False, -0.75), (True, False, 2.625)], [0.0] * 3)
     question = gx.question("coe").with_influence(gx.Interactions(2))
     with quiet():
-        granite = gx.Granite(case.model, question, min_samples_leaf=1).fit(case.X, None, case.weights)
+        granite = paper(case.model, question, min_samples_leaf=1).fit(case.X, None, case.weights)
     assert len(granite.partition_) == 1
     assert not any(case.call([*case.rows, *new.rows]))
     setting = o.Setting(influence="interaction", order=2)
@@ -104,7 +104,7 @@ def test_fidelity_is_the_share_of_variance_explained(drawn):
 def test_what_remains_of_coe_is_what_fidelity_lacks(case):
     """For squared loss ``remaining_ = (1 - fidelity_) / (1 - global_fidelity_)``."""
     with quiet():
-        granite = gx.Granite(case.model, "coe", min_samples_leaf=1).fit(case.X, sample_weight=case.weights)
+        granite = paper(case.model, "coe", min_samples_leaf=1).fit(case.X, sample_weight=case.weights)
     problem = case.problem()
     spread = o.variance([problem.F()[n] for n in problem.rows], problem.weights_of(problem.rows))
     assume(granite.disagreement_ > 0)

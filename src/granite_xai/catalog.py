@@ -44,13 +44,7 @@ TITLES: dict[str, tuple[str, str]] = {
 
 
 def title(name: str | None, place: str = "") -> str:
-    """How an explanation is called.
-
-    >>> title("pdp"), title("mine"), title(None, "first")
-    ('PDP', 'mine', 'the first explanation')
-    >>> set(explanations()) == set(TITLES)
-    True
-    """
+    """How an explanation is called."""
     return TITLES[name][0] if name in TITLES else name or f"the {place} explanation"
 
 

@@ -16,16 +16,12 @@ from granite_xai.evaluations.noise_floor import Speed, bound, measured, probe
 from granite_xai.fit import FitInputs, candidate_bytes, requested
 from granite_xai.resolved import MAX_ROWS
 
-GRIDS = (None, 128, 64, 32)
-"""Values of a grid, from the finest (every value) to the coarsest that is honest."""
+GRIDS = (None, 128, 64, 32)  # values of a grid, from the finest (every value) to the coarsest that is honest
 COUNTS = tuple(MAX_ROWS // 2**k for k in range(12))
 """Rows that sampled partial effects may send to the model: few of them draw fewer pairs of orders (64, 32, 16, 8)."""
-ROOM = 0.7
-"""Share of the time that a plan may fill by our estimate."""
-FIRST_ROOM = 0.85
-"""The same of the first plan, before which there is nothing."""
-SPARE = 0.25
-"""Share of the time up to which a rough bound is enough: nothing else is timed, and time decides nothing."""
+ROOM, FIRST_ROOM = 0.7, 0.85
+"""Shares of the time that a plan, and the first one, before which there is nothing, may fill by our estimate."""
+SPARE = 0.25  # share of the time up to which a rough bound is enough: nothing else is timed, and time decides nothing
 _PER_CELL = {"trees (numba)": 1e-8, "trees (numpy)": 1e-7, "additive terms": 1e-8, "model": 3e-8}
 """Seconds for an evaluation besides the model's own; rough, found on common machines."""
 _SEARCH = {"candidate": 2.2e-8, "cell": 1.5e-8}
@@ -127,7 +123,13 @@ def affordable(
         smallest = found
     if best is None:
         raise refused or ValueError("no plan was tried")
-    raise _too_long(smallest, seconds)
+    facts, needed = smallest.facts, smallest.seconds
+    message = (
+        f"{facts['rows']:,} rows need about {duration(needed)}, of which the model takes "
+        f"{duration(facts['seconds']['evaluations'])} for {facts['model_rows']:,} rows; max_seconds allows "
+        f"{duration(seconds)}."
+    )
+    raise too_little(message, f"max_seconds={ceil(needed / ROOM)}", "M13")
 
 
 def _ladder(inputs: FitInputs) -> Iterator[Resources]:
@@ -160,13 +162,3 @@ def _told(found: Cost, finest: Cost, inputs: FitInputs, everyone: int) -> Cost:
         inputs.diagnostics.warn(f"M13: {sentence}.", ModelWarning)
     plan = facts | {"sentence": sentence}
     return Cost(replace(found.inputs, plan=plan), plan)
-
-
-def _too_long(found: Cost, seconds: float) -> ResourceError:
-    rows, needed = found.facts["model_rows"], found.seconds
-    message = (
-        f"{found.facts['rows']:,} rows need about {duration(needed)}, of which the model takes "
-        f"{duration(found.facts['seconds']['evaluations'])} for {rows:,} rows; max_seconds allows "
-        f"{duration(seconds)}."
-    )
-    return too_little(message, f"max_seconds={ceil(needed / ROOM)}", "M13")

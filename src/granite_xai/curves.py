@@ -13,7 +13,7 @@ from granite_xai.base.errors import InputError, column_text
 from granite_xai.base.options import choose, whole_number
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.compute import Resources, require_evaluations
-from granite_xai.evaluations.vectors import centred
+from granite_xai.evaluations.steps import centred
 from granite_xai.masking.bins import interval_edges
 from granite_xai.models import Predictor
 from granite_xai.tables import Column, Table
@@ -37,11 +37,6 @@ def make_grid(table: Table, position: int, points: int = 20, kind: str = "quanti
     """Places along a column: observed quantiles (equal ones once), or (numeric columns) numbers at equal distances.
 
     Columns with fewer values than `points`, and nominal ones, are read at each of their values.
-
-    >>> from granite_xai.tables import read_table
-    >>> table = read_table([[0.0], [1.0], [1.0], [4.0]], missing="error")
-    >>> make_grid(table, 0, 3).values, make_grid(table, 0, 3, "equidistant").values
-    (array([0., 1., 4.]), array([0., 2., 4.]))
     """
     whole_number("points", points, at_least=2)
     column = table.columns[position]

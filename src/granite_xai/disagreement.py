@@ -17,7 +17,7 @@ from granite_xai.behavior import Behavior
 from granite_xai.behavior.behavior import Game, read_twice
 from granite_xai.behavior.losses import Loss, gap_loss
 from granite_xai.compute import Resources
-from granite_xai.compute.compiling import available
+from granite_xai.compute.compiled import available
 from granite_xai.compute.primitives import MOMENTS
 from granite_xai.engine.splits import Splits
 from granite_xai.engine.values import RowValues, joined

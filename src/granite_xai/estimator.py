@@ -403,12 +403,11 @@ def restore(g: Granite, result: FitResult, diagnostics: dict[str, Any]) -> None:
         "diagnostics_": diagnostics,
         "n_features_in_": result.table.n_columns,
     }
-    attributes = g.__dict__
-    attributes.pop("feature_names_in_", None)
     if result.table.named:
         state["feature_names_in_"] = np.array(result.table.names, dtype=object)
-    for name in attributes["_fitted"].learned if "_fitted" in attributes else ():
-        attributes.pop(name, None)  # what another partitioner learned
+    attributes = g.__dict__
+    for name in ("feature_names_in_", *(attributes["_fitted"].learned if "_fitted" in attributes else ())):
+        attributes.pop(name, None)  # also what another partitioner learned
     attributes.update(state | dict(result.learned))
 
 

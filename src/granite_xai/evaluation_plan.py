@@ -15,7 +15,7 @@ from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.base.errors import InputError, ModelError
 from granite_xai.base.typing import AleColumn, Coalition, FloatArray, IntArray, PairwiseShapley, Terms
 from granite_xai.compute import Budget, Meter, Resources, Workspace, require_budget, require_evaluations
-from granite_xai.compute.compiling import available
+from granite_xai.compute.compiled import available
 from granite_xai.compute.units import by_power_of_two, exponent_of
 from granite_xai.evaluations.agnostic import EvaluationRange, evaluate_plan
 from granite_xai.evaluations.evaluations import Bins, Coordinates, Evaluations, GridColumn, Matrix
@@ -231,7 +231,7 @@ def _evaluate(
     predictions = route.predictions(fast, space)
     known = Unfinished() if unfinished is None else unfinished
     extent, matrices = known.extent, known.matrices
-    extent.exponent = _unit(asked, predictions, y) if exponent is None else exponent
+    extent.exponent = exponent_of(asked.effects, predictions, y) if exponent is None else exponent
     predictions = extent.see(predictions)
     offset = float(np.average(predictions, weights=weights))
     predictions = predictions - offset
@@ -271,12 +271,6 @@ def _evaluate(
         exponent=extent.exponent,
     )
     return found, extent
-
-
-def _unit(asked: EvaluationPlan, predictions: FloatArray, y: FloatArray | None) -> int:
-    """The power of two near the predictions (and y), where their squares may be no numbers and all effects scale."""
-    known = all(effect.behavior.degree is not None for effect in asked.effects)
-    return exponent_of(*(each for each in (predictions, y) if each is not None)) if known else 0
 
 
 def _at_ends(

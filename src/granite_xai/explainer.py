@@ -16,8 +16,7 @@ from granite_xai.behavior import BEHAVIORS, Behavior, Local, Risk, Sensitivity
 from granite_xai.behavior.behavior import Game
 from granite_xai.compute import Resources, one_blas_thread, require_supported
 from granite_xai.compute.units import by_power_of_two
-from granite_xai.engine.signed_pairs import signed_lines, signs, standard_errors
-from granite_xai.engine.splits import Splits
+from granite_xai.engine.splits import Splits, signed_lines, signs, standard_errors
 from granite_xai.evaluation_plan import coordinates_of, evaluate, request
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.explanation import Explanation, Part
@@ -255,7 +254,8 @@ def regional_part(
     power = evaluations.exponent * (effect.behavior.degree or 0)
     values, errors, start = (by_power_of_two(each, power) for each in (values, errors, start))
     sizes = None if sizes is None else by_power_of_two(sizes, power)
-    return Part(region, name, rows if local else None, values, errors, start, effect.layout.labels, sizes)
+    own, labels = rows if local else None, effect.layout.labels
+    return Part(region, name, own, values, errors, start, labels, sizes, bool(effect.draws))
 
 
 def _sampling_errors(

@@ -31,6 +31,8 @@ class Part:
     """The sets of this part, which differ between questions (``coe`` has one, all columns)."""
     size_errors: FloatArray | None = None
     """Standard errors of the mean size of local values, one a set; None: not known."""
+    estimated: bool = False
+    """Whether values are means over drawn orders of arrival."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -171,7 +173,7 @@ class Explanation:
             min_order=0,
             n_players=len(players),
             baseline_value=base,
-            estimated=any(bool(part.errors.any()) for part in chosen),
+            estimated=any(part.estimated for part in chosen),
         )
 
 

@@ -11,7 +11,6 @@ import numpy as np
 from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.base.files import BY_ROW
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.cause import causes
 from granite_xai.chance.estimate import Estimate
 from granite_xai.chance.replicates import Chance, ChanceRule, Confidence, Replicates
 from granite_xai.chance.stability import Stability
@@ -23,8 +22,7 @@ from granite_xai.engine.splits import CUT_BYTES, Splits
 from granite_xai.evaluation_plan import EvaluationPlan, Unfinished, evaluate, request
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.noise_floor import Probe, probe
-from granite_xai.fit_roots import exponent_for, measure, order_of, units_of
-from granite_xai.grid_check import grid_check, in_words, note_bins
+from granite_xai.fit_checks import causes, exponent_for, grid_check, in_words, measure, note_bins, order_of, units_of
 from granite_xai.influence import PlayersAndSets
 from granite_xai.interaction import Additive
 from granite_xai.masking.fitted import FittedMaskings, fit_reference
@@ -96,11 +94,11 @@ class FitResult:
     remaining: float
     centres: dict[int | None, int]
     surrogate: Surrogate
-    everywhere: RegionSurrogate
     fidelity: float
     global_fidelity: float
     missing: bool
     exponent: int = 0
+    everywhere: RegionSurrogate | None = None  # curves of all rows; in older files not known
     confidence: Confidence | None = None
     chance: Chance | None = None
     estimate: Estimate | None = None
@@ -121,7 +119,7 @@ class FitResult:
     @property
     def global_surrogate(self) -> Surrogate:
         """The additive surrogate without regions."""
-        return replace(self.surrogate, regions=(self.everywhere,))
+        return replace(self.surrogate, regions=() if self.everywhere is None else (self.everywhere,))
 
     @property
     def by_chance(self) -> bool:
@@ -316,7 +314,8 @@ def search(
     if problem.below_noise_floor and not inputs.partitioner.ignores_noise_floor:
         by_chance = bool(np.any(roots > floors))
         reason = "no more than chance" if by_chance else "nothing to explain"
-        reason = "too few samples" if inputs.table.n_rows == 1 else reason
+        least = 1 if not by_chance else 2 * inputs.tree.min_samples_leaf - 1
+        reason = "too few samples" if inputs.table.n_rows <= least else reason
         leaf = Leaf(inputs.table.n_rows, 1.0, float(by_chance), reason)
         return PartitionResult(Partition(leaf, inputs.table.names))
     return inputs.partitioner.partition(problem)

@@ -45,10 +45,8 @@ class GraniteOptions(TypedDict, total=False):
 
 def chosen_partitioner(partitioner: Any, tree: Tree) -> Partitioner:
     """The given one, which needs no more than a method partition; None: the tree."""
-    if partitioner is None:
-        return tree
-    if isinstance(partitioner, Partitioner):
-        return partitioner
+    if partitioner is None or isinstance(partitioner, Partitioner):
+        return tree if partitioner is None else partitioner
     if hasattr(partitioner, "partition"):
         return OwnPartitioner(partitioner)
     text, hint = f"partitioner={partitioner!r} has no method partition.", "Pass None or an object of gx.partitioners."
@@ -126,12 +124,12 @@ def chosen_holdout(g: Any) -> Any:
     if isinstance(holdout, str):
         choose("holdout", holdout, {"auto": "auto"})
         return "auto" if g.confidence_level is not None else False
-    if holdout is False or isinstance(holdout, tuple | list):
-        if holdout is not False and len(holdout) != 2:
-            raise InputError(f"holdout has {len(holdout)} parts.", code="P01", argument="holdout", hint=hint)
+    pair = isinstance(holdout, tuple | list)
+    if holdout is False or (pair and len(holdout) == 2):
         return holdout
-    if isinstance(holdout, bool) or not isinstance(holdout, Real) or not 0 < float(holdout) < 1:
-        raise InputError(f"holdout={holdout!r} is no choice.", code="P01", argument="holdout", hint=hint)
+    if pair or isinstance(holdout, bool) or not isinstance(holdout, Real) or not 0 < float(holdout) < 1:
+        text = f" has {len(holdout)} parts." if pair else f"={holdout!r} is no choice."
+        raise InputError(f"holdout{text}", code="P01", argument="holdout", hint=hint)
     return float(holdout)
 
 

@@ -189,6 +189,7 @@ class FitValues:
                 continue
             try:
                 resolved = asked.compare(self.route, self.resources, 0)
+                resolved = resolved if self.fitted.confidence is None else resolved.beyond_chance()
             except GraniteError:
                 continue
             if all(_is_known(effect, self.evaluations) for effect in (resolved.first, resolved.second)):

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from granite_xai import fit_options as options
 from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.base.errors import InputError, ModelWarning, ResourceError
 from granite_xai.base.options import choose
@@ -26,16 +27,6 @@ from granite_xai.evaluation_plan import Unfinished
 from granite_xai.evaluations.plan import require_room
 from granite_xai.explainer import target_for
 from granite_xai.fit import FitInputs, FitRun, run
-from granite_xai.fit_options import (
-    chosen_confidence,
-    chosen_holdout,
-    chosen_influence,
-    chosen_limits,
-    chosen_partitioner,
-    chosen_samples,
-    chosen_seed,
-    named_columns,
-)
 from granite_xai.models import Predictor, as_predictor
 from granite_xai.models.target import allows_missing, read_input, read_weights
 from granite_xai.new_rows import NewRows, evaluate_rows, fitting_estimate
@@ -45,8 +36,7 @@ from granite_xai.tables import Table, read_table
 from granite_xai.tables.opening import collected, is_lazy
 from granite_xai.trees.routes import Route
 
-LEAST = 125
-"""Rows that search, at least, where time or memory is short."""
+LEAST = 125  # rows that search, at least, where time or memory is short
 _OF_THE_TREE = ("max_depth", "min_samples_leaf", "alpha", "max_candidates", "beam", "split_features")
 
 
@@ -139,15 +129,16 @@ class OpenInputs:
 def open_inputs(g: Any, X: Any, y: Any, sample_weight: Any, clusters: Any, record: Diagnostics) -> OpenInputs:
     """Check everything that the data alone decide."""
     tree = Tree(**{name: getattr(g, name) for name in _OF_THE_TREE})
-    partitioner = chosen_partitioner(g.partitioner, tree)
-    resources = chosen_limits(g.resources)
+    partitioner = options.chosen_partitioner(g.partitioner, tree)
+    resources = options.chosen_limits(g.resources)
     resolve_jobs(g.n_jobs)
-    influence = chosen_influence(g.influence, g.groups, g.features)
+    influence = options.chosen_influence(g.influence, g.groups, g.features)
     objective = g.question if isinstance(g.question, Objective) else Objective(g.question)
     questions = objective.weighted(influence)
-    seed = chosen_seed(g.random_state)
+    seed = options.chosen_seed(g.random_state)
     record.note("seed", seed)
-    confidence, holdout, max_samples = chosen_confidence(g, seed), chosen_holdout(g), chosen_samples(g)
+    confidence = options.chosen_confidence(g, seed)
+    holdout, max_samples = options.chosen_holdout(g), options.chosen_samples(g)
     if confidence is None:  # as in the paper: exact, whatever the time
         resources = replace(resources, max_grid=resources.grid, max_seconds=None)
     behaviors = [question.first.behavior for question, _ in questions]
@@ -163,34 +154,21 @@ def open_inputs(g: Any, X: Any, y: Any, sample_weight: Any, clusters: Any, recor
         others = read_table(holdout[0], missing="allow" if missing else "error", like=table, argument="holdout")
         target = target_for(holdout[1], others, predictor, *behaviors)
         given = Rows(others, target, np.ones(others.n_rows), np.arange(others.n_rows))
-    return OpenInputs(
-        everyone,
-        predictor,
-        objective,
-        questions,
-        partitioner,
-        tree,
-        missing,
-        resources,
-        g.n_jobs,
-        seed,
-        confidence,
-        max_samples,
-        holdout if given is None else False,
-        given,
-    )
+        holdout = False
+    asked, limits = (objective, questions, partitioner, tree), (missing, resources, g.n_jobs, seed)
+    return OpenInputs(everyone, predictor, *asked, *limits, confidence, max_samples, holdout, given)
 
 
 def read_rows_of(g: Any, X: Any) -> Table:
     """The rows that an estimator is fitted on, as its options say; missing values are not looked at yet."""
-    named = named_columns(g.features, g.split_features, g.groups, getattr(g.influence, "features", None))
+    named = options.named_columns(g.features, g.split_features, g.groups, getattr(g.influence, "features", None))
     return read_input(X, g.model, g.kinds, named)
 
 
 def collected_for(g: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
     """The rows of a fit in memory: of a lazy table as many as it may use, drawn by its engine."""
     count = 2 * g.max_samples if isinstance(g.max_samples, int) else None  # some may be held out
-    return collected(X, y, sample_weight, count, chosen_seed(g.random_state) if is_lazy(X) else 0)
+    return collected(X, y, sample_weight, count, options.chosen_seed(g.random_state) if is_lazy(X) else 0)
 
 
 def searched(opened: OpenInputs, record: Diagnostics, kept: dict[str, Any] | None = None) -> FitRun:
@@ -210,9 +188,10 @@ def searched(opened: OpenInputs, record: Diagnostics, kept: dict[str, Any] | Non
             if found is None:
                 raise
             reason = "more rows do not fit the limits"
-            some = f"{steps[-1]['search']:,} of {opened.everyone.table.n_rows:,} rows search"
-            limits = "the limits (Resources(max_seconds=), Resources(memory_limit=))"
-            record.warn(f"M13: {some}: twice as many do not fit {limits}.", ModelWarning)
+            text = (
+                f"M13: {steps[-1]['search']:,} of {opened.everyone.table.n_rows:,} rows search: twice as many do not "
+            )
+            record.warn(text + "fit the limits (Resources(max_seconds=), Resources(memory_limit=)).", ModelWarning)
             break
         inputs = again.inputs
         judged = _judged(opened, inputs, again, choice)
@@ -309,9 +288,8 @@ def half_samples(found: FitRun | None, count: int) -> Stability:
         text = "stability() needs the evaluations of the fit, which only the object that was fitted keeps."
         raise InputError(text, code="P03", argument="models", hint="Fit again, or read stability_ of a saved fit.")
     inputs = found.inputs
-    pairs = [
-        (found.again(one), found.again(two)) for one, two in halves(inputs.clusters, count, inputs.seed) if len(one)
-    ]
+    parts = (pair for pair in halves(inputs.clusters, count, inputs.seed) if len(pair[0]))
+    pairs = [(found.again(one), found.again(two)) for one, two in parts]
     return stability_of(found.result.partition, inputs.table, pairs)
 
 

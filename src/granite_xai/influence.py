@@ -157,12 +157,9 @@ class Interactions:
 
     def __post_init__(self) -> None:
         if isinstance(self.order, bool) or not isinstance(self.order, int) or self.order < 2:
-            raise InputError(
-                f"order={self.order!r} is not a whole number of at least 2.",
-                code="P02",
-                argument="order",
-                hint="2 compares pairs, 3 triples; for single columns use influence='individual'.",
-            )
+            hint = "2 compares pairs, 3 triples; for single columns use influence='individual'."
+            text = f"order={self.order!r} is not a whole number of at least 2."
+            raise InputError(text, code="P02", argument="order", hint=hint)
         if self.sets is not None:
             if isinstance(self.sets, str) or any(isinstance(columns, str | int) for columns in self.sets):
                 raise _order_error(self.order, self.sets)
@@ -171,12 +168,8 @@ class Interactions:
     def layout(self, table: Table) -> PlayersAndSets:
         """Columns as players; sets of ``order`` columns as sets."""
         if self.order > len(table.explained):
-            raise InputError(
-                f"an interaction of order {self.order} needs {self.order} columns; X has {len(table.explained)}.",
-                code="P03",
-                argument="influence",
-                hint="Lower the order.",
-            )
+            text = f"an interaction of order {self.order} needs {self.order} columns; X has {len(table.explained)}."
+            raise InputError(text, code="P03", argument="influence", hint="Lower the order.")
         if self.sets is None:
             return _columns_layout(table, list(combinations(table.explained, self.order)))
         chosen = list(dict.fromkeys(tuple(sorted(_positions(table, columns))) for columns in self.sets))
@@ -211,12 +204,8 @@ def _member(table: Table, group: str, label: Hashable) -> int:
 
 
 def _nothing_compared(table: Table) -> InputError:
-    return InputError(
-        "features is empty.",
-        code="P04",
-        argument="features",
-        hint=f"Name at least one of {', '.join(table.names)}, or pass None for all.",
-    )
+    hint = f"Name at least one of {', '.join(table.names)}, or pass None for all."
+    return InputError("features is empty.", code="P04", argument="features", hint=hint)
 
 
 def _columns_layout(table: Table, sets: Sequence[tuple[int, ...]]) -> PlayersAndSets:
@@ -232,9 +221,6 @@ def _group_error(message: str, hint: str, columns: tuple[str, ...] = ()) -> Inpu
 
 def _order_error(order: int, sets: object) -> InputError:
     example = ", ".join(repr(letter) for letter in "abcdefgh"[:order])
-    return InputError(
-        f"features={sets!r} must hold tuples of {order} different columns for interactions of order {order}.",
-        code="P04",
-        argument="features",
-        hint=f"For columns {example} pass features=[({example})].",
-    )
+    text = f"features={sets!r} must hold tuples of {order} different columns for interactions of order {order}."
+    hint = f"For columns {example} pass features=[({example})]."
+    return InputError(text, code="P04", argument="features", hint=hint)

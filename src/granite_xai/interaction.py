@@ -24,29 +24,17 @@ Players = Sequence[Coalition]
 
 
 def union(players: Iterable[Coalition]) -> Coalition:
-    """All columns of some players.
-
-    >>> sorted(union([frozenset({0}), frozenset({2, 3})]))
-    [0, 2, 3]
-    """
+    """All columns of some players."""
     return frozenset(chain.from_iterable(players))
 
 
 def subsets(players: Players) -> Iterable[tuple[Coalition, ...]]:
-    """Every subset of the players, small ones first.
-
-    >>> len(list(subsets([frozenset({0}), frozenset({1})])))
-    4
-    """
+    """Every subset of the players, small ones first."""
     return chain.from_iterable(combinations(players, size) for size in range(len(players) + 1))
 
 
 def add_terms(parts: Iterable[tuple[float, Terms]]) -> dict[Term, float]:
-    """A weighted sum of linear combinations, without terms that cancel.
-
-    >>> add_terms([(1.0, {frozenset(): 1.0}), (-1.0, {frozenset(): 1.0})])
-    {}
-    """
+    """A weighted sum of linear combinations, without terms that cancel."""
     total: dict[Term, float] = {}
     for weight, terms in parts:
         for term, coefficient in terms.items():
@@ -55,11 +43,7 @@ def add_terms(parts: Iterable[tuple[float, Terms]]) -> dict[Term, float]:
 
 
 def derivative(members: Players, given: Coalition) -> Terms:
-    """The discrete derivative ``Delta(S, T)`` as a linear combination of coalitions.
-
-    >>> derivative([frozenset({0})], frozenset())
-    {frozenset(): -1.0, frozenset({0}): 1.0}
-    """
+    """The discrete derivative ``Delta(S, T)`` as a linear combination of coalitions."""
     return {given | union(part): (-1.0) ** (len(members) - len(part)) for part in subsets(members)}
 
 
@@ -167,11 +151,7 @@ class Partial:
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """The prediction itself, ``nu(D)``.
-
-    >>> Whole().terms([frozenset({0})], [frozenset({0})])
-    {frozenset({0}): 1.0}
-    """
+    """The prediction itself, ``nu(D)``."""
 
     key: ClassVar[str] = "whole"
 
@@ -182,11 +162,7 @@ class Whole:
 
 @dataclass(frozen=True, slots=True)
 class Additive:
-    """The additive surrogate G: ``nu(nothing)`` plus all pure effects up to an order.
-
-    >>> Additive().terms([frozenset({0}), frozenset({1})], [])
-    {frozenset(): -1.0, frozenset({0}): 1.0, frozenset({1}): 1.0}
-    """
+    """The additive surrogate G: ``nu(nothing)`` plus all pure effects up to an order."""
 
     order: int = 1
     key: ClassVar[str] = "additive"

@@ -23,8 +23,7 @@ from granite_xai.chance.rows import drawn
 from granite_xai.compute import Resources, one_blas_thread
 from granite_xai.compute.units import by_power_of_two
 from granite_xai.disagreement import ResolvedQuestion, ScaledObjective
-from granite_xai.engine.signed_pairs import signs
-from granite_xai.engine.splits import Splits
+from granite_xai.engine.splits import Splits, signs
 from granite_xai.evaluation_plan import evaluate, request
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.explainer import regional_part, target_for
@@ -356,7 +355,7 @@ class FittedGranite:
 
     def drawn(self, weights: FloatArray, max_samples: int | None = None) -> IntArray:
         """Positions of rows to use, drawn as the fit draws: at most ``max_samples``, None: as many as the fit."""
-        most = self.result.table.n_rows if self.max_samples == "auto" else self.max_samples
+        most = len(self.diagnostics["rows"]["search"]) if self.max_samples == "auto" else self.max_samples
         count = most if max_samples is None else max_samples
         rows = np.flatnonzero(weights > 0)
         return rows if count is None else drawn(rows, np.arange(len(weights)), int(count), self.seed)

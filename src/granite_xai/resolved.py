@@ -24,10 +24,8 @@ from granite_xai.masking.fitted import Reading
 from granite_xai.masking.masking import Needed
 from granite_xai.tables import Table
 
-MAX_EXACT_PLAYERS = 12
-MIN_PATH_PLAYERS = 4
-MAX_PAIRS = 64
-MIN_PAIRS = 8
+MAX_EXACT_PLAYERS, MIN_PATH_PLAYERS = 12, 4
+MIN_PAIRS, MAX_PAIRS = 8, 64
 MAX_ROWS = 20_000_000
 
 
@@ -185,12 +183,8 @@ def _drawn(
     pairs: int | None,
 ) -> tuple[tuple[Terms, ...], ...]:
     """The terms of each pair of orders and set: so many pairs, or as many as can be paid for."""
-    known = isinstance(interaction, Partial) and interaction.is_shapley
-    if (
-        not isinstance(interaction, Partial)
-        or not known
-        or (layout.order > 1 and interaction.index != "shapley-taylor")
-    ):
+    known = interaction.index if isinstance(interaction, Partial) and interaction.is_shapley else ""
+    if not isinstance(interaction, Partial) or not known or (layout.order > 1 and known != "shapley-taylor"):
         why = " (only Shapley values and Shapley-Taylor interactions can be sampled)"
         raise _too_expensive(layout, table, 0, max_evaluations, why)
     generator = np.random.default_rng(random_state)
@@ -217,10 +211,8 @@ def _drawn(
 
 def _too_expensive(layout: PlayersAndSets, table: Table, pairs: int, limit: int, why: str = "") -> ResourceError:
     hint = "fewer rows (max_samples=), groups of columns (influence='joint'), or Resources(max_evaluations=...)"
-    return ResourceError(
+    text = (
         f"partial effects of {len(layout.players)} players on {table.n_rows} rows: max_evaluations={limit:,} pays for "
-        f"{pairs} pairs of orders, at least {MIN_PAIRS} are needed{why}. Remedies: {hint}.",
-        code="M13",
-        argument="resources",
-        hint=hint,
     )
+    text += f"{pairs} pairs of orders, at least {MIN_PAIRS} are needed{why}. Remedies: {hint}."
+    return ResourceError(text, code="M13", argument="resources", hint=hint)

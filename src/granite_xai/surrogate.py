@@ -83,10 +83,7 @@ class Surrogate:
     def predict(
         self, table: Table, regions: IntArray, predictor: Predictor | None = None, exact: bool = False
     ) -> FloatArray:
-        """G at the rows of a table, given the region of each; `exact` asks the model instead of interpolating curves.
-
-        Effects of several columns always need the model.
-        """
+        """G at the rows of a table, given their regions; `exact`, and effects of several columns, ask the model."""
         result = np.empty(table.n_rows)
         for k, region in enumerate(self.regions):
             rows = np.flatnonzero(regions == k)

@@ -16,8 +16,9 @@ import sys
 import time
 import tracemalloc
 import zipfile
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import joblib
 import numpy as np
@@ -34,8 +35,10 @@ from granite_xai.base.files import (
     entry,
     parse_json,
     read_json,
+    require_writable,
+    write_text,
 )
-from granite_xai.base.files.writing import require_writable, write_text
+from granite_xai.base.files.arrays import write_cells
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.regions.rule import Rule
 
@@ -62,7 +65,7 @@ class FullDisk:
 def test_F01_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch, code, step):
     target = tmp_path / "report.html"
     target.write_bytes(b"old")
-    monkeypatch.setattr(f"granite_xai.base.files.writing.os.{step}", FullDisk(code))
+    monkeypatch.setattr(f"granite_xai.base.files.bounded.os.{step}", FullDisk(code))
     with pytest.raises(ResourceError, match=r"report\.html.*4 bytes") as caught:
         write_text(target, "ä\n\n")
     assert (caught.value.code, caught.value.argument) == ("F01", "path")
@@ -83,7 +86,7 @@ def test_F01_no_partial_file_after_any_exception(tmp_path, monkeypatch, kind):
     def stop(*_):
         raise kind
 
-    monkeypatch.setattr("granite_xai.base.files.writing.os.fsync", stop)
+    monkeypatch.setattr("granite_xai.base.files.bounded.os.fsync", stop)
     with pytest.raises(kind):
         write_text(tmp_path / "a.json", "text")
     assert names(tmp_path) == []
@@ -343,3 +346,23 @@ def test_F04_half_a_character_survives_as_a_name_or_level_and_breaks_nothing():
     assert str(rule).isprintable()
     for frame in (pd.DataFrame({"a": ["u", "v"]}), pl.DataFrame({"a": ["u", "v"]})):
         assert rule.contains(frame).tolist() == [False, False]
+
+
+@dataclass
+class Step:
+    size: float
+    columns: tuple[int, ...] = ()
+
+
+def test_values_are_written_by_their_names_and_refused_by_their_place(tmp_path):
+    structure = Structure({"step": Step})
+    assert structure.write(Step(0.5, (1, 2)), Any, "step") == {"type": "step", "size": 0.5, "columns": [1, 2]}
+    with pytest.raises(FormatError, match="F04: step.size is 'True', not of type float"):
+        structure.read({"type": "step", "size": True}, Any, "step")
+    assert write_cells(np.array([1.5, np.nan])) == [1.5, None]
+    assert write_cells(np.eye(2, dtype=int)) == {"shape": [2, 2], "cells": [1, 0, 0, 1]}
+    path = write_text(tmp_path / "a.json", '{"a": [1, 2.5], "x1 ≤ 0": 0}\n')
+    assert path.read_bytes() == b'{"a": [1, 2.5], "x1 \xe2\x89\xa4 0": 0}\n'
+    assert read_json(path) == {"a": [1, 2.5], "x1 ≤ 0": 0}
+    with pytest.raises(FormatError, match="F05: the file has the key 'a' twice in one object"):
+        parse_json(b'{"a": 1, "a": 2}')

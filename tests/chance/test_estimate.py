@@ -10,7 +10,7 @@ from scipy.stats import binom
 
 import granite_xai as gx
 from granite_xai.chance.rows import choices, rows_needed
-from granite_xai.engine.signed_pairs import signed_lines, signs, standard_errors
+from granite_xai.engine.splits import signed_lines, signs, standard_errors
 from strategies import quiet
 
 

@@ -115,3 +115,4 @@ def test_refits_give_the_learner_s_interval():
     assert high - mean == pytest.approx(2.0 * np.sqrt((1 / 2 + 0.5) * 2.0))
     with pytest.raises(gx.InputError, match="two refits"):
         g.stability(models=refits[:1])
+    assert refit_interval([0.2, 0.3, 0.4], 100, 200, 1.96) == pytest.approx((0.3, 0.121, 0.479), abs=5e-4)

@@ -9,6 +9,7 @@ import pytest
 import granite_xai as gx
 from granite_xai.base.errors import ResourceError
 from granite_xai.compute import jobs, map_blocks, resolve_jobs
+from strategies import paper
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::granite_xai.base.errors.BinWarning")]
 X = np.random.default_rng(0).normal(size=(300, 3))
@@ -60,9 +61,9 @@ def test_N04_bitwise_equal_on_a_cluster(question, limit, cluster, monkeypatch):
     sent = []
     monkeypatch.setattr(jobs, "_collect", lambda *rest, collect=jobs._collect: (sent.append(1), collect(*rest)))
     options = {**OPTIONS, "resources": gx.Resources(memory_limit=limit)}
-    alone = gx.Granite(model, question, n_jobs=1, **options).fit(X, X[:, 0])
+    alone = paper(model, question, n_jobs=1, **options).fit(X, X[:, 0])
     assert not sent
-    together = gx.Granite(model, question, **options).fit(X, X[:, 0])
+    together = paper(model, question, **options).fit(X, X[:, 0])
     assert sent
     assert bits(together) == bits(alone)
     assert (together.diagnostics_["memory"]["spilled"] > 0) == (limit < 2**29)

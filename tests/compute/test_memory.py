@@ -14,10 +14,12 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 
 import granite_xai as gx
 from granite_xai import tables
-from granite_xai.compute import Workspace
+from granite_xai.compute import Budget, Workspace
+from granite_xai.compute.units import exponent_of
 from granite_xai.evaluations.agnostic import evaluate_matrix
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.plan import Distinct
+from strategies import paper
 
 pytestmark = pytest.mark.filterwarnings("ignore::granite_xai.base.errors.BinWarning")
 
@@ -36,7 +38,7 @@ Y = model(X)
 
 def fitted(question, limit, X=X, y=Y, of=model, **options):
     limits = gx.Resources(memory_limit=limit, max_evaluations=10**9)
-    return gx.Granite(of, question, resources=limits, max_samples=None, **options).fit(X, y)
+    return paper(of, question, resources=limits, max_samples=None, **options).fit(X, y)
 
 
 def peak_of(*arguments, **options):
@@ -99,9 +101,9 @@ def test_the_plan_says_what_each_stage_takes():
 
 
 def test_the_plan_can_be_had_without_the_fit():
-    granite = gx.Granite(model, "shap-pdp", max_samples=None, resources=gx.Resources(memory_limit=8 * MB))
+    granite = paper(model, "shap-pdp", max_samples=None, resources=gx.Resources(memory_limit=8 * MB))
     found, said = granite.plan(X), fitted("shap-pdp", 8 * MB, max_depth=1).diagnostics_["plan"]
-    changing = {"seconds", "sentence"}
+    changing = {"seconds", "sentence", "max_evaluations"}
     assert {key: found[key] for key in found.keys() - changing} == {key: said[key] for key in said.keys() - changing}
     assert found["evaluations"]["spilled_bytes"] > 0
 
@@ -123,8 +125,8 @@ def test_R01_a_fit_that_spills_never_has_a_file_in_the_temporary_folder(tmp_path
 
 
 @pytest.mark.parametrize("of", [model, HistGradientBoostingRegressor(max_iter=5).fit(X, Y)], ids=["function", "trees"])
-def test_nothing_of_the_evaluations_outlives_a_fit(of, monkeypatch):
-    """Not even in a cycle that the collector would find some day: a second fit would not know of that memory."""
+def test_nothing_of_the_evaluations_outlives_the_estimator(of, monkeypatch):
+    """Not even in a cycle that the collector would find some day: another fit would not know of that memory."""
     spaces = []
     monkeypatch.setattr(
         Workspace, "__init__", lambda self, *a, make=Workspace.__init__: (make(self, *a), spaces.append(self))[0]
@@ -132,8 +134,9 @@ def test_nothing_of_the_evaluations_outlives_a_fit(of, monkeypatch):
     gc.collect()
     gc.disable()
     try:
-        found = gx.Granite(of, "cfi-pfi", max_depth=2).fit(X[:200], Y[:200])
+        found = paper(of, "cfi-pfi", max_depth=2).fit(X[:200], Y[:200])
         assert len(found.partition_) >= 1
+        del found
         assert [space.held + space.spilled for space in spaces if space.most_held > 10**5] == [0]
     finally:
         gc.enable()
@@ -153,7 +156,7 @@ def test_a_child_is_cut_out_when_it_is_grown_and_dropped_before_its_sibling(beam
         return side
 
     monkeypatch.setattr(Evaluations, "divide", noting)
-    gx.Granite(model, max_depth=3, alpha=0.0, beam=beam, min_samples_leaf=5).fit(X[:200])
+    paper(model, max_depth=3, alpha=0.0, beam=beam, min_samples_leaf=5).fit(X[:200])
     assert len(most) > 3
     assert max(most) == 1  # of two levels below the root, the one above
 
@@ -168,3 +171,19 @@ def test_blocks_of_evaluations_do_not_change_them(block, batch):
     plain = evaluate_matrix(predictor, table, frozenset({1}), distinct)
     parts = evaluate_matrix(predictor, table, frozenset({1}), distinct, Workspace(0, block))
     np.testing.assert_array_equal(parts, plain)
+
+
+def test_a_budget_is_divided_and_a_large_table_takes_from_the_evaluations():
+    budget = Budget(800, 60)
+    assert (budget.evaluations, budget.search, budget.block) == (400, 200, 100)
+    assert Budget(800, 300).evaluations == 200
+
+
+def test_slices_hold_a_line_at_least():
+    assert list(Workspace(block=100).slices(5, 50)) == [slice(0, 2), slice(2, 4), slice(4, 5)]
+    assert len(list(Workspace(block=10).slices(3, 50))) == 3
+
+
+def test_only_extraordinary_sizes_have_an_exponent():
+    assert exponent_of((), np.array([0.0, -3.0])) == 0
+    assert exponent_of((), np.array([2.0**-600]), np.array([5 * 2.0**-600])) == -598

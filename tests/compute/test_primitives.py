@@ -11,8 +11,7 @@ import pytest
 
 import granite_xai as gx
 from granite_xai.compute import compiled
-from granite_xai.compute.compiled import Compiled
-from granite_xai.compute.compiling import available
+from granite_xai.compute.compiled import Compiled, available
 from granite_xai.compute.primitives import (
     ABSOLUTE,
     MOMENTS,
@@ -25,7 +24,7 @@ from granite_xai.compute.primitives import (
     as_part,
 )
 from granite_xai.search import tree
-from strategies import quiet
+from strategies import paper, quiet
 
 STRICT = ArrayNamespace(array_api_strict)
 OTHERS = [
@@ -137,7 +136,7 @@ def fitted(question: Any, rounded: bool = True) -> gx.Granite:
     y, weights = chance.normal(size=60), chance.choice([0.5, 1.0, 2.0], size=60)
     model = lambda X: X[:, 0] * (X[:, 1] > 0) + X[:, 1] * X[:, 2]  # noqa: E731
     with quiet():
-        return gx.Granite(model, question, min_samples_leaf=5, alpha=0.01).fit(X, y, weights)
+        return paper(model, question, min_samples_leaf=5, alpha=0.01).fit(X, y, weights)
 
 
 def same(first: gx.Granite, second: gx.Granite) -> None:

@@ -26,7 +26,8 @@ def status():
     return {key[0]: 1024 * int(key[1]) for key in lines if key[0] in ("VmRSS:", "RssAnon:")}
 
 def fit(rows, **limits):
-    return gx.Granite(lambda Z: Z[:, 0] * Z[:, 1] + Z[:, 2], question, resources=gx.Resources(**limits)).fit(
+    model = lambda Z: Z[:, 0] * Z[:, 1] + Z[:, 2]
+    return gx.Granite(model, question, max_samples=None, resources=gx.Resources(max_grid=None, **limits)).fit(
         X[:rows], y[:rows]
     )
 

@@ -27,6 +27,7 @@ from granite_xai.compute import (
     require_evaluations,
     resolve_jobs,
 )
+from strategies import paper
 
 
 def test_the_defaults_are_those_of_the_public_face():
@@ -277,7 +278,7 @@ def test_R08_a_device_without_its_packages_is_refused_before_the_model_is_asked(
         lambda name, *rest: None if name == absent else there if name == "torch" else find(name, *rest),
     )
     calls = []
-    model = gx.Granite(lambda X: calls.append(1) or X[:, 0], resources=gx.Resources(device="cuda"))
+    model = paper(lambda X: calls.append(1) or X[:, 0], resources=gx.Resources(device="cuda"))
     with pytest.raises(gx.ResourceError, match=f"R08.*{said}") as caught:
         model.fit(np.zeros((5, 2)))
     assert caught.value.argument == "device"
@@ -294,7 +295,7 @@ def test_R08_torch_without_a_device_is_refused_before_the_model_is_asked(monkeyp
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     calls = []
     with pytest.raises(gx.ResourceError, match=f"R08.*{said}"):
-        gx.Granite(lambda X: calls.append(1) or X[:, 0], resources=gx.Resources(device="cuda")).fit(np.zeros((5, 2)))
+        paper(lambda X: calls.append(1) or X[:, 0], resources=gx.Resources(device="cuda")).fit(np.zeros((5, 2)))
     assert not calls
 
 
@@ -302,7 +303,7 @@ def test_R08_torch_without_a_device_is_refused_before_the_model_is_asked(monkeyp
 def test_the_plan_is_what_the_fit_then_does(options):
     """Bytes that are kept and rows that are sent; the fit probes the model as well, and so does the plan to time it."""
     X = np.random.default_rng(0).normal(size=(40, 3))
-    granite = gx.Granite(lambda X: X[:, 0] * X[:, 1] * X[:, 2], max_depth=1, **options)
+    granite = paper(lambda X: X[:, 0] * X[:, 1] * X[:, 2], max_depth=1, **options)
     found = granite.plan(X)
     fitted = granite.fit(X).diagnostics_
     assert found["bytes"] == fitted["bytes"]

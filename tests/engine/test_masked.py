@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-import granite_xai as gx
 import oracle as o
 from granite_xai.base.typing import JansenTotal
 from granite_xai.behavior import Local, Risk, Sensitivity
@@ -26,7 +25,7 @@ from granite_xai.models import as_predictor
 from granite_xai.resolved import resolve
 from granite_xai.tables import read_table
 from granite_xai.trees.routes import Route
-from strategies import Case, cases, examples, maskings, quiet
+from strategies import Case, cases, examples, maskings, paper, quiet
 
 
 def known(case: Case, masking):
@@ -233,7 +232,7 @@ def test_small_tables_and_machines_without_the_compiler_never_call_it(monkeypatc
     X[:, 2] += X[:, 0]
     toy = lambda X: X[:, 0] * (X[:, 1] > 0) + X[:, 1] * X[:, 2]  # noqa: E731
     with quiet():
-        granite = gx.Granite(toy, question, min_samples_leaf=5, alpha=0.01)
+        granite = paper(toy, question, min_samples_leaf=5, alpha=0.01)
         assert len(granite.fit(X, X[:, 0]).partition_) > 1
 
 

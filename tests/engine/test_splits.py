@@ -20,7 +20,7 @@ from granite_xai.masking.fitted import fit_reference
 from granite_xai.models import as_predictor
 from granite_xai.tables import read_table
 from granite_xai.trees.routes import Route
-from strategies import quiet
+from strategies import paper, quiet
 
 
 def known(question: gx.Disagreement, X: np.ndarray, weights: np.ndarray) -> tuple[Any, Any]:
@@ -86,7 +86,7 @@ def test_many_bins_give_the_same_tree_as_few(question, name, value, monkeypatch)
         if change:
             monkeypatch.setattr(averages, name, value)
         with quiet():
-            fits.append(gx.Granite(lambda X: X[:, 0] * np.sign(X[:, 1]) + 0.3 * X[:, 2] ** 2, question).fit(X, y))
+            fits.append(paper(lambda X: X[:, 0] * np.sign(X[:, 1]) + 0.3 * X[:, 2] ** 2, question).fit(X, y))
     assert [str(rule) for rule in fits[0].partition_.rules] == [str(rule) for rule in fits[1].partition_.rules]
     assert len(fits[0].partition_) > 1
     assert fits[0].disagreement_ == pytest.approx(fits[1].disagreement_, rel=1e-12)
@@ -100,7 +100,7 @@ def test_a_side_that_agrees_is_exactly_at_its_floor(monkeypatch, cells):
     chance = np.random.default_rng(1)
     X = np.column_stack([chance.integers(0, 2, 400), chance.normal(size=(400, 2))]).astype(float)
     model = lambda X: X[:, 1] + 1e3 * X[:, 0] * X[:, 1] * X[:, 2]  # noqa: E731
-    granite = gx.Granite(model, max_depth=1, split_features=[0]).fit(X)
+    granite = paper(model, max_depth=1, split_features=[0]).fit(X)
     assert [str(region.rule) for region in granite.partition_] == ["x0 ≤ 0", "x0 > 0"]
     first, second = granite.partition_
     assert first.stop_reason == "nothing to explain"

@@ -15,7 +15,7 @@ from granite_xai.estimator import fitted_view
 from granite_xai.evaluations.plan import Grid, nearest
 from granite_xai.tables import read_table
 from search.test_tree import check as check_tree, growth
-from strategies import behaviors, cases, examples, interactions, is_defined, maskings, questions, quiet
+from strategies import behaviors, cases, examples, interactions, is_defined, maskings, paper, questions, quiet
 from test_disagreement import check as check_measure
 
 SINGLE = [name for name in o.NAMED if "shap" not in name and "sage" not in name]
@@ -103,14 +103,14 @@ def product(X):
 @pytest.mark.parametrize("question", ["ice-pdp", "sobol"])
 def test_additive_models_stay_at_zero_on_any_grid(normal, question):
     model = lambda X: X[:, 0] ** 3 + np.sin(X[:, 1]) + X[:, 2]  # noqa: E731
-    granite = gx.Granite(model, question, resources=gx.Resources(max_grid=5)).fit(normal)
+    granite = paper(model, question, resources=gx.Resources(max_grid=5)).fit(normal)
     assert len(granite.partition_) == 1
     assert granite.remaining_ == 0.0
 
 
 def test_the_cost_is_the_grid_times_the_rows_and_the_error_is_reported(normal):
-    granite = gx.Granite(product, resources=gx.Resources(max_grid=64)).fit(normal)
-    exact = gx.Granite(product).fit(normal)
+    granite = paper(product, resources=gx.Resources(max_grid=64)).fit(normal)
+    exact = paper(product).fit(normal)
     note = granite.diagnostics_["max_grid"]
     assert note["columns"] == {f"x{i}": 64 for i in range(4)}
     # The grid and its ends, the rows themselves, and the exact gaps of some rows: planned beforehand. Then the probe.
@@ -126,7 +126,7 @@ def test_the_cost_is_the_grid_times_the_rows_and_the_error_is_reported(normal):
 
 
 def test_a_grid_as_fine_as_the_column_changes_nothing(normal):
-    granite, exact = (gx.Granite(product, resources=gx.Resources(max_grid=g)).fit(normal) for g in (400, None))
+    granite, exact = (paper(product, resources=gx.Resources(max_grid=g)).fit(normal) for g in (400, None))
     assert str(granite.partition_) == str(exact.partition_)
     assert granite.remaining_ == exact.remaining_
 
@@ -134,7 +134,7 @@ def test_a_grid_as_fine_as_the_column_changes_nothing(normal):
 def test_the_surrogate_interpolates_between_the_values_of_the_grid_and_to_the_ends(normal):
     """A straight line is exact from the smallest to the largest fitting value."""
     model = lambda X: 2 * X[:, 0] + X[:, 1] * X[:, 2]  # noqa: E731
-    granite = gx.Granite(model, max_depth=0, resources=gx.Resources(max_grid=8)).fit(normal)
+    granite = paper(model, max_depth=0, resources=gx.Resources(max_grid=8)).fit(normal)
     curve = fitted_view(granite).result.surrogate.regions[0].curves[0]
     np.testing.assert_allclose(np.diff(curve.effects[1:]), 2 * np.diff(curve.column.levels), atol=1e-12)
     predicted = granite.predict(normal)
@@ -143,7 +143,7 @@ def test_the_surrogate_interpolates_between_the_values_of_the_grid_and_to_the_en
 
 
 def test_an_additive_model_of_straight_lines_is_its_own_surrogate_on_any_grid(normal):
-    granite = gx.Granite(lambda X: X @ [1.0, -2.0, 0.5, 3.0], resources=gx.Resources(max_grid=4)).fit(normal)
+    granite = paper(lambda X: X @ [1.0, -2.0, 0.5, 3.0], resources=gx.Resources(max_grid=4)).fit(normal)
     assert granite.fidelity_ == pytest.approx(1.0, abs=1e-12)
 
 
@@ -152,14 +152,14 @@ def test_missing_values_and_nominal_columns_keep_their_own_line():
     X = pd.DataFrame({"a": chance.normal(size=60), "b": chance.choice(list("xyz"), 60), "c": chance.normal(size=60)})
     X.loc[::7, "a"] = np.nan
     model = lambda X: X["a"].fillna(3.0) * (X["b"] == "x") + X["c"] * X["a"].isna()  # noqa: E731
-    granite = gx.Granite(model, missing="allow", resources=gx.Resources(max_grid=4)).fit(X)
+    granite = paper(model, missing="allow", resources=gx.Resources(max_grid=4)).fit(X)
     assert granite.diagnostics_["max_grid"]["columns"] == {"a": 5, "c": 4}  # four values and missing
     assert np.isfinite(granite.predict(X)).all()
 
 
 def test_other_rows_are_measured_on_their_own_grid(normal):
     other = np.random.default_rng(5).normal(size=(500, 4))
-    fits = [gx.Granite(product, resources=gx.Resources(max_grid=g)).fit(normal) for g in (32, None)]
+    fits = [paper(product, resources=gx.Resources(max_grid=g)).fit(normal) for g in (32, None)]
     found, exact = (granite.evaluate(other).global_disagreement for granite in fits)
     assert found != exact
     assert found == pytest.approx(exact, rel=0.05)
@@ -168,7 +168,7 @@ def test_other_rows_are_measured_on_their_own_grid(normal):
 
 def test_explained_gaps_are_those_that_are_measured(normal):
     """The same grid in fit, evaluate and explain: squared gaps, weighted by the regions, are the disagreement."""
-    granite = gx.Granite(product, resources=gx.Resources(max_grid=8)).fit(normal)
+    granite = paper(product, resources=gx.Resources(max_grid=8)).fit(normal)
     explained = granite.explain(normal)
     gaps = explained.of("ice") - explained.of("pdp")
     assert len(granite.partition_) > 1
@@ -178,8 +178,8 @@ def test_explained_gaps_are_those_that_are_measured(normal):
 @pytest.mark.parametrize("row", ["mean", "median"])
 def test_baselines_are_on_the_grid_in_fit_and_on_other_rows_alike(normal, row):
     sides = [gx.Explainer(gx.Baseline(row), interaction=interaction) for interaction in ("full", "pure")]
-    granite = gx.Granite(product, gx.Disagreement(*sides), max_depth=0, resources=gx.Resources(max_grid=8)).fit(normal)
-    exact = gx.Granite(product, gx.Disagreement(*sides), max_depth=0).fit(normal)
+    granite = paper(product, gx.Disagreement(*sides), max_depth=0, resources=gx.Resources(max_grid=8)).fit(normal)
+    exact = paper(product, gx.Disagreement(*sides), max_depth=0).fit(normal)
     assert granite.disagreement_ != exact.disagreement_
     assert granite.evaluate(normal).global_disagreement == pytest.approx(granite.disagreement_, rel=1e-10)
 
@@ -189,7 +189,7 @@ def test_effects_that_read_columns_on_a_grid_beside_their_own_are_refused(normal
     X = normal.copy()
     X[:, 3] = np.round(X[:, 3])
     for question in ("shap-pdp", "ice-shap", "cshap-shap", "sage-risk"):
-        granite = gx.Granite(product, question, features=[3], resources=gx.Resources(max_grid=16))
+        granite = paper(product, question, features=[3], resources=gx.Resources(max_grid=16))
         with pytest.raises(gx.InputError, match="P03"):
             granite.fit(X, X[:, 0])
 
@@ -201,7 +201,7 @@ def test_pairs_of_columns_with_few_values_stay_exact_beside_a_grid(normal):
         model = lambda X: X[:, 0] * X[:, 1] * X[:, 2]  # noqa: E731
         options = {"influence": "interaction", "features": [(0, 1)], "max_depth": 1}
         found, exact = (
-            gx.Granite(model, resources=gx.Resources(max_grid=g), **options).fit(X[:, :width]) for g in (16, None)
+            paper(model, resources=gx.Resources(max_grid=g), **options).fit(X[:, :width]) for g in (16, None)
         )
         assert found.disagreement_ == pytest.approx(exact.disagreement_, rel=1e-12)
 
@@ -212,8 +212,7 @@ def test_a_group_beside_one_column_on_a_grid_stays_exact(normal, question):
     options = {"influence": "joint", "groups": {"pair": [0, 1]}, "features": ["pair"]}
     with quiet():
         found, exact = (
-            gx.Granite(model, question, resources=gx.Resources(max_grid=g), **options).fit(normal[:, :3])
-            for g in (16, None)
+            paper(model, question, resources=gx.Resources(max_grid=g), **options).fit(normal[:, :3]) for g in (16, None)
         )
     assert found.disagreement_ == pytest.approx(exact.disagreement_, rel=1e-12)
 
@@ -223,9 +222,9 @@ def test_the_check_of_a_grid_is_planned_before_the_model_is_asked(normal):
     calls = []
     limits = gx.Resources(max_grid=2, max_evaluations=4000)
     with pytest.raises(gx.ResourceError, match="M13"):
-        gx.Granite(lambda X: calls.append(len(X)) or product(X), resources=limits).fit(normal)
+        paper(lambda X: calls.append(len(X)) or product(X), resources=limits).fit(normal)
     assert sum(calls) <= 5 * 64  # the probe
-    granite = gx.Granite(product, resources=gx.Resources(max_grid=2)).fit(normal)
+    granite = paper(product, resources=gx.Resources(max_grid=2)).fit(normal)
     assert granite.diagnostics_["max_grid"]["rows"] == 28  # the square root of 2 times 400
 
 
@@ -252,7 +251,7 @@ def test_the_report_says_that_columns_are_on_a_grid_and_draws_them_there(normal)
 )
 def test_P03_what_reads_other_columns_one_by_one_has_no_grid(normal, options):
     calls = []
-    granite = gx.Granite(lambda X: calls.append(1) or X[:, 0], resources=gx.Resources(max_grid=16), **options)
+    granite = paper(lambda X: calls.append(1) or X[:, 0], resources=gx.Resources(max_grid=16), **options)
     with pytest.raises(gx.InputError, match="P03.*max_grid") as caught:
         granite.fit(normal[:50], normal[:50, 0])
     assert caught.value.argument == "max_grid"
@@ -264,7 +263,7 @@ def test_P03_what_reads_other_columns_one_by_one_has_no_grid(normal, options):
 
 def test_groups_of_several_columns_stay_exact_beside_columns_on_a_grid(normal):
     options = {"influence": "joint", "groups": {"pair": [0, 1]}}
-    granite = gx.Granite(product, resources=gx.Resources(max_grid=16), **options).fit(normal)
-    exact = gx.Granite(product, **options).fit(normal)
+    granite = paper(product, resources=gx.Resources(max_grid=16), **options).fit(normal)
+    exact = paper(product, **options).fit(normal)
     assert granite.diagnostics_["max_grid"]["columns"] == {f"x{i}": 16 for i in range(4)}
     assert granite.disagreement_ == pytest.approx(exact.disagreement_, rel=0.05)

@@ -16,6 +16,7 @@ from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.base.errors import ModelError, ModelWarning
 from granite_xai.evaluations.noise_floor import (
     Probe,
+    Speed,
     delta,
     floor,
     is_float32,
@@ -26,6 +27,7 @@ from granite_xai.evaluations.noise_floor import (
 )
 from granite_xai.models import as_predictor
 from granite_xai.tables import read_table
+from strategies import paper
 
 X = np.random.default_rng(0).normal(size=(100, 3))
 QUIET = Probe(repeat=0.0, reorder=0.0, moved=0.0, mutates=False, seconds_per_row=0.0)
@@ -224,9 +226,9 @@ def test_integer_and_category_columns_do_not_move():
 
 
 def test_M13_seconds_of_a_plan_follow_from_rows_and_calls():
-    found = Probe(0.0, 0.0, 0.0, False, seconds_per_row=0.001, seconds_per_call=0.5)
-    assert found.seconds(1000, batch_size=250) == pytest.approx(4 * 0.5 + 1.0)
-    assert found.seconds(1001, batch_size=250) == pytest.approx(5 * 0.5 + 1.001)
+    found = Speed(per_call=0.5, per_row=0.001, batch_size=250)
+    assert found.seconds(1000) == pytest.approx(4 * 0.5 + 1.0)
+    assert found.seconds(1001) == pytest.approx(5 * 0.5 + 1.001)
     assert found.seconds(0) == 0.0
 
 
@@ -247,7 +249,8 @@ def test_M13_what_a_row_costs_is_told_from_what_a_call_costs(clock, per_row, per
     found = quietly(model)
     assert found.seconds_per_row == pytest.approx(per_row, abs=1e-12)
     assert found.seconds_per_call == pytest.approx(per_call, abs=1e-12)
-    assert found.seconds(10**6, 10**5) == pytest.approx(10**6 * per_row + 10 * per_call)
+    speed = Speed(found.seconds_per_call, found.seconds_per_row, batch_size=10**5)
+    assert speed.seconds(10**6) == pytest.approx(10**6 * per_row + 10 * per_call)
 
 
 def test_M13_a_slow_first_call_does_not_count(clock):
@@ -372,7 +375,7 @@ def test_M09_answers_that_depend_on_the_length_of_the_batch_or_change_are_notice
         return Z[:, 0] * Z[:, 1] * (2.0 if len(Z) > 150 else 1.0)
 
     with pytest.warns(ModelWarning, match=r"M09: the model's answers for the same rows differ by up to \d"):
-        fitted = gx.Granite(doubled, question).fit(rows)
+        fitted = paper(doubled, question).fit(rows)
     assert fitted.disagreement_ == 0.0
     assert any(text.startswith("M09") for text in fitted.diagnostics_["warnings"])
 
@@ -386,12 +389,12 @@ def test_M09_a_model_that_changes_during_the_fit_is_noticed():
         return Z[:, 0] * Z[:, 1] + (1.0 if len(calls) > 6 else 0.0)
 
     with pytest.warns(ModelWarning, match="M09"):
-        gx.Granite(drifting).fit(rows)
+        paper(drifting).fit(rows)
 
 
 def test_the_diagonal_on_a_grid_is_compared_where_rows_carry_grid_values():
     rows = np.random.default_rng(0).normal(size=(200, 3))
-    fitted = gx.Granite(lambda Z: Z[:, 0] * Z[:, 1], resources=gx.Resources(max_grid=8)).fit(rows)
+    fitted = paper(lambda Z: Z[:, 0] * Z[:, 1], resources=gx.Resources(max_grid=8)).fit(rows)
     assert 0.1 < fitted.disagreement_ < 3.0
 
 
@@ -406,7 +409,7 @@ def test_N10_a_floor_that_hides_more_than_rounding_says_so():
     for factor in (1.0, 1e-2, 1e-3):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            fitted = gx.Granite(lambda Z, factor=factor: (far(Z) - 1e5) * factor + np.float32(1e5), "ice-pdp").fit(rows)
+            fitted = paper(lambda Z, factor=factor: (far(Z) - 1e5) * factor + np.float32(1e5), "ice-pdp").fit(rows)
         found = fitted.diagnostics_
         root, least = found["measured_disagreement"]["ice-pdp"], found["noise_floor"]["ice-pdp"]
         told[factor] = any(str(entry.message).startswith("N10: ice-pdp") for entry in caught)
@@ -419,7 +422,7 @@ def test_N10_a_floor_that_hides_more_than_rounding_says_so():
 def test_N11_predictions_whose_squares_are_no_numbers_are_explained_all_the_same(question, factor):
     rows = np.random.default_rng(0).normal(size=(80, 3))
     with pytest.warns(ModelWarning, match=f"N11: {question}: .* reported as 0; shares of it are right"):
-        fitted = gx.Granite(lambda Z: factor * Z[:, 0] * Z[:, 1], question).fit(rows)
+        fitted = paper(lambda Z: factor * Z[:, 0] * Z[:, 1], question).fit(rows)
     assert fitted.disagreement_ == 0.0
     assert 0.0 < fitted.remaining_ < 0.9
     assert len(fitted.partition_) > 1

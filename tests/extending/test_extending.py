@@ -16,6 +16,7 @@ from extending.partitioner import Quarters
 from extending.question import pfi_sage
 from granite_xai.behavior import BEHAVIORS
 from granite_xai.behavior.losses import LOSSES
+from strategies import paper
 
 FOLDER = Path(__file__).parent
 PAGE = FOLDER.parents[1] / "docs" / "extending.rst"
@@ -60,13 +61,13 @@ def test_a_behavior_is_the_mean_absolute_deviation_of_the_masked_model(toy):
 def test_a_behavior_of_ones_own_finds_regions_and_is_saved(toy, tmp_path):
     full, pure = (gx.Explainer("marginal", "deviation", interaction) for interaction in ("full", "pure"))
     question = gx.Disagreement(full, pure, name="deviation")
-    g = gx.Granite(product, question).fit(toy.X)
+    g = paper(product, question).fit(toy.X)
     assert [str(region.rule) for region in g.partition_] == ["x2 ≤ 0", "x2 > 0"]
     assert g.remaining_ < 1e-12
     again = saved(g, tmp_path, product)
     assert again.disagreement_ == g.disagreement_
     assert again.evaluate(toy.X).remaining == g.evaluate(toy.X).remaining
-    assert len(gx.Granite(lambda X: X["x1"].to_numpy(), question).fit(toy.X).partition_) == 1
+    assert len(paper(lambda X: X["x1"].to_numpy(), question).fit(toy.X).partition_) == 1
 
 
 def product(X):
@@ -84,20 +85,20 @@ def test_a_loss_with_a_name_is_that_function_everywhere(toy, tmp_path):
             gx.question("pfi-risk", risk_loss=lambda prediction, y: huber(prediction - y)),
         ),
     ):
-        g = gx.Granite(toy.model, named).fit(toy.X, y)
-        assert np.isclose(g.disagreement_, gx.Granite(toy.model, own).fit(toy.X, y).disagreement_)
+        g = paper(toy.model, named).fit(toy.X, y)
+        assert np.isclose(g.disagreement_, paper(toy.model, own).fit(toy.X, y).disagreement_)
         assert saved(g, tmp_path, toy.model).disagreement_ == g.disagreement_
 
 
 def test_a_partitioner_of_ones_own_finds_its_regions(toy):
-    g = gx.Granite(toy.model, "ice-pdp", partitioner=Quarters("x1")).fit(toy.X)
+    g = paper(toy.model, "ice-pdp", partitioner=Quarters("x1")).fit(toy.X)
     assert [region.n_samples for region in g.partition_] == [30, 30, 30, 30]
     assert np.isclose(sum(region.disagreement for region in g.partition_), g.remaining_)
     assert np.array_equal(np.bincount(g.apply(toy.X)), [30, 30, 30, 30])
 
 
 def test_a_display_of_ones_own_shows_what_its_frame_holds(toy):
-    g = gx.Granite(toy.model, "ice-pdp", partitioner=Quarters("x1")).fit(toy.X)
+    g = paper(toy.model, "ice-pdp", partitioner=Quarters("x1")).fit(toy.X)
     display = ShareDisplay.from_estimator(g, toy.X).plot()
     frame = display.frame()
     assert np.isclose(frame["fraction"].sum(), 1.0)
@@ -109,7 +110,7 @@ def test_a_display_of_ones_own_shows_what_its_frame_holds(toy):
 
 def test_a_question_of_ones_own_is_asked_like_a_named_one(toy):
     y = toy.model(toy.X)
-    g = gx.Granite(toy.model, pfi_sage, max_depth=1).fit(toy.X, y)
+    g = paper(toy.model, pfi_sage, max_depth=1).fit(toy.X, y)
     assert list(g.disagreements_) == ["pfi-sage"]
     assert g.remaining_ < 1.0
 

@@ -10,6 +10,7 @@ import pytest
 import granite_xai as gx
 from extending.uniform import Uniform
 from granite_xai.masking import MASKINGS
+from strategies import paper
 
 DRAWS = 5
 chance = np.random.default_rng(4)
@@ -75,7 +76,7 @@ def test_it_explains_what_a_plain_loop_explains(uniform, name, interaction):
 @pytest.mark.parametrize("name", list(VALUES))
 def test_it_fits_saves_and_loads(uniform, name, tmp_path):
     question = gx.Disagreement(*(gx.Explainer(uniform, ASKED[name], kind) for kind in ("full", "pure")))
-    g = gx.Granite(model, question, max_depth=1, min_samples_leaf=8, alpha=0.0, random_state=0).fit(X, y)
+    g = paper(model, question, max_depth=1, min_samples_leaf=8, alpha=0.0, random_state=0).fit(X, y)
 
     def R(rows):
         gaps = [effect(name, "full", S, rows) - effect(name, "pure", S, rows) for S in range(3)]

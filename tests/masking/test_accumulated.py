@@ -15,6 +15,7 @@ from granite_xai.masking.fitted import fit_reference
 from granite_xai.models import as_predictor
 from granite_xai.tables import read_table
 from granite_xai.trees.routes import Route
+from strategies import paper
 
 
 def tangled(X: np.ndarray) -> np.ndarray:
@@ -65,7 +66,7 @@ def test_both_sides_of_every_split_are_those_of_the_definition(seed, intervals, 
 def test_a_jump_where_two_regions_meet_counts_in_neither():
     """F jumps by 6 x0 at x2 = 0; in each half it is additive, so a cut at 0 leaves nothing."""
     X = np.random.default_rng(1).uniform(-1, 1, (500, 3))
-    g = gx.Granite(xor, "ale", partitioner=gx.partitioners.GivenRules(["x2 ≤ 0", "x2 > 0"])).fit(X)
+    g = paper(xor, "ale", partitioner=gx.partitioners.GivenRules(["x2 ≤ 0", "x2 > 0"])).fit(X)
     assert g.disagreement_ > 0.5
     assert g.remaining_ < 1e-12
 
@@ -84,7 +85,7 @@ def test_gadgets_example_is_cut_once_near_the_jump(exact):
 def test_a_region_with_one_value_has_no_change():
     """A column of two values that was split moves nowhere."""
     X = rows_of(3, 60)
-    g = gx.Granite(
+    g = paper(
         lambda X: X[:, 3] * X[:, 0],
         "ale",
         features=["x3"],
@@ -101,5 +102,5 @@ def test_intervals_are_an_option_of_the_question_about_ale_alone():
     with pytest.raises(gx.InputError, match="intervals=0"):
         gx.question("ale", intervals=0)
     X = rows_of(5, 80)
-    few, many = (gx.Granite(tangled, gx.question("ale", intervals=k), max_depth=1).fit(X) for k in (2, 20))
+    few, many = (paper(tangled, gx.question("ale", intervals=k), max_depth=1).fit(X) for k in (2, 20))
     assert few.disagreement_ > many.disagreement_  # changes across wider intervals

@@ -133,10 +133,8 @@ def test_columns_without_ranks_are_refused(X, fault):
 
 
 def test_rows_sent_to_the_model_are_planned():
-    from granite_xai.cost import plan
-
     X = three(1, 30)
     g = gx.Granite(tangled, gx.question("cfi-pfi", conditional=COPULA), max_depth=1, min_samples_leaf=10)
-    planned = plan(g, X, tangled(X))["model_rows"]
+    planned = g.plan(X, tangled(X))["model_rows"]
     sent = g.fit(X, tangled(X)).diagnostics_["model"]["rows"]
     assert 0 <= sent - planned < 400  # probe and checks

@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 
 import granite_xai as gx
 import oracle as o
-from strategies import Case, Function, Term, examples, quiet
+from strategies import Case, Function, Term, examples, paper, quiet
 
 NAMES = [*o.NAMED, "coe", "ale"]
 HALVES = gx.partitioners.GivenRules(["x0 ≤ 0", "x0 > 0"])
@@ -29,7 +29,7 @@ def tangled(X: np.ndarray) -> np.ndarray:
 
 def measured(name: str, X: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) -> list[float]:
     with quiet():
-        granite = gx.Granite(tangled, name, partitioner=HALVES).fit(X, y, weights)
+        granite = paper(tangled, name, partitioner=HALVES).fit(X, y, weights)
     return [granite.disagreement_, granite.remaining_, *(region.disagreement for region in granite.partition_)]
 
 
@@ -60,7 +60,7 @@ def test_weighted_bins_are_those_of_the_definitions(name, seed):
     weights = tuple((counts * 0.75).tolist())
     case = Case(tuple(map(tuple, X.tolist())), function, tuple(y.tolist()), weights)
     with quiet():
-        granite = gx.Granite(case.model, name, partitioner=HALVES).fit(X, y, np.array(weights))
+        granite = paper(case.model, name, partitioner=HALVES).fit(X, y, np.array(weights))
     problem, asked = case.problem(), o.question(name)
     assert granite.disagreement_ == pytest.approx(o.disagreement(asked, problem), rel=1e-9)
     for region, side in zip(granite.partition_, (X[:, 0] <= 0, X[:, 0] > 0), strict=True):

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from granite_xai import Granite
 from granite_xai.behavior import Local, Risk, Sensitivity
 from granite_xai.influence import Individual, Interactions, Joint
 from granite_xai.interaction import Partial
@@ -33,6 +32,7 @@ from paper.games import (
     subsets,
     value_game,
 )
+from strategies import paper
 
 LEVELS = (2, 3, 2, 2)
 MODEL = Lookup(LEVELS, seed=6)
@@ -162,7 +162,7 @@ def test_pairs_of_three_columns_agree_up_to_the_one_interaction_of_order_three()
     levels = (3, 2, 3)
     X, model = dependent(levels, 60, seed=1), Lookup(levels, seed=1)
     triple = mobius(value_game("marginal", "local", model, X))[frozenset(range(3))]
-    fitted = Granite(model, "ice-pdp", influence="interaction", max_depth=0).fit(X)
+    fitted = paper(model, "ice-pdp", influence="interaction", max_depth=0).fit(X)
     assert fitted.disagreement_ == pytest.approx(3 * np.mean(triple**2), rel=1e-10)
 
 

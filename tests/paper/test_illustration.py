@@ -18,6 +18,7 @@ import pytest
 import granite_xai as gx
 from granite_xai.masking import Conditional
 from paper.games import Array, close, effects
+from strategies import paper
 
 # Small regions have thin bins, which the package says (C10); here they are exact.
 pytestmark = pytest.mark.filterwarnings("ignore::granite_xai.base.errors.BinWarning")
@@ -97,14 +98,14 @@ def frame(rows: Array) -> pd.DataFrame:
 def test_interactions_are_gone_when_x2_is_split(rows: Array | None) -> None:
     toy = gx.datasets.make_toy() if rows is None else None
     data = frame(X) if toy is None else toy.X
-    fitted = gx.Granite(model if toy is None else toy.model, "ice-pdp").fit(data)
+    fitted = paper(model if toy is None else toy.model, "ice-pdp").fit(data)
     second = data.columns[1]
     assert [str(region.rule) for region in fitted.partition_] == [f"{second} ≤ 0", f"{second} > 0"]
     assert fitted.remaining_ < 1e-12
 
 
 def test_the_dependence_is_gone_when_x3_is_split() -> None:
-    fitted = gx.Granite(model, gx.question("mplot-pdp", conditional=EXACT)).fit(frame(X))
+    fitted = paper(model, gx.question("mplot-pdp", conditional=EXACT)).fit(frame(X))
     assert [str(region.rule) for region in fitted.partition_] == ["x3 ≤ 0", "x3 > 0"]
     assert fitted.remaining_ < 1e-12
 
@@ -114,7 +115,7 @@ def test_the_dependence_is_split_at_x3_in_a_sample_with_bins(seed: int) -> None:
     """What remains is the noise of bin means: two columns, ten bins of n/20 rows, variance 13 in a region."""
     n = 600
     toy = gx.datasets.make_toy(n=n, random_state=seed)
-    fitted = gx.Granite(toy.model, "mplot-pdp", max_depth=1).fit(toy.X)
+    fitted = paper(toy.model, "mplot-pdp", max_depth=1).fit(toy.X)
     third = toy.X.columns[2]
     assert [str(region.rule) for region in fitted.partition_] == [f"{third} ≤ 0", f"{third} > 0"]
     noise = 2 * 10 * 13 / (n / 2)
@@ -126,7 +127,7 @@ def test_the_dependence_is_split_at_x3_in_a_sample_with_bins(seed: int) -> None:
 )
 def test_both_are_gone_when_both_are_split(questions: Callable[[Any], Any]) -> None:
     both = [gx.question("ice-pdp"), gx.question("mplot-pdp", conditional=EXACT)]
-    fitted = gx.Granite(model, questions(both)).fit(frame(X))
+    fitted = paper(model, questions(both)).fit(frame(X))
     assert sorted(str(region.rule) for region in fitted.partition_) == [
         "x2 > 0 and x3 > 0",
         "x2 > 0 and x3 ≤ 0",
@@ -227,7 +228,7 @@ def test_figure_1_marginal_shap_in_a_sample(panel: str) -> None:
 def test_all_three_explanations_agree_in_the_regions_found_for_both() -> None:
     """Figure 1, top right: what is left of the gaps after the combined search is rounding."""
     both = [gx.question("ice-pdp"), gx.question("mplot-pdp", conditional=EXACT)]
-    fitted = gx.Granite(model, both).fit(frame(X))
+    fitted = paper(model, both).fit(frame(X))
     regions = fitted.apply(frame(X))
     for k in range(4):
         rows = np.flatnonzero(regions == k)
@@ -255,10 +256,10 @@ def test_disagreements_of_the_distribution_itself_with_weights() -> None:
     rows, weights = weighted_lattice()
     mean_tanh = float(np.average(np.tanh(rows[:, 3]) ** 2, weights=weights))
     assert mean_tanh == pytest.approx(1 - FIGURE_1["PredDiff", "globally"][2], abs=6e-4)
-    interactions = gx.Granite(model, "ice-pdp").fit(frame(rows), sample_weight=weights)
+    interactions = paper(model, "ice-pdp").fit(frame(rows), sample_weight=weights)
     assert interactions.disagreement_ == pytest.approx(18.0, rel=1e-10)
     assert interactions.remaining_ < 1e-12
-    dependence = gx.Granite(model, gx.question("mplot-pdp", conditional=EXACT)).fit(frame(rows), sample_weight=weights)
+    dependence = paper(model, gx.question("mplot-pdp", conditional=EXACT)).fit(frame(rows), sample_weight=weights)
     assert dependence.disagreement_ == pytest.approx(4 + mean_tanh, rel=1e-8)
     assert [str(region.rule) for region in dependence.partition_] == ["x3 ≤ 0", "x3 > 0"]
     assert dependence.remaining_ < 1e-12

@@ -14,6 +14,7 @@ from hypothesis import given, settings, strategies as st
 import granite_xai as gx
 from granite_xai.masking import Conditional
 from paper.games import Array
+from strategies import paper
 
 pytestmark = pytest.mark.filterwarnings("ignore::granite_xai.base.errors.BinWarning")
 
@@ -60,9 +61,9 @@ def cases(draw: Any, max_rows: int = 14) -> Case:
 def fit(model: Any, X: Any, y: Any = None, question: Any = "ice-pdp", **options: Any) -> gx.Granite:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", gx.BinWarning)
-        return gx.Granite(
-            model, asked(question) if isinstance(question, str) else question, **{**OPTIONS, **options}
-        ).fit(X, y)
+        return paper(model, asked(question) if isinstance(question, str) else question, **{**OPTIONS, **options}).fit(
+            X, y
+        )
 
 
 def regions(fitted: gx.Granite, X: Any, names: Any = None) -> Regions:
@@ -218,10 +219,10 @@ def test_repeating_every_row_with_a_larger_leaf_minimum(case: Case, question: st
 def test_whole_weights_are_repeated_rows(case: Case, question: str) -> None:
     """A weight counts a row that often; rows of weight 0 are left out."""
     weights = 1 + np.arange(len(case.X)) % 3
-    one = gx.Granite(case.model, "ice-pdp", max_depth=0).fit(case.X, sample_weight=weights)
-    two = gx.Granite(case.model, "ice-pdp", max_depth=0).fit(np.repeat(case.X, weights, axis=0))
+    one = paper(case.model, "ice-pdp", max_depth=0).fit(case.X, sample_weight=weights)
+    two = paper(case.model, "ice-pdp", max_depth=0).fit(np.repeat(case.X, weights, axis=0))
     assert one.disagreement_ == pytest.approx(two.disagreement_, rel=1e-10, abs=1e-14)
-    zeroed = gx.Granite(case.model, asked(question), **OPTIONS)
+    zeroed = paper(case.model, asked(question), **OPTIONS)
     extra = np.vstack([case.X, case.X[:1] * 0])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", gx.BinWarning)

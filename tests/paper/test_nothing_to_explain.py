@@ -9,6 +9,7 @@ import pytest
 
 import granite_xai as gx
 from paper.games import Array
+from strategies import paper
 
 # Thin bins are reported (C10) and do not matter here; a model in float32 moves by more than rounding (M09).
 pytestmark = pytest.mark.filterwarnings("ignore::granite_xai.base.errors.BinWarning")
@@ -57,21 +58,21 @@ def assert_one_region(fitted: gx.Granite) -> None:
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_an_additive_model_has_one_region(question: str, scale: float, offset: float, dtype: Any) -> None:
     for seed in range(2):
-        fitted = gx.Granite(Scaled(additive, scale, offset, dtype), question, random_state=seed).fit(rows(seed))
+        fitted = paper(Scaled(additive, scale, offset, dtype), question, random_state=seed).fit(rows(seed))
         assert_one_region(fitted)
 
 
 @pytest.mark.parametrize("influence", [{"influence": "joint", "groups": {"g": [0, 1]}}, {"influence": "interaction"}])
 def test_an_additive_model_has_one_region_for_groups_and_pairs_too(influence: dict[str, Any]) -> None:
     for question in ("ice-pdp", "coe"):
-        assert_one_region(gx.Granite(additive, question, **influence).fit(rows(0)))
+        assert_one_region(paper(additive, question, **influence).fit(rows(0)))
 
 
 @pytest.mark.parametrize("question", sorted(gx.questions()))
 @pytest.mark.parametrize("value", [0.0, 1.0, -1e9, 1e-8, 0.1])
 def test_a_constant_model_has_one_region_for_every_question(question: str, value: float) -> None:
     X = rows(1)
-    fitted = gx.Granite(lambda X: np.full(len(X), value), question).fit(X, X[:, 0])
+    fitted = paper(lambda X: np.full(len(X), value), question).fit(X, X[:, 0])
     assert_one_region(fitted)
 
 
@@ -80,14 +81,14 @@ def test_a_constant_model_has_one_region_for_every_question(question: str, value
 def test_a_model_of_one_column_has_one_region_with_marginal_masking(question: str, scale: float, offset: float) -> None:
     X = rows(2, d=1)
     model = Scaled(lambda X: np.exp(X[:, 0]), scale, offset)
-    assert_one_region(gx.Granite(model, question).fit(X, model.predict(X) + scale * X[:, 0]))
+    assert_one_region(paper(model, question).fit(X, model.predict(X) + scale * X[:, 0]))
 
 
 @pytest.mark.parametrize("question", ["ice-pdp", "shap-pdp", "ice-shap", "coe", "sobol"])
 @pytest.mark.parametrize(("scale", "offset"), SCALES)
 def test_an_interaction_that_the_numbers_can_hold_is_found(question: str, scale: float, offset: float) -> None:
     X = rows(3, n=120)
-    fitted = gx.Granite(Scaled(interacting, scale, offset), question, max_candidates=120).fit(X)
+    fitted = paper(Scaled(interacting, scale, offset), question, max_candidates=120).fit(X)
     assert [str(region.rule) for region in fitted.partition_] == ["x2 ≤ 0", "x2 > 0"]
     assert fitted.remaining_ < 1e-6
 
@@ -95,7 +96,7 @@ def test_an_interaction_that_the_numbers_can_hold_is_found(question: str, scale:
 @pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
 def test_a_float32_model_shows_its_interactions(scale: float) -> None:
     X = rows(4, n=120)
-    fitted = gx.Granite(Scaled(interacting, scale, 0.0, np.float32), "ice-pdp", max_candidates=120).fit(X)
+    fitted = paper(Scaled(interacting, scale, 0.0, np.float32), "ice-pdp", max_candidates=120).fit(X)
     assert [str(region.rule) for region in fitted.partition_] == ["x2 ≤ 0", "x2 > 0"]
 
 
@@ -126,4 +127,4 @@ def test_additive_models_of_scikit_learn_have_one_region(kind: str) -> None:
     X = rows(7, n=60)
     model = models[kind].fit(X, interacting(X))
     for question in ("ice-pdp", "coe", "sobol"):
-        assert_one_region(gx.Granite(model, question).fit(X))
+        assert_one_region(paper(model, question).fit(X))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import granite_xai as gx
+from strategies import paper
 
 ROOM = gx.Resources(max_evaluations=10**9, memory_limit=2**33)
 
@@ -20,7 +21,7 @@ def quantile_cuts(values: np.ndarray, count: int) -> np.ndarray:
 
 def check(n: int, seed: int) -> float:
     toy = gx.datasets.make_order_two(n=n, random_state=seed)
-    fitted = gx.Granite(toy.model, "ice-pdp", influence="interaction", resources=ROOM).fit(toy.X)
+    fitted = paper(toy.model, "ice-pdp", influence="interaction", resources=ROOM).fit(toy.X)
     third = toy.X.columns[2]
     left, right = fitted.partition_
     values = toy.X[third].to_numpy()
@@ -68,7 +69,7 @@ def test_less_than_three_percent_remain_in_the_default_sample() -> None:
 @pytest.mark.parametrize("n", [150, pytest.param(2000, marks=pytest.mark.slow)])
 def test_with_every_value_as_a_cut_nothing_above_pairs_remains(n: int) -> None:
     toy = gx.datasets.make_order_two(n=n, random_state=0)
-    fitted = gx.Granite(toy.model, "ice-pdp", influence=("interaction", 2), max_candidates=n, resources=ROOM).fit(toy.X)
+    fitted = paper(toy.model, "ice-pdp", influence=("interaction", 2), max_candidates=n, resources=ROOM).fit(toy.X)
     third = toy.X.columns[2]
     assert [str(region.rule) for region in fitted.partition_] == [f"{third} ≤ 0", f"{third} > 0"]
     assert fitted.remaining_ < 1e-12
@@ -77,7 +78,7 @@ def test_with_every_value_as_a_cut_nothing_above_pairs_remains(n: int) -> None:
 def test_the_regions_are_described_by_the_papers_formulas() -> None:
     """Left: ``-x1 + 0.7 x1 x4``; right: ``x1 + 0.7 x1 x2``; the surrogate of order two is the model itself."""
     toy = gx.datasets.make_order_two(n=150, random_state=0)
-    fitted = gx.Granite(toy.model, "ice-pdp", influence="interaction", max_candidates=150).fit(toy.X)
+    fitted = paper(toy.model, "ice-pdp", influence="interaction", max_candidates=150).fit(toy.X)
     x1, x2, x3, x4 = toy.X.to_numpy().T
     expected = np.where(x3 > 0, x1 + 0.7 * x1 * x2, -x1 + 0.7 * x1 * x4)
     assert np.allclose(fitted.predict(toy.X, exact=True), expected, atol=1e-10)
@@ -98,7 +99,7 @@ def test_the_regions_are_described_by_the_papers_formulas() -> None:
 def test_single_columns_need_more_regions_than_pairs() -> None:
     """The continuous interactions x1 x2 and x1 x4 cannot be split away: that is what order two is for."""
     toy = gx.datasets.make_order_two(n=300, random_state=0)
-    columns = gx.Granite(toy.model, "ice-pdp").fit(toy.X)
-    pairs = gx.Granite(toy.model, "ice-pdp", influence="interaction").fit(toy.X)
+    columns = paper(toy.model, "ice-pdp").fit(toy.X)
+    pairs = paper(toy.model, "ice-pdp", influence="interaction").fit(toy.X)
     assert len(columns.partition_) > len(pairs.partition_) == 2
     assert columns.remaining_ > pairs.remaining_

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from granite_xai import Explainer, Granite
+from granite_xai import Explainer
 from granite_xai.masking import Conditional, Marginal
 from paper.games import Array, Lookup, factorial
+from strategies import paper
 
 DESIGNS = [(2, 2), (3, 2, 2), (4, 3, 5), (2, 3, 2, 3), (2, 2, 2, 2, 2)]
 
@@ -49,7 +50,7 @@ def test_in_box_regions_of_a_full_factorial_design_too(levels: tuple[int, ...]) 
 @pytest.mark.parametrize("levels", DESIGNS, ids=str)
 def test_the_estimator_reports_the_same_number(levels: tuple[int, ...]) -> None:
     X, model = factorial(levels), Lookup(levels, seed=1)
-    fitted = Granite(model, "ice-pdp", max_depth=0).fit(X)
+    fitted = paper(model, "ice-pdp", max_depth=0).fit(X)
     assert fitted.disagreement_ == pytest.approx(sensitivity_gap("marginal", model, X), rel=1e-12)
 
 
@@ -57,7 +58,7 @@ def test_each_region_of_a_fitted_tree_on_a_full_factorial_design() -> None:
     """Splits cut boxes, so the theorem holds in every region of a tree."""
     levels = (4, 4, 3)
     X, model = factorial(levels), Lookup(levels, seed=2)
-    fitted = Granite(model, "ice-pdp", min_samples_leaf=4, alpha=0.0).fit(X)
+    fitted = paper(model, "ice-pdp", min_samples_leaf=4, alpha=0.0).fit(X)
     assert len(fitted.partition_) > 2
     for region in fitted.partition_:
         rows = np.flatnonzero(region.rule.contains(X))
@@ -71,5 +72,5 @@ def test_row_weights_of_a_product_form_keep_the_columns_independent() -> None:
     X, model = factorial(levels), Lookup(levels, seed=4)
     weights = np.array([1, 2, 4])[X[:, 0].astype(int)] * np.array([3, 1])[X[:, 1].astype(int)]
     repeated = np.repeat(X, weights, axis=0)
-    fitted = Granite(model, "ice-pdp", max_depth=0).fit(X, sample_weight=weights)
+    fitted = paper(model, "ice-pdp", max_depth=0).fit(X, sample_weight=weights)
     assert fitted.disagreement_ == pytest.approx(sensitivity_gap("marginal", model, repeated), rel=1e-12)

@@ -92,7 +92,7 @@ def objects() -> dict[str, tuple[Any, bool]]:
 
 
 if __name__ == "__main__":
-    from granite_xai.persistence.documents import VERSION
+    from granite_xai.persistence import VERSION
 
     folder = FIXTURES / f"version-{VERSION}"
     folder.mkdir(parents=True)

@@ -36,9 +36,9 @@ from granite_xai.interaction import Partial
 from granite_xai.masking import MASKINGS, Baseline, Conditional
 from granite_xai.masking.bins import BinTree
 from granite_xai.partitioners import AllExcept, Clusters, Cohorts, GivenRules, Ice, RepidTree, Subgroups, Tree
-from granite_xai.persistence.documents import OLDEST, VERSION
+from granite_xai.persistence import OLDEST, VERSION
+from granite_xai.persistence.fitted import synthetic_rows
 from granite_xai.persistence.forms import structure
-from granite_xai.persistence.models import synthetic_rows
 from granite_xai.tables import Column, outline_from_dict, outline_to_dict, read_table, rows_from_dict, rows_to_dict
 from persistence.saved_objects import FIXTURES, RULES, fitted, model, other_model, table, target
 from strategies import examples

@@ -12,12 +12,12 @@ import pandas as pd
 import pytest
 from hypothesis import given, strategies as st
 
-import granite_xai as gx
 from granite_xai.base.errors import FormatError, InputError
 from granite_xai.regions.conditions import complementary, cut, grouping, missing_or_present
 from granite_xai.regions.rule import Interval, Levels, Rule
-from granite_xai.regions.words import name_text
+from granite_xai.regions.words import instant, name_text, value_text
 from regions.random_rules import HOSTILE, conditions, dates, durations, finite, flags, intervals, level_sets, rules
+from strategies import paper
 
 small = st.sampled_from([-1.5, -0.0, 0.0, 1.0, 2.0, 3.5])
 levels = st.sampled_from(["a", "b", "c", "d"])
@@ -115,7 +115,7 @@ def test_D18_dates_with_a_time_zone_are_compared_and_written_in_utc():
     hours = pd.date_range("2012-03-01 00:30", periods=40, freq="h", tz="Europe/Berlin")
     X = pd.DataFrame({"when": hours, "x": np.arange(40) % 7 - 3.0})
     late = X["when"].iloc[20]
-    granite = gx.Granite(lambda X: X["x"] * (X["when"] >= late), split_features=["when"], max_depth=1).fit(X)
+    granite = paper(lambda X: X["x"] * (X["when"] >= late), split_features=["when"], max_depth=1).fit(X)
     assert [str(rule) for rule in granite.partition_.rules] == ["when ≤ 2012-03-01 19:00", "when > 2012-03-01 19:00"]
 
 
@@ -432,3 +432,26 @@ def test_is_empty_means_that_nothing_belongs(condition, number, others):
     if condition.is_empty:
         assert not condition.contains(np.array([number, np.nan])).any()
     assert others.is_empty == (not others.levels and not others.others and not others.missing)
+
+
+def test_values_are_written_as_they_are_read():
+    assert [value_text(value) for value in (6.0, "light rain", np.timedelta64(2, "h"))] == [
+        "6",
+        '"light rain"',
+        "2 hours",
+    ]
+    assert [name_text(name) for name in ("hr", "hours per week")] == ["hr", "`hours per week`"]
+    assert str(instant(np.datetime64, 0, "m")) == "1970-01-01T00:00"
+    assert str(instant(np.timedelta64, 7200 * 10**18)) == "2 hours"
+
+
+def test_conditions_are_written_as_a_person_would():
+    assert Interval(6.5, 20).text("hr") == "6.5 < hr ≤ 20"
+    assert Interval(high=1, missing=True).contains(np.array([0.0, 2.0, np.nan])).tolist() == [True, False, True]
+    assert Levels({"mist", "clear"}).text("weathersit") == "weathersit in {clear, mist}"
+    assert Levels({"mist"}, others=True, missing=True).text("weathersit") == "weathersit is not mist or missing"
+
+
+def test_a_split_says_where_missing_values_and_new_levels_go():
+    assert [side.text("temp") for side in cut(14.8, missing="left")] == ["temp ≤ 14.8 or missing", "temp > 14.8"]
+    assert [side.text("w") for side in grouping({"a"}, {"b", "c"}, larger="right")] == ["w is a", "w is not a"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,12 @@ GOLDEN = Path(__file__).parent / "golden"
 
 @pytest.fixture(scope="module")
 def texts():
-    return {name: str(report).replace(gx.__version__, "VERSION") + "\n" for name, report in stories()}
+    told = {name: str(report).replace(gx.__version__, "VERSION") + "\n" for name, report in stories()}
+    # A slow machine is timed by a few more rows.
+    return {
+        name: re.sub(r"[\d,]+ rows sent to the model", "ROWS rows sent to the model", text)
+        for name, text in told.items()
+    }
 
 
 @pytest.mark.parametrize("name", ["diabetes", "additive", "classifier"])
@@ -39,7 +45,8 @@ def test_bike_sharing_opens_with_the_sentence_a_reader_needs(data_folder):
     model = HistGradientBoostingRegressor(random_state=0, max_iter=40).fit(X, y)
     report = gx.explain(model, X, y, max_samples=1000, max_depth=2)
     opening = report.story["opening"]
-    assert opening.startswith("On these 1,000 rows ICE and PDP disagree by ")
+    assert opening.startswith("4 regions keep ")
+    assert "held-out rows). On these 1,000 rows ICE and PDP disagree by " in opening
     assert "; workingday alone explains " in opening
     assert "; in 4 regions " in opening
     assert len(report.html().encode()) < 1_000_000

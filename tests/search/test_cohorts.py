@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 from hypothesis import given, strategies as st
 
-import granite_xai as gx
 from granite_xai.compute import Resources
 from granite_xai.disagreement import Disagreement, ResolvedQuestion
 from granite_xai.evaluation_plan import evaluate, request
@@ -27,10 +26,10 @@ from granite_xai.search.cohorts import (
     row_distances,
     scatter_within,
 )
-from granite_xai.search.describe import accuracy
+from granite_xai.search.scatter import accuracy
 from granite_xai.tables import read_table
 from granite_xai.trees.routes import Route
-from strategies import examples
+from strategies import examples, paper
 
 PARTIAL = Explainer("marginal", "local", "partial")
 PURE = Explainer("marginal", "local", "pure")
@@ -152,7 +151,7 @@ def test_only_cohorts_beyond_the_free_ones_cost(cohorts, price):
 @pytest.mark.parametrize("beta", [0.0, 0.2, 100.0])
 def test_the_search_never_ends_above_one_cohort(X, beta):
     """The cohorts found cost no more than all rows together, and no more than free when the others are dear."""
-    granite = gx.Granite(model, partitioner=Cohorts(free=1, beta=beta, restarts=2, rounds=2), random_state=3).fit(X)
+    granite = paper(model, partitioner=Cohorts(free=1, beta=beta, restarts=2, rounds=2), random_state=3).fit(X)
     found = granite.clusters_
     assert sorted(set(found.tolist())) == list(range(found.max() + 1))
     if beta == 100.0:

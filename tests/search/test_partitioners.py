@@ -8,6 +8,7 @@ import pytest
 
 import granite_xai as gx
 from granite_xai.partitioners import AllExcept, Clusters, Cohorts, GivenRules, Ice, RepidTree, Subgroups, Tree
+from strategies import paper
 
 
 def model(X):
@@ -35,11 +36,11 @@ PARTITIONERS = [
 @pytest.mark.parametrize("question", ["ice-pdp", "sobol", "pfi-risk"])
 def test_any_partitioner_serves_any_question(X, partitioner, question):
     """Regions add up to what remains, measured as by the given rules; membership is that of the rules."""
-    g = gx.Granite(model, question, partitioner=partitioner).fit(X, model(X))
+    g = paper(model, question, partitioner=partitioner).fit(X, model(X))
     assert g.remaining_ == pytest.approx(sum(region.disagreement for region in g.partition_))
     assert sum(region.n_samples for region in g.partition_) == len(X)
     assert np.bincount(g.apply(X)).tolist() == [region.n_samples for region in g.partition_]
-    again = gx.Granite(model, question, partitioner=GivenRules(g.partition_.rules)).fit(X, model(X))
+    again = paper(model, question, partitioner=GivenRules(g.partition_.rules)).fit(X, model(X))
     assert again.remaining_ == pytest.approx(g.remaining_)
     assert again.fidelity_ == pytest.approx(g.fidelity_)
     assert again.apply(X).tolist() == g.apply(X).tolist()
@@ -47,8 +48,8 @@ def test_any_partitioner_serves_any_question(X, partitioner, question):
 
 def test_given_trees_are_measured_anew(X):
     """A tree fitted on some rows, used on others: their counts and disagreement."""
-    first = gx.Granite(model, "ice-pdp").fit(X[:80])
-    second = gx.Granite(model, "ice-pdp", partitioner=GivenRules(first.partition_)).fit(X)
+    first = paper(model, "ice-pdp").fit(X[:80])
+    second = paper(model, "ice-pdp", partitioner=GivenRules(first.partition_)).fit(X)
     assert second.partition_.root.n_samples == len(X)
     assert [str(rule) for rule in second.partition_.rules] == [str(rule) for rule in first.partition_.rules]
     assert second.evaluate(X).remaining == pytest.approx(second.remaining_)
@@ -56,21 +57,21 @@ def test_given_trees_are_measured_anew(X):
 
 def test_given_rules_must_hold_rows_and_cover_them(X):
     with pytest.raises(gx.InputError, match="no fitting row satisfies 'x1 > 99'"):
-        gx.Granite(model, partitioner=GivenRules(["x1 ≤ 99", "x1 > 99"])).fit(X)
+        paper(model, partitioner=GivenRules(["x1 ≤ 99", "x1 > 99"])).fit(X)
     with pytest.raises(gx.InputError, match="no rule of the partition"):
-        gx.Granite(model, partitioner=GivenRules(["x1 ≤ 0"])).fit(X)
+        paper(model, partitioner=GivenRules(["x1 ≤ 0"])).fit(X)
 
 
 def test_the_options_of_the_estimator_word_the_clusters(X):
-    deep = gx.Granite(model, "shap-pdp", partitioner=Clusters("shap"), alpha=0.0, min_samples_leaf=5).fit(X)
-    flat = gx.Granite(model, "shap-pdp", partitioner=Clusters("shap"), max_depth=1).fit(X)
+    deep = paper(model, "shap-pdp", partitioner=Clusters("shap"), alpha=0.0, min_samples_leaf=5).fit(X)
+    flat = paper(model, "shap-pdp", partitioner=Clusters("shap"), max_depth=1).fit(X)
     assert len(flat.partition_) == 2 < len(deep.partition_)
     assert flat.description_accuracy_ < deep.description_accuracy_ <= 1.0
     assert flat.clusters_.tolist() == deep.clusters_.tolist()
 
 
 def test_what_a_partitioner_learned_leaves_with_it(X):
-    g = gx.Granite(model, partitioner=Clusters(Ice("x0"))).fit(X)
+    g = paper(model, partitioner=Clusters(Ice("x0"))).fit(X)
     assert hasattr(g, "clusters_")
     g.set_params(partitioner=None).fit(X)
     assert not hasattr(g, "clusters_")
@@ -78,7 +79,7 @@ def test_what_a_partitioner_learned_leaves_with_it(X):
 
 def test_a_model_with_nothing_to_explain_has_one_cluster(X):
     for partitioner in (Clusters("shap"), Clusters(Ice("x0")), Cohorts()):
-        g = gx.Granite(lambda X: X[:, 0] + X[:, 1], partitioner=partitioner).fit(X)
+        g = paper(lambda X: X[:, 0] + X[:, 1], partitioner=partitioner).fit(X)
         assert len(g.partition_) == 1
         assert set(g.clusters_) == {0}
         assert g.description_accuracy_ == 1.0
@@ -90,8 +91,8 @@ def test_subgroups_ignore_the_model_and_the_units():
     x0 = (np.where(x1 > 0.5, 3.0, 0.0) + rng.normal(size=200)).round(2)
     X = np.column_stack([x0, x1])
     options = {"partitioner": Subgroups("x0"), "alpha": 0.02, "max_candidates": 300}
-    regions = gx.Granite(lambda X: X[:, 0] * X[:, 1], **options).fit(X).apply(X)
-    other = gx.Granite(lambda X: np.log(X[:, 0]) * X[:, 1] ** 3, **options).fit(np.exp(X))
+    regions = paper(lambda X: X[:, 0] * X[:, 1], **options).fit(X).apply(X)
+    other = paper(lambda X: np.log(X[:, 0]) * X[:, 1] ** 3, **options).fit(np.exp(X))
     assert other.apply(np.exp(X)).tolist() == regions.tolist()
     assert "x0" not in " ".join(map(str, other.partition_.rules))
 
@@ -101,31 +102,29 @@ def test_subgroups_of_a_nominal_column_follow_its_levels():
     size = rng.normal(size=150)
     frame = pd.DataFrame({"kind": np.where(size > 0, "a", "b"), "size": size, "noise": rng.normal(size=150)})
     frame.loc[::10, "kind"] = "c"
-    g = gx.Granite(lambda X: X["size"].to_numpy() * (X["kind"] == "a").to_numpy(), partitioner=Subgroups("kind")).fit(
-        frame
-    )
+    g = paper(lambda X: X["size"].to_numpy() * (X["kind"] == "a").to_numpy(), partitioner=Subgroups("kind")).fit(frame)
     assert g.partition_.root.column == "size"
 
 
 def test_columns_left_out_are_not_split(X):
-    g = gx.Granite(model, split_features=AllExcept("x1"), alpha=0.0).fit(X)
+    g = paper(model, split_features=AllExcept("x1"), alpha=0.0).fit(X)
     assert "x1" not in " ".join(map(str, g.partition_.rules))
     with pytest.raises(gx.InputError, match="split_features='x7'"):
-        gx.Granite(model, split_features=AllExcept("x7")).fit(X)
+        paper(model, split_features=AllExcept("x7")).fit(X)
 
 
 def test_improvement_stops_the_tree_at_the_root_and_below(X):
     """A split needs a tenth of all disagreement first, then a tenth of the gain before it."""
-    strict = gx.Granite(model, partitioner=Tree(alpha=0.0, min_improvement=0.99)).fit(X)
+    strict = paper(model, partitioner=Tree(alpha=0.0, min_improvement=0.99)).fit(X)
     assert strict.diagnostics_["stop_reasons"] == ["improvement too small"]
-    free = gx.Granite(model, partitioner=Tree(alpha=0.0, min_improvement=0.0, min_samples_leaf=5)).fit(X)
-    some = gx.Granite(model, partitioner=Tree(alpha=0.0, min_improvement=0.1, min_samples_leaf=5)).fit(X)
+    free = paper(model, partitioner=Tree(alpha=0.0, min_improvement=0.0, min_samples_leaf=5)).fit(X)
+    some = paper(model, partitioner=Tree(alpha=0.0, min_improvement=0.1, min_samples_leaf=5)).fit(X)
     assert 1 < len(some.partition_) <= len(free.partition_)
 
 
 def test_clusters_are_the_same_for_the_same_seed(X):
     for method in ("ward", "k-means", "birch"):
-        one, two = (gx.Granite(model, partitioner=Clusters("shap", method)).fit(X).clusters_ for _ in range(2))
+        one, two = (paper(model, partitioner=Clusters("shap", method)).fit(X).clusters_ for _ in range(2))
         assert one.tolist() == two.tolist()
 
 
@@ -164,7 +163,7 @@ def test_unknown_columns_are_named_before_the_model_is_asked(X, make):
         return model(X)
 
     with pytest.raises(gx.InputError, match="'x9'"):
-        gx.Granite(counting, partitioner=make("x9")).fit(X)
+        paper(counting, partitioner=make("x9")).fit(X)
     assert not calls
 
 

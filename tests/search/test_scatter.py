@@ -11,14 +11,15 @@ from hypothesis import given, strategies as st
 
 import granite_xai as gx
 from granite_xai.engine.splits import Splits
-from granite_xai.evaluations.vectors import Vectors
+from granite_xai.evaluations.steps import Vectors
 from granite_xai.influence import Individual
 from granite_xai.partitioners import Ice
-from granite_xai.search.clusters import Clusters
+from granite_xai.search.clusters import Clusters, OneCut, merged, one_cut
+from granite_xai.search.original import spline_basis
 from granite_xai.search.scatter import Scatter
 from granite_xai.search.subgroups import described
 from granite_xai.tables import read_table
-from strategies import examples
+from strategies import examples, paper
 
 
 @given(data=st.data())
@@ -71,9 +72,9 @@ def test_a_second_question_without_disagreement_does_not_silence_the_first():
     loud = gx.question("ice-pdp").with_influence(Individual(["x0"]))
     still = gx.question("ice-pdp").with_influence(Individual(["x2"]))
     for partitioner in (Clusters(Ice("x0"), n_clusters=2), gx.partitioners.Cohorts(free=2, restarts=2, rounds=1)):
-        granite = gx.Granite(model, [loud, still], partitioner=partitioner).fit(X)
+        granite = paper(model, [loud, still], partitioner=partitioner).fit(X)
         assert len(set(granite.clusters_.tolist())) > 1
-        assert len(set(gx.Granite(model, still, partitioner=partitioner).fit(X).clusters_.tolist())) == 1
+        assert len(set(paper(model, still, partitioner=partitioner).fit(X).clusters_.tolist())) == 1
 
 
 def test_columns_are_described_by_their_tenths_levels_or_standardised_values():
@@ -92,3 +93,15 @@ def test_columns_are_described_by_their_tenths_levels_or_standardised_values():
     wanted = [[0.0, 1.0], [-2 / spread, 0.0], [0.0, 0.0], [2 / spread, 0.0]]
     assert described(gaps, "mean") == pytest.approx(np.array(wanted * 5))
     assert described(gaps, "distribution")[:, -1].tolist() == [1.0, 0.0, 0.0, 0.0] * 5
+
+
+def test_one_cut_tells_a_cluster_from_the_others_and_like_cuts_are_one():
+    table = read_table([[0.0], [1.0], [2.0], [3.0]], missing="error")
+    assert one_cut(table, np.array([True, True, False, False])) == OneCut(0, 1.5, True)
+    cuts = [OneCut(0, 1.0, True), OneCut(0, 1.05, True), OneCut(0, 0.5, True), OneCut(1, 1.0, True)]
+    assert merged(cuts, [1.0, 1.0]) == [0, 0, 2, 3]
+
+
+def test_columns_of_few_values_are_read_by_value():
+    column = read_table([[0.0], [1.0], [0.0]], missing="error").columns[0]
+    assert spline_basis(column).tolist() == [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]

@@ -178,3 +178,8 @@ def test_duration_threshold_has_the_coarsest_unit(low, width):
 def test_date_threshold_refuses_what_has_nothing_between(v, w):
     with pytest.raises(InputError):
         date_threshold(np.datetime64(v, "D"), np.datetime64(w, "D"))
+
+
+def test_thresholds_are_the_numbers_and_dates_that_people_would_choose():
+    assert [threshold(0.1234, 0.5678), threshold(6.0, 7.0), threshold(-1.25, 3.0)] == [0.3, 6.0, 0.0]
+    assert str(date_threshold(np.datetime64("2012-02-11"), np.datetime64("2012-03-04"))) == "2012-03-01"

@@ -26,6 +26,7 @@ from strategies import (
     cases,
     examples,
     floor_bounds,
+    paper,
     questions,
     quiet,
     rounding,
@@ -80,13 +81,18 @@ class Measure:
         """What rounding can do to the disagreement of each question on all rows."""
         return [rounding(self.case, self.problem, asked) for asked in self.objective.questions]
 
+    def left(self, rows: o.Rows) -> float:
+        """The share ``mass R / R(X)`` that is told of a node, whatever the objective decides by."""
+        parts = [(asked, weight / o.disagreement(asked, self.problem)) for asked, weight, *_ in self._asked()]
+        return self.problem.mass(rows) * sum(part * o.disagreement(asked, self.problem, rows) for asked, part in parts)
+
     def slack(self, rows: o.Rows) -> float:
-        """Of a share ``mass R / R(X)``: R of this very node is off, and so is the R(X) by which it is divided."""
-        mass = self.problem.mass(rows) if self.objective.weighting == "mass" else 1.0
+        """Of that share: R of this very node is off, and so is the R(X) by which it is divided."""
         total = 1e-10
-        for asked, weight, divisor, whole in self._asked():
+        for asked, weight, _, whole in self._asked():
             here, R = rounding(self.case, self.problem, asked, rows), o.disagreement(asked, self.problem, rows)
-            total += weight * mass * (here + whole * R / divisor) / divisor
+            divisor = o.disagreement(asked, self.problem)
+            total += weight * self.problem.mass(rows) * (here + whole * R / divisor) / divisor
         return total
 
     def undecided(self, rows: o.Rows) -> bool:
@@ -108,7 +114,7 @@ def same_tree(case: Case, node: Any, wanted: o.Node, problem: o.Problem, measure
     slack = measure.slack(wanted.rows)
     assert node.n_samples == len(wanted.rows)
     assert node.fraction == pytest.approx(problem.mass(wanted.rows), rel=1e-12)
-    assert abs(node.disagreement - wanted.share) <= slack, (node.disagreement, wanted.share)
+    assert abs(node.disagreement - measure.left(wanted.rows)) <= slack, (node.disagreement, measure.left(wanted.rows))
     if isinstance(node, Leaf):
         assert wanted.split is None, f"a leaf ({node.stop_reason}) where the oracle has\n{wanted}"
         # With R within rounding of its noise floor, either side of the floor is right.
@@ -125,7 +131,7 @@ def check(
     case: Case, question: Any, asked: Any, options: dict[str, Any], grown: dict[str, Any], floors_too: bool = True
 ) -> None:
     """Fit in both ways and compare everything; noise floors only where both have evaluated the same rows."""
-    granite = gx.Granite(case.model, question, **options)
+    granite = paper(case.model, question, **options)
     with quiet():
         granite.fit(case.X, np.array(case.y), case.weights)
     problem = case.problem()
@@ -145,7 +151,7 @@ def check(
     same_tree(case, granite.partition_.root, fit.root, problem, measure)
     assert granite.disagreement_ == pytest.approx(fit.disagreement, rel=1e-10, abs=max(measure.at_root))
     slack = sum(measure.slack(leaf.rows) for leaf in fit.root.leaves())
-    assert granite.remaining_ == pytest.approx(fit.remaining, abs=slack)
+    assert granite.remaining_ == pytest.approx(sum(measure.left(rows) for rows in fit.regions()), abs=slack)
     member = {n: k for k, rows in enumerate(fit.regions()) for n in rows}
     # Rows without weight took no part: a date between two of the node's, or a gap in a column that has no other, is
     # not theirs to place.
@@ -280,7 +286,7 @@ def test_trees_behind_the_bins_reach_the_search(name, seed):
 def test_candidates_are_counted_where_the_search_begins():
     """Three values leave two cuts, four leave three, a constant none; nodes further down are not counted."""
     X = np.array([[a, b, 1.0] for a in (0.0, 1.0, 2.0) for b in (0.0, 1.0, 2.0, 3.0)] * 2)
-    granite = gx.Granite(lambda X: X[:, 0] * X[:, 1], max_depth=2, min_samples_leaf=1, alpha=0.0).fit(X)
+    granite = paper(lambda X: X[:, 0] * X[:, 1], max_depth=2, min_samples_leaf=1, alpha=0.0).fit(X)
     assert len(granite.partition_) > 2
     assert granite.diagnostics_["candidates"] == {"x0": 2, "x1": 3, "x2": 0}
 

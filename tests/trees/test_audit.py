@@ -11,9 +11,9 @@ import pytest
 from sklearn.ensemble import GradientBoostingRegressor, HistGradientBoostingRegressor, RandomForestRegressor
 
 from granite_xai.base.errors import ModelWarning
-from granite_xai.estimator import Granite
 from granite_xai.trees import routes
 from granite_xai.trees.ensembles import read_ensemble
+from strategies import paper
 
 pytest.importorskip("treelite")
 
@@ -79,13 +79,13 @@ def test_M23_the_audit_catches_a_wrong_loader_and_the_model_is_asked(fault, monk
     model = build()
     monkeypatch.setattr(routes, "read_ensemble", lambda predictor: spoil(read_ensemble(predictor)))
     with pytest.warns(ModelWarning, match=r"M23: the trees differ from the model's answers by up to \d"):
-        fitted = Granite(model).fit(data)
+        fitted = paper(model).fit(data)
     found = fitted.diagnostics_["evaluations"]
     assert found["path"] == "model"
     assert "differ" in found["reason"]
     assert found["largest_difference"] > 1e-9
     monkeypatch.undo()
-    honest = Granite(model).fit(data)
+    honest = paper(model).fit(data)
     assert honest.diagnostics_["evaluations"]["path"].startswith("trees")
     assert honest.diagnostics_["evaluations"]["audited_rows"] >= 64
     assert str(honest.partition_) == str(fitted.partition_)
@@ -93,7 +93,7 @@ def test_M23_the_audit_catches_a_wrong_loader_and_the_model_is_asked(fault, monk
 
 
 def test_rows_sent_to_the_model_are_those_of_the_table_and_of_the_audit():
-    fitted = Granite(_histogram(X)).fit(X)
+    fitted = paper(_histogram(X)).fit(X)
     probes_and_predictions = fitted.diagnostics_["model"]["rows"] - fitted.diagnostics_["evaluations"]["audited_rows"]
     assert probes_and_predictions <= len(X) + 5 * 64
 
@@ -101,12 +101,12 @@ def test_rows_sent_to_the_model_are_those_of_the_table_and_of_the_audit():
 def test_limits_on_model_rows_do_not_hold_for_trees():
     from granite_xai import Resources
 
-    fitted = Granite(_histogram(X), resources=Resources(max_evaluations=1000)).fit(X)
+    fitted = paper(_histogram(X), resources=Resources(max_evaluations=1000)).fit(X)
     assert fitted.diagnostics_["evaluations"]["path"].startswith("trees")
 
 
 def test_a_model_that_is_no_ensemble_says_so():
-    fitted = Granite(lambda X: X[:, 0] * X[:, 1]).fit(X)
+    fitted = paper(lambda X: X[:, 0] * X[:, 1]).fit(X)
     assert fitted.diagnostics_["evaluations"]["path"] == "model"
     assert fitted.diagnostics_["evaluations"]["reason"] == "the model is a function"
 
@@ -115,7 +115,7 @@ def test_without_treelite_the_model_is_asked(monkeypatch):
     from granite_xai.trees import ensembles
 
     monkeypatch.setattr(ensembles, "find_spec", lambda name: None)
-    fitted = Granite(_histogram(X)).fit(X)
+    fitted = paper(_histogram(X)).fit(X)
     assert "treelite is not installed" in fitted.diagnostics_["evaluations"]["reason"]
 
 
@@ -155,13 +155,13 @@ def _disguises():
 def test_M23_a_function_around_a_tree_model_is_not_looked_through(name):
     """Only our own wrappers are, and a method only where its class defines it."""
     pytest.importorskip("xgboost")
-    found = Granite(_disguises()[name], max_depth=1).fit(X).diagnostics_["evaluations"]
+    found = paper(_disguises()[name], max_depth=1).fit(X).diagnostics_["evaluations"]
     assert (found["path"], found["reason"]) == ("model", "the model is a function")
 
 
 def test_methods_of_tree_models_are_read_as_trees():
     model = GradientBoostingRegressor(n_estimators=3, random_state=0).fit(X, Y)
-    assert Granite(model.predict, max_depth=1).fit(X).diagnostics_["evaluations"]["path"].startswith("trees")
+    assert paper(model.predict, max_depth=1).fit(X).diagnostics_["evaluations"]["path"].startswith("trees")
 
 
 @pytest.mark.parametrize("corner", [(0,), (0, 1)])
@@ -180,7 +180,7 @@ def test_M23_the_audit_looks_at_the_extremes_of_columns_and_of_pairs(corner):
     rare = Rare()
     rare.__dict__.update(model.__dict__)
     with pytest.warns(ModelWarning, match="M23: the trees differ from the model's answers by up to 500"):
-        Granite(rare, max_depth=0).fit(data)
+        paper(rare, max_depth=0).fit(data)
 
 
 def _one_class():
@@ -191,7 +191,7 @@ def _one_class():
 
 def test_M30_whatever_fails_while_trees_are_read_leaves_the_model():
     with pytest.warns(ModelWarning, match="M30"):
-        fitted = Granite(_one_class(), max_depth=1).fit(X)
+        fitted = paper(_one_class(), max_depth=1).fit(X)
     assert fitted.diagnostics_["evaluations"]["path"] == "model"
 
 
@@ -202,10 +202,10 @@ def test_M30_dart_with_early_stopping_is_left_or_read_as_it_answers():
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model = xgboost.XGBRegressor(**options).fit(X, Y, eval_set=[(X, -Y)], verbose=False)
-        fitted = Granite(model, max_depth=1).fit(X)
+        fitted = paper(model, max_depth=1).fit(X)
     left = fitted.diagnostics_["evaluations"]["path"] == "model"
     assert left == any(str(entry.message).startswith("M30") for entry in caught)
-    assert fitted.disagreement_ == pytest.approx(Granite(lambda Z: model.predict(Z), max_depth=1).fit(X).disagreement_)
+    assert fitted.disagreement_ == pytest.approx(paper(lambda Z: model.predict(Z), max_depth=1).fit(X).disagreement_)
 
 
 def test_M25_native_categories_of_xgboost_are_read_from_its_trees():
@@ -218,7 +218,7 @@ def test_M25_native_categories_of_xgboost_are_read_from_its_trees():
         model = xgboost.XGBRegressor(n_estimators=8, max_depth=4, enable_categorical=True, **options).fit(X, y)
         moved = X.assign(color=X["color"].cat.reorder_categories(["x", "blue", "red", "green"]))  # found by label
         for table in (X, moved):
-            g = Granite(model, max_samples=80).fit(table)
+            g = paper(model, max_samples=80).fit(table)
             assert g.diagnostics_["evaluations"]["path"].startswith("trees"), g.diagnostics_["evaluations"]
 
 
@@ -228,7 +228,7 @@ def test_a_deep_forest_with_few_values_is_asked_itself():
     noise = rng.normal(size=1500)
     deep = RandomForestRegressor(30, random_state=0).fit(np.column_stack([X, noise]), noise + X[:, 0] * X[:, 1])
     table = np.column_stack([X, np.zeros(1500)])
-    found = Granite(deep, max_samples=100, max_depth=1).fit(table)
+    found = paper(deep, max_samples=100, max_depth=1).fit(table)
     assert found.diagnostics_["evaluations"]["reason"] == "the model's own predict is cheaper"
-    many = Granite(deep, max_samples=100, max_depth=1).fit(np.column_stack([rng.normal(size=(1500, 4)), noise]))
+    many = paper(deep, max_samples=100, max_depth=1).fit(np.column_stack([rng.normal(size=(1500, 4)), noise]))
     assert many.diagnostics_["evaluations"]["path"].startswith("trees")

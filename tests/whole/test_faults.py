@@ -366,7 +366,7 @@ def test_R15_no_standard_streams_at_all(tmp_path):
 
 def test_R15_without_a_folder_for_machine_code_it_is_compiled_all_the_same(monkeypatch):
     caching = pytest.importorskip("numba.core.caching")
-    from granite_xai.compute.compiling import compiled
+    from granite_xai.compute.compiled import compiled
 
     def fill(values, number):
         for i in range(len(values)):
@@ -426,7 +426,7 @@ def disk_with(free, monkeypatch):
 
 def test_D33_a_plan_beyond_memory_and_disk_is_refused_before_the_model_is_asked(monkeypatch):
     model, table = Counting(), rng.normal(size=(1000, 3))
-    limits = gx.Resources(memory_limit=2**24)
+    limits = gx.Resources(memory_limit=2**24, max_grid=None)
     disk_with(2**20, monkeypatch)
     with pytest.raises(
         ResourceError, match=r"need 22\.9 MiB; .*leaves 8\.0 MiB .*temporary files has 1\.0 MiB"
@@ -466,7 +466,7 @@ def test_D33_many_rows_and_many_columns_are_refused_at_once(monkeypatch):
         tracemalloc.start()
         begin = time.monotonic()
         with pytest.raises(ResourceError, match="D33"):
-            gx.Granite(model, resources=gx.Resources(memory_limit=2**24), max_samples=None).fit(table)
+            gx.Granite(model, resources=gx.Resources(memory_limit=2**24, max_grid=None), max_samples=None).fit(table)
         seconds, peak = time.monotonic() - begin, tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert model.rows == 0

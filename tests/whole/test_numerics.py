@@ -12,6 +12,7 @@ import pytest
 import granite_xai as gx
 from granite_xai.base.errors import InputError
 from granite_xai.engine.splits import Splits
+from strategies import paper
 
 rng = np.random.default_rng(3)
 X = rng.normal(size=(80, 3))
@@ -44,8 +45,8 @@ def shape(g):
 @pytest.mark.parametrize("question", ["ice-pdp", "shap-pdp", "mplot-pdp", "sobol", "pfi-risk", "ale"])
 @pytest.mark.parametrize("offset", [1e4, 1e8])
 def test_N02_an_offset_of_1e8_standard_deviations_changes_no_rule(question, offset):
-    plain = gx.Granite(function, question).fit(X, Y)
-    moved = gx.Granite(lambda X: function(X) / np.std(Y) + offset, question).fit(X, Y / np.std(Y) + offset)
+    plain = paper(function, question).fit(X, Y)
+    moved = paper(lambda X: function(X) / np.std(Y) + offset, question).fit(X, Y / np.std(Y) + offset)
     assert len(plain.partition_) > 1
     assert shape(moved) == shape(plain)
     assert moved.remaining_ == pytest.approx(plain.remaining_, abs=1e-6)
@@ -54,8 +55,8 @@ def test_N02_an_offset_of_1e8_standard_deviations_changes_no_rule(question, offs
 @pytest.mark.parametrize("question", ["ice-pdp", "cshap-shap", "sobol", "pfi-risk"])
 @pytest.mark.parametrize("factor", [-1.0, 1e-60, 1e60])
 def test_N02_a_factor_changes_no_rule(question, factor):
-    plain = gx.Granite(function, question).fit(X, Y)
-    scaled = gx.Granite(lambda X: factor * function(X), question).fit(X, factor * Y)
+    plain = paper(function, question).fit(X, Y)
+    scaled = paper(lambda X: factor * function(X), question).fit(X, factor * Y)
     assert shape(scaled) == shape(plain)
     assert scaled.remaining_ == pytest.approx(plain.remaining_, rel=1e-9)
 
@@ -67,7 +68,7 @@ def test_N02_a_factor_changes_no_rule(question, factor):
 def test_N03_of_equal_columns_the_first_is_split_and_the_tie_is_counted(order):
     twins = np.c_[X[:, 0], X[:, 1], X[:, 1]][:, order]
     value, first = order.index(0), min(order.index(1), order.index(2))
-    g = gx.Granite(lambda X: X[:, value] * (np.sign(X[:, first]) + np.sign(X[:, 3 - value - first]))).fit(twins)
+    g = paper(lambda X: X[:, value] * (np.sign(X[:, first]) + np.sign(X[:, 3 - value - first]))).fit(twins)
     assert {split for rule in g.partition_.rules for split, _ in rule.conditions} == {f"x{first}"}
     assert g.diagnostics_["ties"] >= 1
 
@@ -76,14 +77,14 @@ def test_N03_of_thresholds_that_are_equally_good_the_smallest_is_taken():
     grid = np.array(list(itertools.product([-1.0, 1.0], [-1.0, 0.0, 1.0])) * 10)
     options = {"max_depth": 1, "min_samples_leaf": 5, "split_features": ["x1"]}
     for sign in (1.0, -1.0):
-        g = gx.Granite(lambda X, sign=sign: sign * X[:, 0] * X[:, 1], **options).fit(grid)
+        g = paper(lambda X, sign=sign: sign * X[:, 0] * X[:, 1], **options).fit(grid)
         assert [region.n_samples for region in g.partition_] == [20, 40]
         assert g.partition_.rules[0].contains(grid).tolist() == (grid[:, 1] == -1).tolist()
         assert g.diagnostics_["ties"] == 1
 
 
 def test_N03_without_a_tie_none_is_recorded():
-    assert "ties" not in gx.Granite(function, max_depth=1).fit(X).diagnostics_
+    assert "ties" not in paper(function, max_depth=1).fit(X).diagnostics_
 
 
 # N05: sums that cancel ------------------------------------------------------------------------------------------------
@@ -101,8 +102,8 @@ def test_N05_variances_are_never_negative_and_keep_their_digits(offset):
 @pytest.mark.parametrize("question", ["sobol", "variance"])
 def test_N05_variances_of_a_prediction_far_from_zero_keep_their_digits(question):
     """One pass over values at 1e8 standard deviations would have none left."""
-    near = gx.Granite(function, question).fit(X)
-    far = gx.Granite(lambda X: function(X) + 1e8, question).fit(X)
+    near = paper(function, question).fit(X)
+    far = paper(lambda X: function(X) + 1e8, question).fit(X)
     assert far.disagreement_ == pytest.approx(near.disagreement_, rel=1e-5)
     assert far.fidelity_ == pytest.approx(near.fidelity_, rel=1e-5)
     assert 0.0 <= far.remaining_ <= 1.0
@@ -116,7 +117,7 @@ def test_N05_variances_of_a_prediction_far_from_zero_keep_their_digits(question)
 def test_N06_predictions_whose_squares_overflow_are_refused_where_a_loss_need_not_scale(question, size):
     question = gx.question(question, loss=lambda gaps: gaps**2)
     with pytest.raises(InputError, match=r"predictions reach \d\.\d+e\+[23]\d\d") as caught:
-        gx.Granite(lambda X: size * function(X), question).fit(X, Y)
+        paper(lambda X: size * function(X), question).fit(X, Y)
     assert (caught.value.code, caught.value.argument) == ("N06", "model")
     assert caught.value.hint == "Rescale the predictions."
 
@@ -124,7 +125,7 @@ def test_N06_predictions_whose_squares_overflow_are_refused_where_a_loss_need_no
 @pytest.mark.parametrize("question", gx.questions())
 @pytest.mark.parametrize("size", [1e-170, 1e-60, 1e39, 1e60, 1e90, 1e140])
 def test_N06_whatever_the_size_figures_are_numbers_or_refused(question, size):
-    g = gx.Granite(lambda X: size * function(X), question)
+    g = paper(lambda X: size * function(X), question)
     # Squares of 1e-170 are below the smallest number, fourth powers of 1e90 beyond the largest: said so.
     power = 2 if gx.questions()[question].behavior.key == "local" else 4
     beyond = not -300 < power * np.log10(size) < 300
@@ -137,7 +138,7 @@ def test_N06_whatever_the_size_figures_are_numbers_or_refused(question, size):
 
 
 def test_N06_other_rows_with_huge_predictions_are_refused_too():
-    g = gx.Granite(lambda X: X[:, 0] * np.sign(X[:, 1])).fit(X)
+    g = paper(lambda X: X[:, 0] * np.sign(X[:, 1])).fit(X)
     huge = X * [1e200, 1.0, 1.0]
     for ask in (g.evaluate, g.explain):
         with pytest.raises(InputError, match="N06"):
@@ -146,7 +147,7 @@ def test_N06_other_rows_with_huge_predictions_are_refused_too():
 
 def test_N07_columns_of_denormal_numbers_are_split_or_not_without_a_warning():
     tiny = X * 1e-310
-    g = gx.Granite(lambda X: np.sign(X[:, 0]) * np.sign(X[:, 1])).fit(tiny)
+    g = paper(lambda X: np.sign(X[:, 0]) * np.sign(X[:, 1])).fit(tiny)
     assert np.bincount(g.apply(tiny)).min() >= 20
     assert g.remaining_ == pytest.approx(0.0, abs=1e-12)
 
@@ -165,7 +166,7 @@ WRONG = {
 @pytest.mark.parametrize("loss", WRONG.values(), ids=WRONG)
 def test_T07_a_loss_between_explanations_is_checked(loss):
     with pytest.raises(InputError, match="the loss returned") as caught:
-        gx.Granite(function, gx.question("ice-pdp", loss=loss)).fit(X)
+        paper(function, gx.question("ice-pdp", loss=loss)).fit(X)
     assert (caught.value.code, caught.value.argument) == ("T07", "loss")
 
 
@@ -173,7 +174,7 @@ def test_T07_a_loss_between_explanations_is_checked(loss):
 @pytest.mark.parametrize("loss", [*WRONG.values(), lambda difference: np.full(difference.shape, "a")])
 def test_T07_a_loss_of_predictions_is_checked(loss, question):
     with pytest.raises(InputError, match="the loss returned") as caught:
-        gx.Granite(function, gx.question(question, risk_loss=lambda p, y: loss(p - y))).fit(X, Y)
+        paper(function, gx.question(question, risk_loss=lambda p, y: loss(p - y))).fit(X, Y)
     assert (caught.value.code, caught.value.argument) == ("T07", "risk_loss")
 
 
@@ -192,15 +193,15 @@ def test_T07_a_loss_that_writes_into_its_input_does_no_harm():
         ("pfi-risk", "risk_loss", risk, "absolute"),
         ("ice-pdp", "loss", gap, "absolute"),
     ):
-        found = gx.Granite(function, gx.question(name, **{option: wild})).fit(X, Y)
-        expected = gx.Granite(function, gx.question(name, **{option: tame})).fit(X, Y)
+        found = paper(function, gx.question(name, **{option: wild})).fit(X, Y)
+        expected = paper(function, gx.question(name, **{option: tame})).fit(X, Y)
         assert shape(found) == shape(expected)
         assert found.disagreement_ == pytest.approx(expected.disagreement_, rel=1e-9)
 
 
 @pytest.mark.parametrize("question", ["pfi-risk", "sage-risk", "cfi-pfi"])
 def test_T09_a_constant_target_is_a_target(question):
-    g = gx.Granite(function, question).fit(X, np.zeros(80))
+    g = paper(function, question).fit(X, np.zeros(80))
     assert np.isfinite([g.disagreement_, g.remaining_]).all()
     unused = g.explain(X, np.zeros(80))
     assert all(np.isfinite(unused.of(name)).all() for name in unused.names)
@@ -214,7 +215,7 @@ def test_T09_a_single_class_has_its_risk(question):
     labels = (X[:, 0] > 0).astype(int)
     model = LogisticRegression().fit(X * [1.0, 0.0, 0.0], labels)
     one_class = np.ones(80, dtype=int)
-    g = gx.Granite(model, question).fit(X, one_class)
+    g = paper(model, question).fit(X, one_class)
     explanation = g.explain(X, one_class)
     for name in explanation.names:
         assert np.isfinite(explanation.of(name)).all()
@@ -226,11 +227,11 @@ def test_T09_a_single_class_has_its_risk(question):
 
 def test_D42_rules_use_the_members_of_a_group():
     groups = {"both": [1, 2]}
-    g = gx.Granite(function, influence="joint", groups=groups).fit(X)
+    g = paper(function, influence="joint", groups=groups).fit(X)
     columns = {name for rule in g.partition_.rules for name, _ in rule.conditions}
     assert columns
     assert columns <= {"x0", "x1", "x2"}
-    only = gx.Granite(function, influence="joint", groups=groups, split_features=["x1"]).fit(X)
+    only = paper(function, influence="joint", groups=groups, split_features=["x1"]).fit(X)
     assert {name for rule in only.partition_.rules for name, _ in rule.conditions} == {"x1"}
 
 
@@ -249,8 +250,8 @@ def test_M28_more_pairs_of_rows_and_columns_than_32_bits_count(kind):
         from sklearn.ensemble import RandomForestRegressor
 
         model = RandomForestRegressor(5, random_state=0).fit(few, model(few))
-    wanted = gx.Granite(model, min_samples_leaf=2, max_depth=1).fit(few)
-    found = gx.Granite(model, min_samples_leaf=1000, max_depth=1).fit(many)
+    wanted = paper(model, min_samples_leaf=2, max_depth=1).fit(few)
+    found = paper(model, min_samples_leaf=1000, max_depth=1).fit(many)
     assert len(found.partition_) > 1
     assert found.partition_.rules == wanted.partition_.rules
     assert found.disagreement_ == pytest.approx(wanted.disagreement_, rel=1e-12)

@@ -15,8 +15,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 
 import oracle
-from granite_xai import Granite
 from granite_xai.base.errors import DataWarning, InputError
+from strategies import paper
 
 SIZES = ["small", "medium", "large", "huge"]
 
@@ -108,7 +108,7 @@ def test_D10_D13_D14_D17_D18_D19_rules_read_like_a_persons(library, name):
     """A switch on a column of any kind is found, told in its own words, and holds for other rows."""
     convert, (holds, rules) = LIBRARIES[library], RULES[name]
     X, new, model = convert(rides()), convert(rides(60, 1)), switched(name, holds)
-    granite = Granite(model, max_depth=1).fit(X)
+    granite = paper(model, max_depth=1).fit(X)
     assert as_expected(texts(granite), rules)
     assert granite.remaining_ < 1e-9
     assert granite.fidelity_ == pytest.approx(1.0)
@@ -125,7 +125,7 @@ def test_D10_D13_D14_D17_D18_D19_rules_read_like_a_persons(library, name):
 def test_the_result_is_the_same_in_every_library():
     """One model, one table, six containers: the same regions; sums over levels may come in another order."""
     holds = RULES["weathersit"][0]
-    fits = [Granite(switched("weathersit", holds)).fit(convert(rides())) for convert in LIBRARIES.values()]
+    fits = [paper(switched("weathersit", holds)).fit(convert(rides())) for convert in LIBRARIES.values()]
     for fit in fits[1:]:
         assert texts(fit) == texts(fits[0])
         assert fit.disagreement_ == pytest.approx(fits[0].disagreement_, rel=1e-14)
@@ -133,7 +133,7 @@ def test_the_result_is_the_same_in_every_library():
 
 
 def test_D14_declared_levels_that_no_row_has_are_known_and_not_offered():
-    granite = Granite(switched("size", RULES["size"][0]), max_depth=1).fit(rides())
+    granite = paper(switched("size", RULES["size"][0]), max_depth=1).fit(rides())
     new = rides(8, 1).assign(size=pd.Categorical(SIZES * 2, categories=SIZES, ordered=True))
     assert granite.apply(new).tolist() == [0, 1, 1, 1] * 2
 
@@ -142,11 +142,11 @@ def test_D18_time_zones_and_durations_stay_what_they_are():
     """The model gets its own dtype; the rule speaks of the same instants and durations."""
     zoned = rides().assign(date=lambda X: X["date"].dt.tz_localize("Europe/Oslo"))
     march = pd.Timestamp("2012-03-01", tz="Europe/Oslo")
-    granite = Granite(lambda X: X["temp"] * np.where(X["date"] >= march, 1.0, -1.0), max_depth=1).fit(zoned)
+    granite = paper(lambda X: X["temp"] * np.where(X["date"] >= march, 1.0, -1.0), max_depth=1).fit(zoned)
     assert np.array_equal(granite.apply(zoned), zoned["date"] >= march)
     lasting = rides().assign(hr=lambda X: pd.to_timedelta(X["hr"], unit="h"))
     limit = pd.Timedelta("6h")
-    granite = Granite(lambda X: X["temp"] * np.where(X["hr"] > limit, 1.0, -1.0), max_depth=1).fit(lasting)
+    granite = paper(lambda X: X["temp"] * np.where(X["hr"] > limit, 1.0, -1.0), max_depth=1).fit(lasting)
     assert np.array_equal(granite.apply(lasting), lasting["hr"] > limit)
 
 
@@ -159,7 +159,7 @@ def test_D21_the_model_gets_the_dtype_of_the_table(dtype):
         return np.asarray(X[:, 0] * np.where(X[:, 1] > 0, 1, -1), dtype=float)
 
     X = np.random.default_rng(0).choice([-1.5, -0.5, 0.5, 1.5], size=(80, 2)).astype(dtype)
-    granite = Granite(model).fit(X)
+    granite = paper(model).fit(X)
     assert texts(granite) == ["x1 ≤ 0", "x1 > 0"]
     assert seen == {np.dtype(dtype)}
 
@@ -186,7 +186,7 @@ def test_M14_the_model_sees_frames_like_the_one_it_was_trained_on():
         frames.append(frame)
         return model.predict(frame)
 
-    granite = Granite(watched, max_depth=1).fit(X)
+    granite = paper(watched, max_depth=1).fit(X)
     granite.evaluate(X), granite.explain(X), granite.predict(X, exact=True)
     assert texts(granite) == ["workingday is False", "workingday is True"]
     for frame in frames:
@@ -206,7 +206,7 @@ def test_M14_pipelines_on_raw_columns_of_each_library(library):
     model = make_pipeline(encode, forest).fit(X, switched("city", lambda city: city == "Rome")(X))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        granite = Granite(model, max_depth=1).fit(X)
+        granite = paper(model, max_depth=1).fit(X)
         evaluation = granite.evaluate(new)
     assert texts(granite) == ["city is Rome", "city is not Rome"]
     assert evaluation.remaining < 0.2
@@ -220,7 +220,7 @@ def test_M14_pipelines_on_raw_columns_of_each_library(library):
 def test_D15_levels_never_seen_go_with_the_larger_child_and_have_no_effect(library):
     convert = LIBRARIES[library]
     holds = RULES["city"][0]
-    granite = Granite(switched("city", holds), max_depth=1).fit(convert(rides()))
+    granite = paper(switched("city", holds), max_depth=1).fit(convert(rides()))
     new = rides(30, 1)
     new["city"] = np.where(np.arange(30) % 3 == 0, "Quito", new["city"])
     with pytest.warns(DataWarning, match=r"D15: X column 'city' \(index 6\) has 1 level .*'Quito'"):
@@ -236,7 +236,7 @@ def test_D15_levels_never_seen_go_with_the_larger_child_and_have_no_effect(libra
 
 
 def test_D15_levels_are_matched_by_label_never_by_code():
-    granite = Granite(switched("weathersit", RULES["weathersit"][0]), max_depth=1).fit(rides())
+    granite = paper(switched("weathersit", RULES["weathersit"][0]), max_depth=1).fit(rides())
     new = rides(60, 1)
     other = new.assign(weathersit=new["weathersit"].cat.set_categories(["clear", "snow", "rain", "mist"]))
     plain = new.assign(weathersit=new["weathersit"].astype(str))
@@ -254,7 +254,7 @@ def test_C13_a_planted_grouping_of_many_levels_is_found():
     group = set("behk")
     X = pd.DataFrame({"x": generator.integers(-3, 4, 300) / 2, "level": letters[generator.integers(0, 12, 300)]})
     model = lambda X: X["x"] * np.where(X["level"].isin(list(group)), 1.0, -1.0)  # noqa: E731
-    granite = Granite(model, max_depth=1).fit(X)
+    granite = paper(model, max_depth=1).fit(X)
     assert texts(granite) == ["level in {b, e, h, k}", "level not in {b, e, h, k}"]
     assert granite.remaining_ < 1e-9
 
@@ -284,7 +284,7 @@ MISSING_RULES = {
 def test_C14_D02_missing_values_have_a_side_and_the_rule_says_so(library, name):
     convert, holds = LIBRARIES[library], RULES[name][0]
     X, new, model = convert(with_gaps(name)), convert(with_gaps(name, 60, 1)), switched(name, holds)
-    granite = Granite(model, max_depth=1, missing="allow").fit(X)
+    granite = paper(model, max_depth=1, missing="allow").fit(X)
     found = texts(granite)
     assert as_expected(found, MISSING_RULES[name])
     assert [text.endswith("or missing") for text in found] == [text.endswith("missing") for text in MISSING_RULES[name]]
@@ -299,7 +299,7 @@ def test_C14_D02_missing_values_have_a_side_and_the_rule_says_so(library, name):
 
 def test_C14_missing_or_present_is_a_split_of_its_own():
     X = with_gaps("hr")
-    granite = Granite(switched("hr", lambda hour: True), max_depth=1, missing="allow").fit(X)
+    granite = paper(switched("hr", lambda hour: True), max_depth=1, missing="allow").fit(X)
     assert texts(granite) == ["hr is missing", "hr is present"]
 
 
@@ -311,7 +311,7 @@ def test_C14_a_node_without_missing_values_sends_them_with_its_larger_child():
     def model(X):
         return X["temp"] * np.where(X["workingday"], np.where(X["hr"] > 6, 1.0, -1.0), 3.0)
 
-    granite = Granite(model, max_depth=2, missing="allow").fit(X)
+    granite = paper(model, max_depth=2, missing="allow").fit(X)
     assert texts(granite) == [
         "workingday is False",
         "workingday is True and hr ≤ 6",
@@ -331,9 +331,9 @@ def test_D01_without_leave_missing_values_are_refused_at_fit_and_at_apply(librar
         return switched("workingday", bool)(X)
 
     with pytest.raises(InputError) as caught:
-        Granite(model).fit(convert(with_gaps(name)))
+        paper(model).fit(convert(with_gaps(name)))
     assert (caught.value.code, caught.value.columns, calls) == ("D01", (name,), [])
-    granite = Granite(model).fit(convert(rides()))
+    granite = paper(model).fit(convert(rides()))
     assert not any("missing" in text for text in texts(granite))
     for use in (granite.apply, granite.predict, granite.evaluate, granite.explain):
         with pytest.raises(InputError, match=rf"D01: X column '{name}'"):
@@ -366,7 +366,7 @@ def test_C13_C14_splits_on_levels_and_missing_values_are_those_of_the_definition
 
     X = pd.DataFrame(rows, columns=["x", "level", "c"]).astype({"x": float, "level": object})
     settings = {"max_depth": 2, "min_samples_leaf": 4, "alpha": 0.01, "max_candidates": 8}
-    granite = Granite(lambda X: values(X.to_numpy(dtype=object).tolist()), missing="allow", **settings).fit(X)
+    granite = paper(lambda X: values(X.to_numpy(dtype=object).tolist()), missing="allow", **settings).fit(X)
     problem = oracle.Problem(values, rows, kinds=["numeric", "nominal", "numeric"])
     fit = oracle.grow(oracle.question("ice-pdp"), problem, **settings)
     regions = granite.apply(X)

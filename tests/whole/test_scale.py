@@ -12,6 +12,7 @@ from sklearn.ensemble import RandomForestRegressor
 import granite_xai as gx
 from granite_xai.base.errors import InputError
 from granite_xai.estimator import fitted_view
+from strategies import paper
 
 RNG = np.random.default_rng(3)
 X = np.column_stack([RNG.normal(size=(90, 2)), RNG.integers(0, 3, size=90)])
@@ -29,7 +30,7 @@ def fitted(factor, question="ice-pdp", model=function, **options):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         options = {"confidence_level": None} | options
-        g = gx.Granite(lambda Z: factor * model(Z), question, **options).fit(X, factor * Y)
+        g = paper(lambda Z: factor * model(Z), question, **options).fit(X, factor * Y)
     return g, [str(entry.message)[:3] for entry in caught if "C10" not in str(entry.message)]
 
 
@@ -101,11 +102,11 @@ def test_whatever_the_options_regions_do_not_depend_on_the_unit(options, factor)
 @pytest.mark.parametrize("question", ["ice-pdp", "shap-pdp", "sobol"])
 def test_trees_with_tiny_leaves_are_read_as_any_others(question):
     model = RandomForestRegressor(5, max_depth=4, random_state=0).fit(X, Y)
-    known = gx.Granite(model, question).fit(X)
+    known = paper(model, question).fit(X)
     for tree in model.estimators_:
         tree.tree_.value[...] *= 1e-170
     with pytest.warns(gx.ModelWarning, match="N11"):
-        g = gx.Granite(model, question).fit(X)
+        g = paper(model, question).fit(X)
     assert g.diagnostics_["evaluations"]["path"].startswith("trees")
     assert rules(g) == rules(known)
     assert g.remaining_ == pytest.approx(known.remaining_, abs=1e-10)
@@ -143,7 +144,7 @@ def test_estimates_do_not_depend_on_the_unit_either():
     def estimated(factor):
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "N11")
-            g = gx.Granite(lambda Z: factor * Z[:, 0] * np.sign(Z[:, 1]), confidence_level=0.95).fit(rows)
+            g = paper(lambda Z: factor * Z[:, 0] * np.sign(Z[:, 1]), confidence_level=0.95).fit(rows)
         return g.evaluate(np.random.default_rng(1).normal(size=(300, 2))).estimate
 
     known = estimated(1.0)
@@ -163,16 +164,16 @@ def test_estimates_do_not_depend_on_the_unit_either():
 )
 def test_losses_of_ones_own_need_not_scale_and_are_left_alone(question):
     with pytest.warns(gx.ModelWarning, match="N10: .* too small to be numbers"):
-        g = gx.Granite(lambda Z: 1e-170 * function(Z), question).fit(X, 1e-170 * Y)
+        g = paper(lambda Z: 1e-170 * function(Z), question).fit(X, 1e-170 * Y)
     assert g.disagreement_ == 0.0
     with pytest.raises(InputError, match="N06"), contextlib.suppress(RuntimeWarning):
-        gx.Granite(lambda Z: 1e200 * function(Z), question).fit(X, 1e200 * Y)
+        paper(lambda Z: 1e200 * function(Z), question).fit(X, 1e200 * Y)
 
 
 def test_y_far_larger_than_predictions_sets_the_unit():
     """Their losses are then all y: what predictions add is rounding."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        g = gx.Granite(lambda Z: 1e-170 * function(Z), "pfi-risk").fit(X, Y)
+        g = paper(lambda Z: 1e-170 * function(Z), "pfi-risk").fit(X, Y)
     assert fitted_view(g).result.exponent == 0
     assert g.disagreement_ == 0.0

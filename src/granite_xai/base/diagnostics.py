@@ -15,15 +15,7 @@ _PACKAGE = __name__.partition(".")[0]
 
 
 def warn(message: str, category: type[Warning]) -> None:
-    """Issue a warning that points at the caller's own line, not at a line of this package.
-
-    >>> import warnings
-    >>> with warnings.catch_warnings(record=True) as caught:
-    ...     warnings.simplefilter("always")
-    ...     warn("M09: the model is not deterministic", UserWarning)
-    >>> str(caught[0].message)
-    'M09: the model is not deterministic'
-    """
+    """Issue a warning that points at the caller's own line, not at a line of this package."""
     warnings.warn(message, category, stacklevel=_levels_to_the_caller())
 
 
@@ -36,23 +28,13 @@ def _levels_to_the_caller() -> int:
 
 
 class Diagnostics:
-    """A recorder that travels through a run; `as_dict` is what users read in ``diagnostics_``.
-
-    >>> record = Diagnostics()
-    >>> record.note("noise_floor", 1e-12)
-    >>> with record.stage("search"):
-    ...     pass
-    >>> record.spend(calls=5, rows=263, seconds=0.01)
-    >>> sorted(record.as_dict())
-    ['model', 'noise_floor', 'seconds', 'warnings']
-    """
+    """A recorder that travels through a run; `as_dict` is what users read in ``diagnostics_``."""
 
     def __init__(self) -> None:
         self._warnings: dict[str, None] = {}
         self._notes: dict[str, Any] = {}
         self._seconds: dict[str, float] = {}
-        self._calls = self._rows = 0
-        self._model_seconds = 0.0
+        self._model: dict[str, float] = {"calls": 0, "rows": 0, "seconds": 0.0}
 
     def warn(self, message: str, category: type[Warning]) -> None:
         """Warn the caller and remember the text; the same text is issued once a run."""
@@ -85,9 +67,8 @@ class Diagnostics:
 
     def spend(self, *, calls: int, rows: int, seconds: float) -> None:
         """Add calls of the model, rows sent to it and the seconds it took."""
-        self._calls += calls
-        self._rows += rows
-        self._model_seconds += seconds
+        for key, amount in (("calls", calls), ("rows", rows), ("seconds", seconds)):
+            self._model[key] += amount
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -96,5 +77,5 @@ class Diagnostics:
 
     def as_dict(self) -> dict[str, Any]:
         """Everything noticed so far, as a new dict of plain values."""
-        model = {"calls": self._calls, "rows": self._rows, "seconds": self._model_seconds}
-        return {**self._notes, "model": model, "seconds": dict(self._seconds), "warnings": list(self._warnings)}
+        figures = {"model": dict(self._model), "seconds": dict(self._seconds), "warnings": list(self._warnings)}
+        return {**self._notes, **figures}

@@ -105,13 +105,7 @@ def column_text(name: str, position: int) -> str:
 
 
 def rows_text(labels: Sequence[Any], total: int | None = None) -> str:
-    """Name the first five rows, and say by ``…`` that there are more.
-
-    >>> rows_text([3, 18, 42, 77, 90, 91])
-    'rows 3, 18, 42, 77, 90, …'
-    >>> rows_text(["a"], total=1)
-    "row 'a'"
-    """
+    """Name the first five rows, and say by ``…`` that there are more."""
     total = len(labels) if total is None else total
     listed = ", ".join(repr(label) for label in labels[:_SHOWN])
     return f"row{'' if total == 1 else 's'} {listed}{', …' if total > _SHOWN else ''}"
@@ -123,11 +117,7 @@ def count_text(count: int, what: str, labels: Sequence[Any]) -> str:
 
 
 def listing(names: Iterable[Any], limit: int = 20) -> str:
-    """List names in quotes, at most ``limit`` of them.
-
-    >>> listing(["a", "b", "c"], limit=2)
-    "'a', 'b', … (3 in all)"
-    """
+    """List names in quotes, at most ``limit`` of them."""
     names = list(names)
     text = ", ".join(repr(name) for name in names[:limit])
     return text if len(names) <= limit else f"{text}, … ({len(names)} in all)"

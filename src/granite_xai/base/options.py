@@ -12,19 +12,12 @@ from typing import Any, TypeVar, cast
 from granite_xai.base.errors import InputError, listing
 
 T = TypeVar("T")
+Limit = float | None
 _HOLDS: dict[str, Callable[[float, float], bool]] = {"≥": operator.ge, ">": operator.gt, "≤": operator.le}
 
 
 def choose(argument: str, value: Any, table: Mapping[str, T], *, accept: Callable[[Any], bool] | None = None) -> T:
-    """Look a name up in a table, or let an object through: those of the type of an entry, or those to ``accept``.
-
-    >>> choose("loss", "squared", {"squared": 2, "absolute": 1})
-    2
-    >>> choose("loss", "sqared", {"squared": 2, "absolute": 1})
-    Traceback (most recent call last):
-    ...
-    granite_xai.InputError: P01: loss='sqared' is not known. Valid: 'squared', ... Did you mean 'squared'?
-    """
+    """Look a name up in a table, or let an object through: those of the type of an entry, or those to ``accept``."""
     if isinstance(value, str):
         if value in table:
             return table[value]
@@ -38,11 +31,7 @@ def choose(argument: str, value: Any, table: Mapping[str, T], *, accept: Callabl
 
 
 def unknown(argument: str, value: Any, names: Iterable[Any], *, code: str = "P01", what: str = "Valid") -> InputError:
-    """Phrase the error about a name that is not in a list, with the closest one.
-
-    >>> str(unknown("features", "tmp", ["temp", "hr"], code="P04", what="Columns"))
-    "P04: features='tmp' is not known. Columns: 'temp', 'hr'. Did you mean 'temp'?"
-    """
+    """Phrase the error about a name that is not in a list, with the closest one."""
     names = list(names)
     near = closest(value, names)
     hint = f"Did you mean {near!r}?" if near is not None else None
@@ -60,37 +49,16 @@ def closest(value: Any, names: Iterable[Any]) -> str | None:
 
 
 def whole_number(argument: str, value: Any, *, at_least: int | None = None, at_most: int | None = None) -> int:
-    """Check a whole number and its range; True and 2.0 are not whole numbers.
-
-    >>> whole_number("max_depth", 3, at_least=0)
-    3
-    >>> whole_number("max_depth", -1, at_least=0)
-    Traceback (most recent call last):
-    ...
-    granite_xai.InputError: P02: max_depth=-1 must be a whole number ≥ 0.
-    """
+    """Check a whole number and its range; True and 2.0 are not whole numbers."""
     number = int(value) if isinstance(value, Integral) and not isinstance(value, bool) else None
     _require(argument, value, number, "a whole number", {"≥": at_least, "≤": at_most})
     return cast(int, number)
 
 
 def real_number(
-    argument: str,
-    value: Any,
-    *,
-    at_least: float | None = None,
-    at_most: float | None = None,
-    above: float | None = None,
+    argument: str, value: Any, *, at_least: Limit = None, at_most: Limit = None, above: Limit = None
 ) -> float:
-    """Check a finite real number and its range; True is not a number.
-
-    >>> real_number("alpha", 0.05, at_least=0, at_most=1)
-    0.05
-    >>> real_number("alpha", float("nan"), at_least=0, at_most=1)
-    Traceback (most recent call last):
-    ...
-    granite_xai.InputError: P02: alpha=nan must be a finite number ≥ 0 and ≤ 1.
-    """
+    """Check a finite real number and its range; True is not a number."""
     number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
     finite = number if math.isfinite(number) else None
     _require(argument, value, finite, "a finite number", {"≥": at_least, ">": above, "≤": at_most})

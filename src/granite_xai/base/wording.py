@@ -22,11 +22,7 @@ _ACTING = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\
 
 
 def percent(share: float | None, digits: int = 1, rounding: float = 1e-12) -> str:
-    """Write a share; one that is more than rounding is never shown as zero, one that is not whole never as 100.0 %.
-
-    >>> percent(0.3071), percent(0.0001), percent(None), percent(0.99999), percent(-0.2)
-    ('30.7 %', '< 0.1 %', '–', '> 99.9 %', '-20.0 %')
-    """
+    """Write a share; one that is more than rounding is never shown as zero, one that is not whole never as 100.0 %."""
     if share is None or math.isnan(share):
         return "–"
     if rounding < abs(share) < (0.0005 if digits else 0.01):
@@ -37,20 +33,12 @@ def percent(share: float | None, digits: int = 1, rounding: float = 1e-12) -> st
 
 
 def coarse(share: float) -> str:
-    """A share where there is little room: no place after the point, and nothing but zero is zero.
-
-    >>> coarse(0.123), coarse(0.0001), coarse(0.034)
-    ('12 %', '< 1 %', '3 %')
-    """
+    """A share where there is little room: no place after the point, and nothing but zero is zero."""
     return percent(share, 0, 0.0)
 
 
 def number(value: Any) -> str:
-    """Write a number with four significant digits and no exponent where it can be read without.
-
-    >>> number(12345.678), number(0.00123456), number(1e-9), number(3), number(None)
-    ('12,346', '0.001235', '1e-09', '3', '–')
-    """
+    """Write a number with four significant digits and no exponent where it can be read without."""
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return "–"
     size = abs(value)
@@ -69,38 +57,22 @@ def signed(amount: float) -> str:
 
 
 def value(amount: float) -> str:
-    """Write a value of a column: no separators, which would turn the year 2011 into 2,011.
-
-    >>> value(2011.0), value(0.125), value(1e-9)
-    ('2011', '0.125', '1e-09')
-    """
+    """Write a value of a column: no separators, which would turn the year 2011 into 2,011."""
     return f"{amount:.6g}"
 
 
 def count(amount: int, word: str) -> str:
-    """A number with its noun.
-
-    >>> count(1, "region"), count(3, "region")
-    ('1 region', '3 regions')
-    """
+    """A number with its noun."""
     return f"{amount:,} {word}" + ("" if amount == 1 else "s")
 
 
 def rows_of(amount: int) -> str:
-    """Rows of a region; few ones are flagged.
-
-    >>> rows_of(1234), rows_of(7)
-    ('1,234 rows', '7 rows (few)')
-    """
+    """Rows of a region; few ones are flagged."""
     return count(amount, "row") + (" (few)" if amount < FEW_ROWS else "")
 
 
 def quoted(text: str, mark: str) -> str:
-    r"""Put text between marks; whatever could act on a terminal or hide there becomes a visible escape.
-
-    >>> print(quoted("a`b" + chr(27), "`"))
-    `a\`b\x1b`
-    """
+    """Put text between marks; whatever could act on a terminal or hide there becomes a visible escape."""
     return mark + "".join(_escaped(c, mark) for c in text) + mark
 
 
@@ -112,21 +84,13 @@ def _escaped(char: str, mark: str) -> str:
 
 
 def plain(text: object) -> str:
-    r"""Text in which nothing acts on a terminal or hides there.
-
-    >>> print(plain("a" + chr(27) + "[31m" + chr(10) + "b"))
-    a\x1b[31m\nb
-    """
+    """Text in which nothing acts on a terminal or hides there."""
     # A backslash of the user's own stays single: nobody reads this text back.
     return quoted(str(text), "").replace("\\\\", "\\")
 
 
 def drawable(text: str) -> str:
-    r"""Write text so that matplotlib shows it as it is: no formula, no line break, no hidden direction mark.
-
-    >>> print(drawable("a_$x^2$" + chr(0x202E)))
-    a_\$x^2\$\u202e
-    """
+    """Write text so that matplotlib shows it as it is: no formula, no line break, no hidden direction mark."""
     # matplotlib reads text between two bare dollars as a formula and shows "\$" as a dollar.
     return "".join(c if c.isprintable() else quoted(c, "") for c in text).replace("$", r"\$")
 
@@ -139,41 +103,24 @@ def visible(cell: Any) -> Any:
 
 
 def shortened(text: str, width: int = LONGEST, end: int = 0) -> str:
-    """Cut a long text at its end, or in its middle so that some characters of its end stay.
-
-    >>> shortened("abcdef", 4), shortened("abcdef", 5, 2)
-    ('abc…', 'ab…ef')
-    """
+    """Cut a long text at its end, or in its middle so that some characters of its end stay."""
     return text if len(text) <= width else text[: width - 1 - end] + "…" + (text[-end:] if end else "")
 
 
 def told_apart(names: Sequence[str], width: int = LONGEST) -> list[str]:
-    """Cut names for a picture; equal ones lose their middle instead, and are numbered if that does not help.
-
-    >>> told_apart(["income_before_tax", "income_before_fees", "age"], 9)
-    ['inco…_tax', 'inco…fees', 'age']
-    """
+    """Cut names for a picture; equal ones lose their middle instead, and are numbered if that does not help."""
     ends = [shortened(name, width) for name in names]
     twice = {text for text, amount in Counter(ends).items() if amount > 1}
     cut = [
         shortened(name, width, width - 1 - width // 2) if end in twice else end
         for name, end in zip(names, ends, strict=True)
     ]
-    met: Counter[str] = Counter()
-    numbered = []
-    for text in cut:
-        met[text] += 1
-        numbered.append(drawable(text) if met[text] == 1 else f"{drawable(text)} ({met[text]})")
-    return numbered
+    places = [cut[: i + 1].count(text) for i, text in enumerate(cut)]
+    return [drawable(text) + (f" ({k})" if k > 1 else "") for text, k in zip(cut, places, strict=True)]
 
 
 def wrapped(text: str, width: int, lines: int = 3) -> str:
-    """Break text into lines, at blanks and underscores where there are some; what does not fit is cut.
-
-    >>> print(wrapped("workingday ≤ 0 and hr > 6", 16, 2))
-    workingday ≤ 0
-    and hr > 6
-    """
+    """Break text into lines, at blanks and underscores where there are some; what does not fit is cut."""
     rest = text.strip()
     found: list[str] = []
     while rest and len(found) < lines:
@@ -199,12 +146,7 @@ def _break(text: str, width: int) -> int:
 
 
 def aligned(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> str:
-    """Columns of equal width; those in ``left`` to the left, others to the right.
-
-    >>> print(aligned([["a", "1"], ["bb", "10"]]))
-    a    1
-    bb  10
-    """
+    """Columns of equal width; those in ``left`` to the left, others to the right."""
     widths = [max(_places(cell) for cell in column) for column in zip(*rows, strict=True)]
     blanks = ([" " * (width - _places(cell)) for cell, width in zip(row, widths, strict=True)] for row in rows)
     lines = (enumerate(zip(row, blank, strict=True)) for row, blank in zip(rows, blanks, strict=True))

@@ -7,8 +7,10 @@ a region. A `Game` is a behavior of one masked model.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import ClassVar
 
 import numpy as np
@@ -88,13 +90,13 @@ class Game:
 
     def rows(self, terms: Terms) -> RowValues:
         """A linear combination of values, one number a row."""
-        P, behavior = self.splits.primitives, self.behavior
-        fresh = {term: value for term, value in terms.items() if behavior.is_linear and term not in self.known}
+        P, linear = self.splits.primitives, self.behavior.is_linear
+        fresh = {term: value for term, value in terms.items() if linear and term not in self.known}
         found = [self.masked.combined(fresh)] if fresh else []
         written = None
         for term, coefficient in terms.items():
             if term not in fresh:
-                value = coefficient * (self.known[term] if term in self.known else behavior.value(self, term))
+                value = coefficient * self._value(term)
                 written = value if written is None else written + value
         if written is not None or not found:
             found.append(RowValues(self.splits.zeros, parts=() if written is None else (as_part(P, written),)))
@@ -104,9 +106,11 @@ class Game:
         """A linear combination of values, one number for each side of every split, (2, K)."""
         total = self.splits.primitives.array(np.zeros((2, self.splits.count)))
         for term, coefficient in terms.items():
-            value = self.known[term] if term in self.known else self.behavior.value(self, term)
-            total = total + coefficient * value
+            total = total + coefficient * self._value(term)
         return total
+
+    def _value(self, term: Term) -> Array:
+        return self.known[term] if term in self.known else self.behavior.value(self, term)
 
     def values(self, terms: Terms) -> FloatArray:
         """A linear combination of values: (K, n) with one number a row, otherwise (K, 2)."""
@@ -116,9 +120,4 @@ class Game:
 
 def read_twice(combinations: Sequence[Terms]) -> set[Term]:
     """Terms that more than one set reads."""
-    seen: set[Term] = set()
-    twice: set[Term] = set()
-    for terms in combinations:
-        twice |= seen & terms.keys()
-        seen |= terms.keys()
-    return twice
+    return {term for term, count in Counter(chain.from_iterable(combinations)).items() if count > 1}

@@ -12,7 +12,7 @@ from granite_xai.base.errors import InputError
 from granite_xai.base.options import unknown
 from granite_xai.base.typing import Elementwise, FloatArray, PairLoss
 from granite_xai.compute.primitives import ABSOLUTE, SQUARE
-from granite_xai.models.faults import first_line
+from granite_xai.models.output import first_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +31,7 @@ class Loss:
 
     def pair(self, prediction: FloatArray, y: FloatArray) -> FloatArray:
         """Losses of some predictions."""
-        if self.of_pair is not None:
-            return self.of_pair(prediction, y)
-        return self.gap(prediction - y)
+        return self.gap(prediction - y) if self.of_pair is None else self.of_pair(prediction, y)
 
     def gap(self, gaps: FloatArray) -> FloatArray:
         """Losses of some differences."""
@@ -77,11 +75,7 @@ def risk_loss(loss: str | PairLoss) -> Loss:
 
 @dataclass(frozen=True, slots=True)
 class OwnLoss:
-    """A user's own loss, which must return finite numbers ≥ 0 of the shape it was given (T07).
-
-    >>> OwnLoss(lambda gaps: abs(gaps), "loss", "gaps")(np.array([1.0, -2.0]))
-    array([1., 2.])
-    """
+    """A user's own loss, which must return finite numbers ≥ 0 of the shape it was given (T07)."""
 
     loss: Callable[..., Any]
     argument: str
@@ -89,21 +83,16 @@ class OwnLoss:
 
     def __call__(self, *given: FloatArray) -> FloatArray:
         """Losses of some cells; the loss gets copies, which it may write to."""
-        cells = np.broadcast_arrays(*given)
+        cells, hint = np.broadcast_arrays(*given), f"Return one finite number ≥ 0 for each of the {self.what}."
         try:
             losses = np.asarray(self.loss(*(np.array(each) for each in cells)))
         except Exception as error:  # the user's function may raise anything
             name = getattr(self.loss, "__name__", type(self.loss).__name__)
             message = f"the loss {name} raised {type(error).__name__} ({first_line(error)}) at {self.what} of shape"
-            hint = f"Return one finite number ≥ 0 for each of the {self.what}."
             raise InputError(f"{message} {cells[0].shape}.", code="T07", argument=self.argument, hint=hint) from error
         shape, numbers = cells[0].shape, losses.dtype.kind in "fiub"
         if losses.shape != shape or not numbers or not np.all(np.isfinite(losses)) or np.any(losses < 0):
-            raise InputError(
-                f"the loss returned {losses.dtype} of shape {losses.shape} for {self.what} of shape {shape}, "
-                "or values that are negative or not finite.",
-                code="T07",
-                argument=self.argument,
-                hint=f"Return one finite number ≥ 0 for each of the {self.what}.",
-            )
+            message = f"the loss returned {losses.dtype} of shape {losses.shape} for {self.what} of shape {shape}, "
+            message += "or values that are negative or not finite."
+            raise InputError(message, code="T07", argument=self.argument, hint=hint)
         return losses.astype(np.float64, copy=False)

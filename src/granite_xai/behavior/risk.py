@@ -71,18 +71,13 @@ class Risk(Behavior):
         return Risk("log" if is_probability else "squared", self.average, self.pointwise)
 
     @property
-    def function(self) -> PairLoss:
-        """The loss as a function of predictions and targets."""
-        return self._loss.pair
-
-    @property
     def _loss(self) -> Loss:
         return risk_loss("squared" if self.loss is None else self.loss)
 
     def error(self, delta: float, evaluations: Evaluations) -> float:
         """The largest change of the mean loss, of the model and of its mean, when predictions move by ``delta``."""
         predictions, weights = evaluations.predictions + evaluations.offset, evaluations.weights
-        return risk_error(delta, self.function, predictions, evaluations.offset, evaluations.target, weights)
+        return risk_error(delta, self._loss.pair, predictions, evaluations.offset, evaluations.target, weights)
 
     def value(self, game: Game, term: Term) -> Array:
         """Minus the loss of ``F_T``, of each row or averaged over both sides."""
@@ -106,7 +101,7 @@ class Risk(Behavior):
 
     def _of(self, game: Game) -> HybridFunction:
         """The loss of centred predictions (m, c) of some rows c."""
-        offset, y, pair = game.evaluations.offset, game.evaluations.target, self.function
+        offset, y, pair = game.evaluations.offset, game.evaluations.target, self._loss.pair
 
         def losses(predictions: FloatArray, rows: Rows) -> FloatArray:
             return pair(predictions + offset, np.broadcast_to(y[rows], predictions.shape))

@@ -49,13 +49,10 @@ class Sensitivity(Behavior):
         if self.total != "jansen" or interaction != "full":
             return None
         if sets.order > 1 or not masking.redraws:
-            raise InputError(
-                "Sensitivity(total='jansen') is defined for full effects of columns and groups under marginal or "
-                "conditional masking.",
-                code="P03",
-                argument="total",
-                hint="Use total='difference' for interactions and for baseline masking.",
-            )
+            where = "full effects of columns and groups under marginal or conditional masking"
+            hint = "Use total='difference' for interactions and for baseline masking."
+            message = f"Sensitivity(total='jansen') is defined for {where}."
+            raise InputError(message, code="P03", argument="total", hint=hint)
         return tuple({JansenTotal(member): 1.0} for (member,) in sets.sets)
 
     def error(self, delta: float, evaluations: Evaluations) -> float:

@@ -9,22 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.base.wording import percent
+from granite_xai.base.wording import ALL_ROWS, percent
 from granite_xai.chance.replicates import Confidence, mean_excess
 from granite_xai.compute.units import by_power_of_two
 from granite_xai.disagreement import ResolvedQuestion
-from granite_xai.engine.signed_pairs import PAIRS, STEP, signed_lines, signs, slopes
-from granite_xai.engine.splits import Splits
+from granite_xai.engine.splits import PAIRS, STEP, Splits, signed_lines, signs, slopes
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.tables import frame
 
 MATERIAL = 0.9
 """Share of the model from which one curve a column is said to tell most of it."""
+_FIGURES = ("plug_in", "chance", "corrected", "low", "high")
 
 
 class Sample(NamedTuple):
@@ -60,6 +60,9 @@ class EstimateLine:
     high: float
 
 
+Record = TypeVar("Record", EstimateLine, "Estimate")
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Estimate:
     """What the regions leave of the disagreement, without what chance adds: the number to quote.
@@ -79,6 +82,16 @@ class Estimate:
     fidelity, global_fidelity : float
         Share of the prediction's variance on these rows that curves explain, with and without regions.
     confidence_level : float
+
+    Examples
+    --------
+    >>> from granite_xai import Granite
+    >>> X = np.random.default_rng(0).normal(size=(700, 2))
+    >>> g = Granite(lambda X: X[:, 0] * np.sign(X[:, 1]) + 0.5 * X[:, 0] * X[:, 1], max_depth=1).fit(X)
+    >>> g.estimate_.rows, g.estimate_.n_rows
+    ('held-out', 233)
+    >>> 0 < g.estimate_.low < g.estimate_.remaining < g.estimate_.high < 1
+    True
     """
 
     remaining: float
@@ -99,17 +112,10 @@ class Estimate:
 
     def in_units(self, powers: Mapping[str, int]) -> Estimate:
         """The same in the model's own units, where these figures are in units of powers of two."""
-        figures = ("plug_in", "chance", "corrected", "low", "high")
-        lines = []
-        for line in self.lines:
-            told = by_power_of_two([getattr(line, key) for key in figures], powers[line.question]).tolist()
-            lines.append(EstimateLine(line.question, line.region, line.rule, line.n_samples, *told))
-        found = replace(self, lines=tuple(lines))
-        if len(powers) > 1:
-            return found
-        told = [self.disagreement, self.disagreement_low, self.disagreement_high]
-        own, low, high = by_power_of_two(told, *powers.values()).tolist()
-        return replace(found, disagreement=own, disagreement_low=low, disagreement_high=high)
+        lines = tuple(_scaled(line, _FIGURES, powers[line.question]) for line in self.lines)
+        found = replace(self, lines=lines)
+        names = ("disagreement", "disagreement_low", "disagreement_high")
+        return found if len(powers) > 1 else _scaled(found, names, *powers.values())
 
     def frame(self) -> Any:
         """One line for all rows and one a region, for each question.
@@ -123,7 +129,9 @@ class Estimate:
     def interval(self) -> str:
         """The interval and its rows in words."""
         rows = {"held-out": "held-out rows", "fitting": "the fitting rows", "given": "rows"}[self.rows]
-        where = f"on {self.n_rows:,} {rows}" if self.rows != "fitting" else f"on {rows}, corrected for chance"
+        where = f"on {self.n_rows:,} {rows}"
+        if self.rows == "fitting":
+            where = f"on {rows}, corrected for chance; other rows give an interval: holdout=(X, y) or evaluate(X, y)"
         if np.isnan(self.low):
             return where
         level = f"{100 * self.confidence_level:g} %"
@@ -154,6 +162,11 @@ class Estimate:
             return f"These rows show no disagreement beyond chance ({self.interval})."
         regions = "One region keeps" if self.regions == 1 else f"{self.regions} regions keep"
         return f"{regions} {percent(self.remaining)} of the disagreement ({self.interval})."
+
+
+def _scaled(record: Record, names: Sequence[str], power: int) -> Record:
+    told = by_power_of_two([getattr(record, name) for name in names], power).tolist()
+    return replace(record, **dict(zip(names, told, strict=True)))
 
 
 def perturbed(question: ResolvedQuestion, evaluations: Evaluations, drawn: FloatArray) -> Perturbed:
@@ -193,49 +206,39 @@ def estimate(
     fidelities: tuple[float, float],
 ) -> Estimate:
     """Measure a fixed partition on some rows, whose regions may be empty (None); ``weights`` are of the questions."""
+    unknown = float("nan")
     drawn, replicates = signs(clusters, confidence.seed), confidence.replicates(clusters)
-    places = [None, *range(len(regions))]
-    samples = [everywhere, *regions]
     root = replicates.chance(everywhere.questions, everywhere.evaluations, everywhere.rows)
     counts = np.where(root.exceeded(floors), np.asarray(weights, dtype=np.float64), 0.0)
     counts = counts / (counts.sum() or 1.0)
-    share, slope, disagreement, chance = 0.0, np.zeros(PAIRS), np.zeros(3), 0.0
+    share, slope, chance = 0.0, np.zeros(PAIRS), 0.0
     lines: list[EstimateLine] = []
-    normal = confidence.normal if rows != "fitting" else float("nan")
+    fitting = rows == "fitting"
+    normal = unknown if fitting else confidence.normal
     for q, question in enumerate(everywhere.questions):
-        found = [
-            None if each is None else perturbed(each.questions[q], each.evaluations, drawn[:, each.rows])
-            for each in samples
-        ]
-        whole = _require(found[0])
-        for place, each, sample in zip(places, found, samples, strict=True):
-            at = -1 if place is None else place
-            words = "all rows" if place is None else rules[place]
-            figures = (float("nan"),) * 5 if each is None else _figures(each, normal)
-            count = 0 if sample is None else len(sample.rows)
-            lines.append(EstimateLine(question.question.label, at, words, count, *figures))
+        whole = perturbed(question, everywhere.evaluations, drawn[:, everywhere.rows])
+        parts = [each and perturbed(each.questions[q], each.evaluations, drawn[:, each.rows]) for each in regions]
+        named = zip([whole, *parts], [everywhere, *regions], [ALL_ROWS, *rules], strict=True)
+        for at, (part, sample, rule) in enumerate(named, start=-1):
+            figures = _figures(part, normal) if part else (unknown,) * 5
+            lines.append(EstimateLine(question.question.label, at, rule, len(sample.rows) if sample else 0, *figures))
         if counts[q]:
-            own, moves = _share(whole, [each for each in found[1:] if each is not None])
+            own, moves = _share(whole, [part for part in parts if part])
             share, slope = share + counts[q] * own, slope + counts[q] * moves
             chance += counts[q] * whole.level / whole.plug_in
-        if len(everywhere.questions) == 1:
-            disagreement = np.array(_figures(whole, normal)[2:])
-            chance = whole.level / whole.plug_in if whole.plug_in > 0 else 0.0
-    below = bool(np.all(root.plug_in <= floors))
-    shown = bool(counts.any())
-    error = float(np.sqrt(np.mean(slope**2))) if shown else float("nan")
-    remaining = share if shown else 0.0 if below else float("nan")
-    if len(everywhere.questions) > 1:
-        disagreement = np.array([float(shown)] * 3)
-    low, high = _interval(max(remaining, 0.0), error, normal) if shown else (float("nan"),) * 2
+    shown, below = bool(counts.any()), bool(np.all(root.plug_in <= floors))
+    disagreement = (float(shown),) * 3
+    if len(everywhere.questions) == 1:
+        disagreement = (lines[0].corrected, lines[0].low, lines[0].high)
+        chance = lines[0].chance / lines[0].plug_in if lines[0].plug_in > 0 else 0.0
+    error = float(np.sqrt(np.mean(slope**2))) if shown else unknown
+    remaining = max(share, 0.0) if shown else 0.0 if below else unknown
     return Estimate(
-        max(remaining, 0.0) if shown else remaining,
-        low,
-        high,
-        error if rows != "fitting" else float("nan"),
-        max(float(disagreement[0]), 0.0) if not below else 0.0,
-        float(disagreement[1]),
-        float(disagreement[2]),
+        remaining,
+        *(_interval(remaining, error, normal) if shown else (unknown, unknown)),
+        unknown if fitting else error,
+        0.0 if below else max(disagreement[0], 0.0),
+        *disagreement[1:],
         chance,
         rows,
         len(everywhere.rows),
@@ -266,9 +269,3 @@ def _interval(value: float, error: float, normal: float) -> tuple[float, float]:
     if value > 2 * error:
         return float(value * np.exp(-normal * error / value)), float(value * np.exp(normal * error / value))
     return max(0.0, value - normal * error) if not np.isnan(normal) else normal, value + normal * error
-
-
-def _require(found: Perturbed | None) -> Perturbed:
-    if found is None:
-        raise ValueError("all rows are no empty region")
-    return found

@@ -74,11 +74,7 @@ class Replicates:
 
     @classmethod
     def drawn(cls, count: int, confidence_level: float, clusters: IntArray, seed: int) -> Replicates:
-        """Exponential numbers, one for each replicate and cluster of rows.
-
-        >>> Replicates.drawn(50, 0.95, np.arange(4), 0).position
-        48
-        """
+        """Exponential numbers, one for each replicate and cluster of rows."""
         position = bar_position(count, confidence_level)
         numbers = np.random.default_rng([seed, 7]).exponential(size=(count, int(clusters.max(initial=-1)) + 1))
         return cls(numbers[:, clusters], position)
@@ -142,21 +138,14 @@ def bar_position(count: int, confidence_level: float) -> int:
     place = ceil(round(confidence_level * (count + 1), 9))
     if place > count:
         needed = ceil(round(confidence_level / (1.0 - confidence_level), 9))
-        raise InputError(
-            f"n_resamples={count} has no chance bar at confidence_level={confidence_level}.",
-            code="P02",
-            argument="n_resamples",
-            hint=f"Pass n_resamples={needed} or more, or a lower confidence_level.",
-        )
+        words = f"n_resamples={count} has no chance bar at confidence_level={confidence_level}."
+        hint = f"Pass n_resamples={needed} or more, or a lower confidence_level."
+        raise InputError(words, code="P02", argument="n_resamples", hint=hint)
     return place - 1
 
 
 def small_cells(count: IntArray) -> FloatArray:
-    """``kappa``: one over the share of a mean's variance, over so many rows, that exponential weights show.
-
-    >>> small_cells(np.array([1, 2, 9]))
-    array([3.  , 3.  , 1.25])
-    """
+    """``kappa``: one over the share of a mean's variance, over so many rows, that exponential weights show."""
     return np.where(count > 1, (count + 1) / np.maximum(count - 1, 1), 3.0)
 
 
@@ -189,9 +178,6 @@ def _row_losses(
         own = loss(moved) @ shares
         by_chance += own
         plug_in += float(loss(gap[0]) @ shares)
-        excess += (
-            own
-            if question.loss is np.square
-            else ((loss(gap[0] + moved) + loss(gap[0] - moved)) / 2 - loss(gap[0])) @ shares
-        )
+        raised = (loss(gap[0] + moved) + loss(gap[0] - moved)) / 2 - loss(gap[0]) if loss is not np.square else None
+        excess += own if raised is None else raised @ shares
     return by_chance, excess, plug_in

@@ -36,20 +36,15 @@ def choices(
     if max_samples == "auto" and holdout == "auto" and len(rows) >= 2 * FIRST:
         yield from _doubled(rows, clusters, seed)
         return
-    if max_samples == "auto":
-        wanted = len(rows) // 3 if holdout == "auto" and len(rows) >= SMALL else 0
-        limit = len(rows)
-    else:
-        limit = len(rows) if max_samples is None else int(max_samples)
-        wanted = min(limit, max(len(rows) - limit, 0)) if holdout == "auto" else 0
-    if not isinstance(holdout, str | bool):
-        wanted = round(holdout * len(rows))
+    limit = len(rows) if max_samples is None or max_samples == "auto" else int(max_samples)
     if holdout == "auto" and max_samples != "auto":  # the rows that would search without any held out
-        search = drawn(rows, clusters, limit, seed)
+        wanted, search = min(limit, max(len(rows) - limit, 0)), drawn(rows, clusters, limit, seed)
         others = np.setdiff1d(rows, search)
         others = others[~np.isin(clusters[others], clusters[search])]
         yield RowChoice(search, drawn(others, clusters, wanted, seed + 1) if wanted else others[:0])
         return
+    share = holdout if not isinstance(holdout, str | bool) else 0.0
+    wanted = len(rows) // 3 * (len(rows) >= SMALL) if holdout == "auto" else round(share * len(rows))
     held_out = drawn(rows, clusters, wanted, seed + 1) if wanted else rows[:0]
     yield RowChoice(drawn(np.setdiff1d(rows, held_out), clusters, limit, seed), held_out)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
 import numpy as np
@@ -58,6 +58,14 @@ class Stability:
         How many searches this is about.
     remaining, remaining_low, remaining_high : float
         With ``models=``: share left in the regions of this fit, over fits of the learner, and its interval; else nan.
+
+    Examples
+    --------
+    >>> from granite_xai import Granite
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> found = Granite(lambda X: X[:, 0] * np.sign(X[:, 1]), max_depth=1).fit(X).stability(n_resamples=3)
+    >>> found.searches, found.splits[0].column, found.splits[0].share
+    (6, 'x1', 1.0)
     """
 
     score: float
@@ -73,14 +81,11 @@ class Stability:
 
     def frame(self) -> Any:
         """One line for each split and each region: kind, rule, column, share (or overlap), instead, low, high."""
-        keys = ("kind", "rule", "column", "cut", "share", "instead", "low", "high")
-        lines: list[tuple[Any, ...]] = [
-            ("split", each.rule, each.column, each.cut, each.share, each.instead, each.low, each.high)
-            for each in self.splits
-        ]
-        nothing = (float("nan"), float("nan"))
+        keys = ("kind", *SplitStability.__dataclass_fields__)
+        lines: list[tuple[Any, ...]] = [("split", *astuple(each)) for each in self.splits]
+        nan = float("nan")
         regions = zip(self.rules, self.overlaps, strict=True)
-        lines += [("region", rule, None, None, overlap, None, *nothing) for rule, overlap in regions]
+        lines += [("region", rule, None, None, overlap, None, nan, nan) for rule, overlap in regions]
         return frame({key: [line[i] for line in lines] for i, key in enumerate(keys)})
 
     def __str__(self) -> str:
@@ -104,11 +109,7 @@ def halves(clusters: IntArray, count: int, seed: int) -> Iterator[tuple[IntArray
         yield np.flatnonzero(chosen[clusters]), np.flatnonzero(~chosen[clusters])
 
 
-def stability_of(
-    partition: Partition,
-    table: Table,
-    pairs: Sequence[tuple[Partition, Partition]],
-) -> Stability:
+def stability_of(partition: Partition, table: Table, pairs: Sequence[tuple[Partition, Partition]]) -> Stability:
     """Compare a partition with those of some pairs of searches that saw different rows, on the rows of a table."""
     from sklearn.metrics import adjusted_rand_score
 
@@ -154,12 +155,7 @@ def threshold(split: Split) -> float | None:
 
 
 def refit_interval(values: Sequence[float], tested: int, trained: int, normal: float) -> tuple[float, float, float]:
-    """Mean over refits and its interval: the variance counts the overlap of the training rows (Nadeau and Bengio).
-
-    >>> mean, low, high = refit_interval([0.2, 0.3, 0.4], 100, 200, 1.96)
-    >>> round(mean, 3), round(low, 3), round(high, 3)
-    (0.3, 0.121, 0.479)
-    """
+    """Mean over refits and its interval: the variance counts the overlap of the training rows (Nadeau and Bengio)."""
     mean, spread = float(np.mean(values)), float(np.var(values, ddof=1)) if len(values) > 1 else float("nan")
     error = np.sqrt((1.0 / len(values) + tested / trained) * spread)
     return mean, float(mean - normal * error), float(mean + normal * error)

@@ -58,25 +58,18 @@ def _say_report(report: gx.Report, options: argparse.Namespace, also: str | None
 def _settings(options: argparse.Namespace) -> dict[str, Any]:
     names = ("features", "split_features", "response", "missing", "max_depth", "min_samples_leaf", "alpha")
     output = options.output
-    return {name: getattr(options, name) for name in names} | {
-        "output": int(output) if output is not None and output.lstrip("-").isdigit() else output,
-        "max_samples": _samples(options),
-        "resources": _resources(options),
-        "n_jobs": options.jobs,
-        "random_state": options.seed,
-    }
+    output = int(output) if output is not None and output.lstrip("-").isdigit() else output
+    others = {"output": output, "n_jobs": options.jobs, "random_state": options.seed}
+    return {name: getattr(options, name) for name in names} | others | _limits(options)
 
 
-def _samples(options: argparse.Namespace) -> Any:
-    """Rows to draw; 0 was the word for all."""
-    return None if options.max_samples in ("all", 0) else options.max_samples
-
-
-def _resources(options: argparse.Namespace) -> gx.Resources:
+def _limits(options: argparse.Namespace) -> dict[str, Any]:
+    """Rows to draw, where 0 was the word for all, and the rest of what it may cost."""
     names = ("max_seconds", "max_evaluations", "batch_size")
+    limits = {name: getattr(options, name) for name in names} | {"memory_limit": options.memory * 2**20}
     grid = None if options.max_grid == "exact" else options.max_grid
-    limits = {name: getattr(options, name) for name in names}
-    return gx.Resources(memory_limit=options.memory * 2**20, max_grid=grid, **limits)
+    samples = None if options.max_samples in ("all", 0) else options.max_samples
+    return {"max_samples": samples, "resources": gx.Resources(max_grid=grid, **limits)}
 
 
 def _plan(granite: gx.Granite, case: Case, options: argparse.Namespace) -> None:
@@ -99,7 +92,7 @@ def _plan(granite: gx.Granite, case: Case, options: argparse.Namespace) -> None:
 def compare(options: argparse.Namespace) -> None:
     """The saved regions under two models, or under one model on two tables."""
     check_outputs(options, data=options.data, test=options.other_data, model=options.model, saved=options.saved)
-    granite, X, y = _fit_and_rows(options)
+    granite, X, y, _ = _fit_and_rows(options)
     models: dict[str, Any] = {"first": granite}
     tables: Any = _fitting_columns(granite, X)
     if options.other_data:
@@ -108,7 +101,7 @@ def compare(options: argparse.Namespace) -> None:
     else:
         named = {"model": options.other_model, "predictor": options.other_predictor}
         models["second"] = load_model(argparse.Namespace(**{**vars(options), **named}))
-    with remarks_instead_of_warnings():
+    with remarks_instead_of_warnings(options):
         found = gx.compare(models, tables, None if options.other_data else y, max_samples=options.max_samples or None)
     if options.report:
         found.html(options.report)
@@ -213,8 +206,7 @@ def evaluate(options: argparse.Namespace) -> None:
     """Disagreement on other rows, with and without the saved regions."""
     granite, X, y, weights = _fit_and_rows(options)
     with remarks_instead_of_warnings(options):
-        limits = {"max_samples": _samples(options), "resources": _resources(options)}
-        found = granite.evaluate(_fitting_columns(granite, X), y, weights, **limits)
+        found = granite.evaluate(_fitting_columns(granite, X), y, weights, **_limits(options))
     if options.json:
         lines = found.frame().to_dict(orient="records")
         facts = {name: getattr(found, name) for name in ("remaining", "disagreement", "global_disagreement")}
@@ -244,10 +236,8 @@ def apply(options: argparse.Namespace) -> None:
         raise gx.FormatError(f"{options.saved} holds no regions.", code="F04", argument="saved")
     with remarks_instead_of_warnings(options):
         regions = saved.apply(_fitting_columns(saved, X) if isinstance(saved, gx.Granite) else X).tolist()
-    if options.json:
-        say_json({"regions": regions})
-        return
-    say("\n".join(["row,region", *(f"{row},{region}" for row, region in enumerate(regions))]))
+    lines = ["row,region", *(f"{row},{region}" for row, region in enumerate(regions))]
+    say_json({"regions": regions}) if options.json else say("\n".join(lines))
 
 
 def show(options: argparse.Namespace) -> None:
@@ -256,24 +246,21 @@ def show(options: argparse.Namespace) -> None:
     saved = _loaded(options.saved)
     if isinstance(saved, gx.Granite):
         _say_report(gx.Report(saved), options)
-        return
-    if options.report:
+    elif options.report:
         raise gx.InputError(f"{options.saved} holds no fit to report on.", code="P03", argument="report")
-    if isinstance(saved, gx.Partition):
+    elif isinstance(saved, gx.Partition):
         say_json(saved.to_dict()) if options.json else say(str(saved))
-        return
-    frame = saved.frame()
-    say(frame.to_json(orient="records", force_ascii=False) if options.json else escaped(frame.to_string(index=False)))
+    else:
+        table = saved.frame()
+        records = table.to_json(orient="records", force_ascii=False)
+        say(records if options.json else escaped(table.to_string(index=False)))
 
 
 def questions(options: argparse.Namespace) -> None:
     """The questions with a name."""
-    from granite_xai.report.sentences import cause
+    from granite_xai.fit_checks import cause
 
-    lines = [
-        (name, question.first.name, question.second.name, question.behavior.key, cause(question))
-        for name, question in gx.questions().items()
-    ]
+    lines = [(key, q.first.name, q.second.name, q.behavior.key, cause(q)) for key, q in gx.questions().items()]
     _say_table(("question", "first", "second", "about", "differ where"), lines, options.json)
 
 
@@ -281,10 +268,8 @@ def explanations(options: argparse.Namespace) -> None:
     """The explanations with a name."""
     from granite_xai.catalog import meaning
 
-    lines = [
-        (name, one.masking.key, one.behavior.key, one.interaction.key, meaning(name))
-        for name, one in gx.explanations().items()
-    ]
+    known = gx.explanations().items()
+    lines = [(key, one.masking.key, one.behavior.key, one.interaction.key, meaning(key)) for key, one in known]
     _say_table(("explanation", "masking", "behavior", "interaction", "meaning"), lines, options.json)
 
 

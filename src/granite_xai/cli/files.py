@@ -47,7 +47,8 @@ def read_table(path: str) -> Any:
     ending = Path(path).suffix.lower()
     try:
         if ending in _BINARY:
-            return _with_pyarrow(_BINARY[ending], path)
+            with Path(path).open("rb") as file:  # opened here: pandas would take an address
+                return _with_pyarrow(_BINARY[ending], file, path)
         raw = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
     except OSError as error:
         words = f"{path} cannot be read ({error.strerror or error})."
@@ -55,16 +56,13 @@ def read_table(path: str) -> Any:
     return _csv(raw, "standard input" if path == "-" else path, _SEPARATORS.get(ending, ","))
 
 
-def _with_pyarrow(function: str, path: str) -> Any:
-    import pandas as pd
-
-    with Path(path).open("rb") as file:  # opened here: pandas would take an address
-        try:
-            return getattr(pd, function)(file)
-        except ImportError as error:
-            raise _bad_table(f"{path} needs the package pyarrow.", hint="pip install pyarrow installs it.") from error
-        except Exception as error:  # each reader has its own errors
-            raise _bad_table(f"{path} is not what its name says ({type(error).__name__}: {error}).") from error
+def _with_pyarrow(function: str, file: Any, path: str) -> Any:
+    try:
+        return getattr(import_module("pandas"), function)(file)
+    except ImportError as error:
+        raise _bad_table(f"{path} needs the package pyarrow.", hint="pip install pyarrow installs it.") from error
+    except Exception as error:  # each reader has its own errors
+        raise _bad_table(f"{path} is not what its name says ({type(error).__name__}: {error}).") from error
 
 
 def _csv(raw: bytes, name: str, separator: str) -> Any:
@@ -118,7 +116,11 @@ def load_model(options: argparse.Namespace) -> Any:
     if not Path(path).is_file():
         raise _bad_model(f"there is no file {path}.", hint="Check its name.")
     if ending in _PICKLES:
-        return _pickle(path, options.allow_pickle)
+        if not options.allow_pickle:
+            hint = "Pass --allow-pickle if you trust the file, or save the model in another format."
+            raise _bad_model(f"{path} is a pickle: loading it runs whatever code it holds.", hint=hint)
+        with _any_error(f"{path} cannot be loaded"):
+            return import_module("joblib").load(path)  # reads plain pickles as well
     if ending == ".skops":
         return _skops(path, options.trust)
     if ending not in _READERS:
@@ -148,17 +150,6 @@ _READERS: dict[str, tuple[str, Callable[[Any, str], Any]]] = {
 }
 
 
-def _pickle(path: str, allowed: bool) -> Any:
-    if not allowed:
-        message = f"{path} is a pickle: loading it runs whatever code it holds."
-        hint = "Pass --allow-pickle if you trust the file, or save the model in another format."
-        raise _bad_model(message, hint=hint)
-    import joblib
-
-    with _any_error(f"{path} cannot be loaded"):
-        return joblib.load(path)  # reads plain pickles as well
-
-
 def _skops(path: str, trusted: list[str]) -> Any:
     library = _package("skops.io", path)
     try:
@@ -166,9 +157,8 @@ def _skops(path: str, trusted: list[str]) -> Any:
         if not unknown:
             return library.load(path, trusted=trusted)
     except Exception as error:  # no zip, or one without a schema that skops reads
-        raise _bad_model(
-            f"skops cannot read {path} ({type(error).__name__}: {error}).", hint="Save it again with skops."
-        ) from error
+        words = f"skops cannot read {path} ({type(error).__name__}: {error})."
+        raise _bad_model(words, hint="Save it again with skops.") from error
     message = f"{path} holds types that are not known to be harmless: {', '.join(unknown)}."
     raise _bad_model(message, hint=f"If you trust them: --trust {' '.join(unknown)}")
 
@@ -282,9 +272,8 @@ def check_outputs(options: argparse.Namespace, **read: str | None) -> None:
 
 def _same_file(one: str, two: str) -> bool:
     """Whether two paths lead to one file, by whatever links; neither need exist."""
-    if os.path.realpath(one) == os.path.realpath(two):
-        return True
-    return Path(one).exists() and Path(two).exists() and Path(one).samefile(two)
+    there = Path(one).exists() and Path(two).exists()
+    return os.path.realpath(one) == os.path.realpath(two) or (there and Path(one).samefile(two))
 
 
 def _begins_with(path: str, starts: tuple[bytes, ...]) -> bool:

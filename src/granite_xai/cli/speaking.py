@@ -32,11 +32,7 @@ def remark(text: str) -> None:
 
 
 def escaped(text: str) -> str:
-    r"""Text in which nothing acts on a terminal (S04); line ends stay.
-
-    >>> print(escaped("a" + chr(27) + "[31mb"))
-    a\x1b[31mb
-    """
+    """Text in which nothing acts on a terminal (S04); line ends stay."""
     return "".join(c if c == "\n" or c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
@@ -49,11 +45,7 @@ _FLAGS = {"memory_limit": "memory", "n_jobs": "jobs"}
 
 
 def with_flags(text: str, options: argparse.Namespace) -> str:
-    """A message with the options of the library as flags of a command, or marked where it has none.
-
-    >>> with_flags("Use Resources(max_grid=64) or kinds=.", argparse.Namespace(max_grid=None))
-    'Use --max-grid 64 or kinds= (in Python).'
-    """
+    """A message with the options of the library as flags of a command, or marked where it has none."""
 
     def flag(found: re.Match[str]) -> str:
         name, value = found[1], found[2].strip("\"'…").removesuffix("...")

@@ -1,22 +1,43 @@
-"""The primitives of the engine with compiled loops, where the extra ``fast`` is installed and the work is worth it."""
+"""Functions compiled when first used, where the extra ``fast`` is installed; the primitives of the engine in them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from functools import cache, partial
+from importlib.util import find_spec
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from granite_xai.base.errors import ResourceError
 from granite_xai.base.typing import IntArray
 from granite_xai.compute import kernels
-from granite_xai.compute.compiling import available, compiled
 from granite_xai.compute.primitives import NUMPY, Array, ArrayNamespace, Families, Numpy, Pairs, Part, as_part
 
-WORTHWHILE = 2**15
-"""Cells of a batch from which compiled loops are used; smaller ones are not worth building them for."""
+WORTHWHILE = 2**15  # cells of a batch from which compiled loops are used; smaller ones are not worth building them for
 _NONE = np.zeros(0, dtype=np.intp)
+Kernel = TypeVar("Kernel", bound=Callable[..., None])
+
+
+def available() -> bool:
+    """Whether the compiler is installed (the extra ``fast``); it is not loaded to find out."""
+    return find_spec("numba") is not None
+
+
+@cache
+def compiled(function: Kernel) -> Kernel:
+    """The machine code of a function of arrays, which releases the interpreter's lock while it runs.
+
+    Never ``parallel=True``: its work queue aborts the process when two threads call it.
+    """
+    import numba
+
+    build = partial(numba.njit, nogil=True, error_model="numpy")
+    try:
+        return cast("Kernel", build(cache=True)(function))
+    except RuntimeError:  # no folder where the machine code could be kept
+        return cast("Kernel", build()(function))
 
 
 class Compiled(Numpy):
@@ -73,17 +94,10 @@ class Compiled(Numpy):
             parts = (parts[0], as_part(self, rest))
         nothing = Part(np.zeros((1, count)), np.zeros(1), np.zeros((1, 2, count)), np.zeros(len(own), dtype=np.intp))
         first, second = (*parts, nothing, nothing)[:2]
-        compiled(kernels.side_sums)(
-            mode,
-            np.ascontiguousarray(own),
-            np.zeros((2, count)) if at is None else at,
-            *_plain(first),
-            *_plain(second),
-            len(parts) > 1,
-            np.ascontiguousarray(inside),
-            np.ascontiguousarray(weights),
-            out,
-        )
+        at = np.zeros((2, count)) if at is None else at
+        own, inside, weights = (np.ascontiguousarray(each) for each in (own, inside, weights))
+        both = (*_plain(first), *_plain(second), len(parts) > 1)
+        compiled(kernels.side_sums)(mode, own, at, *both, inside, weights, out)
         return out
 
 
@@ -96,21 +110,13 @@ def _plain(part: Part) -> tuple[Array, ...]:
 
 
 def primitives_for(cells: int) -> ArrayNamespace:
-    """The primitives on the processor for a batch of so many cells.
-
-    >>> primitives_for(1) is NUMPY
-    True
-    """
+    """The primitives on the processor for a batch of so many cells."""
     return COMPILED if cells >= WORTHWHILE and available() else NUMPY
 
 
 @contextmanager
 def device_faults(primitives: ArrayNamespace | None) -> Iterator[None]:
-    """Name what fails on a device: lost, or out of memory (R08).
-
-    >>> with device_faults(None):
-    ...     pass
-    """
+    """Name what fails on a device: lost, or out of memory (R08)."""
     try:
         yield
     except (RuntimeError, MemoryError) as error:

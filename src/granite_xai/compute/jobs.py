@@ -6,20 +6,18 @@ import sys
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from granite_xai.base.errors import InputError, ResourceError
 from granite_xai.compute.limits import Resources, duration
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-
 Item = TypeVar("Item")
-EARLY = 0.2
-"""Share of the time limit (of ten seconds at most) after which a rate is believed."""
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+EARLY = 0.2  # share of the time limit (of ten seconds at most) after which a rate is believed
 
 
 def _is_shown(resources: Resources) -> bool:
@@ -82,10 +80,6 @@ class Meter:
             self._bar.close()
 
 
-Task = TypeVar("Task")
-Result = TypeVar("Result")
-
-
 def resolve_jobs(n_jobs: int | None) -> int:
     """Threads to use, as in scikit-learn's glossary: None is what `joblib.parallel_config` says, otherwise 1.
 
@@ -97,11 +91,9 @@ def resolve_jobs(n_jobs: int | None) -> int:
         return int(joblib.effective_n_jobs(None))
     if isinstance(n_jobs, bool) or not hasattr(n_jobs, "__index__") or n_jobs == 0:
         hint = "pass None, a positive number of threads, or -1 for all processors"
-        raise InputError(
-            f"n_jobs={n_jobs!r} is no number of threads: {hint}.", code="P08", argument="n_jobs", hint=hint
-        )
-    available = int(joblib.effective_n_jobs(-1))
-    return min(int(joblib.effective_n_jobs(int(n_jobs))), available)
+        text = f"n_jobs={n_jobs!r} is no number of threads: {hint}."
+        raise InputError(text, code="P08", argument="n_jobs", hint=hint)
+    return min(int(joblib.effective_n_jobs(each)) for each in (int(n_jobs), -1))
 
 
 def map_blocks(function: Callable[[Task], Result], tasks: Iterable[Task], n_jobs: int | None = None) -> list[Result]:
@@ -109,9 +101,6 @@ def map_blocks(function: Callable[[Task], Result], tasks: Iterable[Task], n_jobs
 
     In threads, unless `joblib.parallel_config` names a backend of processes or a cluster: then in these.
     The linear algebra of each block uses one thread whatever ``n_jobs`` is: results are bitwise equal for any of them.
-
-    >>> map_blocks(abs, [-1, 2, -3], n_jobs=2)
-    [1, 2, 3]
     """
     jobs, tasks = resolve_jobs(n_jobs), list(tasks)
     with one_blas_thread():
@@ -215,38 +204,34 @@ class _BlasPin:
         self._blas: Any = None
         self._limit: Any = None
 
-    def take(self) -> None:
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Run the enclosed products on one BLAS thread, so that sums are formed in one fixed order."""
         from threadpoolctl import ThreadpoolController
 
+        me = threading.get_ident()
         with self._lock:
             if not self._holders:
                 self._blas = ThreadpoolController().select(user_api="blas")
                 self._limit = self._blas.limit(limits=1)
-            self._holders[threading.get_ident()] += 1
+            self._holders[me] += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._holders[me] -= 1
+                self._let_go(me)
 
-    def release(self) -> None:
-        me = threading.get_ident()
-        with self._lock:
-            self._holders[me] -= 1
-            if self._holders[me]:
-                return
-            del self._holders[me]
-            if not self._holders:
-                self._limit.restore_original_limits()
-            # threadpoolctl (from 3.7 on) lets only one thread change OpenBLAS, until it says so.
-            for library in self._blas.lib_controllers:
-                if hasattr(library, "clear_controlling_thread"):
-                    library.clear_controlling_thread()
+    def _let_go(self, me: int) -> None:
+        if self._holders[me]:
+            return
+        del self._holders[me]
+        if not self._holders:
+            self._limit.restore_original_limits()
+        # threadpoolctl (from 3.7 on) lets only one thread change OpenBLAS, until it says so.
+        for library in self._blas.lib_controllers:
+            if hasattr(library, "clear_controlling_thread"):
+                library.clear_controlling_thread()
 
 
-_BLAS_PIN = _BlasPin()
-
-
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
-    """Run the enclosed products on one BLAS thread, so that sums are formed in one fixed order."""
-    _BLAS_PIN.take()
-    try:
-        yield
-    finally:
-        _BLAS_PIN.release()
+one_blas_thread = _BlasPin().held

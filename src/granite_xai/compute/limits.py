@@ -9,8 +9,6 @@ from typing import Literal
 from granite_xai.base.errors import ResourceError
 from granite_xai.base.options import choose, real_number, whole_number
 
-_DTYPES = {"float64": "float64"}
-_DEVICES = {"cpu": "cpu", "cuda": "cuda"}
 _FEWER = "fewer rows (max_samples=), fewer columns (features=), a grid (Resources(max_grid=64))"
 
 
@@ -61,14 +59,15 @@ class Resources:
         whole_number("memory_limit", self.memory_limit, at_least=1)
         if self.max_seconds is not None:
             real_number("max_seconds", self.max_seconds, above=0)
-        if self.max_evaluations is not None:
-            whole_number("max_evaluations", self.max_evaluations, at_least=1)
-        if self.max_grid not in (None, "auto"):
-            whole_number("max_grid", self.max_grid, at_least=2)
-        if self.batch_size is not None:
-            whole_number("batch_size", self.batch_size, at_least=1)
-        choose("dtype", self.dtype, _DTYPES)
-        choose("device", self.device, _DEVICES)
+        for name, value, least in (
+            ("max_evaluations", self.max_evaluations, 1),
+            ("max_grid", None if self.max_grid == "auto" else self.max_grid, 2),
+            ("batch_size", self.batch_size, 1),
+        ):
+            if value is not None:
+                whole_number(name, value, at_least=least)
+        choose("dtype", self.dtype, {"float64": "float64"})
+        choose("device", self.device, {"cpu": "cpu", "cuda": "cuda"})
         if not isinstance(self.progress, bool):
             choose("progress", self.progress, {"auto": "auto"})
 
@@ -82,12 +81,9 @@ def require_supported(resources: Resources) -> None:
     """Refuse a device that is not there, naming what is missing, before the model is asked (R08)."""
     missing = None if resources.device == "cpu" else _missing_for_cuda()
     if missing:
-        raise ResourceError(
-            f"Resources(device={resources.device!r}): {missing}.",
-            code="R08",
-            argument="device",
-            hint='Install granite-xai[gpu] on a machine with a CUDA device, or leave device="cpu".',
-        )
+        hint = 'Install granite-xai[gpu] on a machine with a CUDA device, or leave device="cpu".'
+        text = f"Resources(device={resources.device!r}): {missing}."
+        raise ResourceError(text, code="R08", argument="device", hint=hint)
 
 
 def _missing_for_cuda() -> str | None:

@@ -9,25 +9,20 @@ import tempfile
 import threading
 import weakref
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 from operator import itemgetter
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import numpy as np
 
+from granite_xai.base.typing import FloatArray
 from granite_xai.compute.limits import Resources, size, too_little
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-
-BLOCK = 2**26
-"""Bytes of one working block where nobody sets a limit."""
-FILE = 2**26
-"""Bytes of one file, at most, unless one array is larger: every mapped file holds a descriptor."""
+BLOCK = 2**26  # bytes of one working block where nobody sets a limit
+FILE = 2**26  # bytes of one file, at most, unless one array is larger: every mapped file holds a descriptor
+OWN = 2**20  # bytes of a run on any table: rules, plans, small arrays
 
 
 class Workspace:
@@ -39,28 +34,17 @@ class Workspace:
 
     ``share``: bytes of memory for the arrays that are alive at the same time (None: any number); ``block``: bytes of
     what is computed at a time on the way to these.
-
-    >>> space = Workspace(share=100)
-    >>> first, second = space.empty((3, 4)), space.empty((3, 4))
-    >>> space.held, space.spilled
-    (96, 96)
-    >>> del first
-    >>> space.held, space.spilled
-    (0, 96)
     """
 
     def __init__(self, share: int | None = None, block: int = BLOCK) -> None:
-        self.share = share
-        self.block = block
-        self.most_held = 0
-        self.most_spilled = 0
+        self.share, self.block = share, block
+        self.most_held = self.most_spilled = 0
         self._bytes = {"memory": 0, "disk": 0}
         self._freed: deque[tuple[str, int]] = deque()
         self._lock = threading.RLock()
         self._file: weakref.ref[mmap.mmap] | None = None
         self._files: weakref.WeakSet[mmap.mmap] = weakref.WeakSet()
-        self._used = 0
-        self._read = 0
+        self._used = self._read = 0
 
     @property
     def held(self) -> int:
@@ -73,11 +57,7 @@ class Workspace:
         return self._settled("disk")
 
     def slices(self, count: int, size: int) -> Iterator[slice]:
-        """Neighbouring parts of so many lines of so many bytes that fit a block each; one line at least.
-
-        >>> list(Workspace(block=100).slices(5, 50))
-        [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
-        """
+        """Neighbouring parts of so many lines of so many bytes that fit a block each; one line at least."""
         step = max(1, self.block // max(size, 1))
         for start in range(0, count, step):
             self.release()
@@ -94,7 +74,7 @@ class Workspace:
                 for file in list(self._files):
                     file.madvise(mmap.MADV_DONTNEED)
 
-    def empty(self, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    def empty(self, shape: tuple[int, ...]) -> FloatArray:
         """An array of numbers yet to be written; D33 where neither memory nor the disk has room."""
         size = 8 * prod(shape)
         with self._lock:
@@ -115,7 +95,7 @@ class Workspace:
                 self._bytes[freed] -= size
             return self._bytes[place]
 
-    def _mapped(self, shape: tuple[int, ...], size: int) -> NDArray[np.float64]:
+    def _mapped(self, shape: tuple[int, ...], size: int) -> FloatArray:
         """The next bytes of the file in use, or the first of a new one; a file ends with the last of its arrays."""
         file = None if self._file is None else self._file()
         if file is None or self._used + size > len(file):
@@ -156,10 +136,6 @@ def _reserve(file: IO[bytes], size: int) -> None:
     file.flush()
 
 
-OWN = 2**20
-"""Bytes of a run on any table: rules, plans, small arrays."""
-
-
 @dataclass(frozen=True, slots=True)
 class Budget:
     """Half of the limit for evaluations, a quarter for blocks of the search, a quarter for everything else.
@@ -168,13 +144,6 @@ class Budget:
     suffice, the evaluations have less, and are spilled. The other half is for blocks on the way to the evaluations.
 
     ``fixed``: bytes of the table, of the codes of its rows, of the plan.
-
-    >>> Budget(limit=800, fixed=60)
-    Budget(limit=800, fixed=60)
-    >>> Budget(800, 60).evaluations, Budget(800, 60).search, Budget(800, 60).block
-    (400, 200, 100)
-    >>> Budget(800, 300).evaluations
-    200
     """
 
     limit: int

@@ -69,11 +69,7 @@ class Families:
 
     @cached_property
     def additions(self) -> tuple[BoolArray, IntArray, IntArray]:
-        """How candidates follow each other: which begin again, and up to where the list of segments they add goes.
-
-        >>> Families([np.array([[True, False, False], [True, False, True], [False, True, False]])]).additions
-        (array([ True, False,  True]), array([1, 2, 3]), array([0, 2, 1]))
-        """
+        """How candidates follow each other: which begin again, and up to where the list of segments they add goes."""
         fresh, counts, added = [], [], []
         for table, start in zip(self.left, self.starts, strict=False):
             before = np.zeros_like(table)
@@ -88,27 +84,13 @@ class Families:
 
 
 class ArrayNamespace:
-    """The primitives in any array namespace.
-
-    Parameters
-    ----------
-    xp : module
-        An array namespace of the standard.
-    device : object, optional
-        Where its arrays live.
-
-    >>> part = Part(np.array([[2.0]]), np.array([6.0]), np.array([[[0.5], [0.25]]]), np.array([0, 0]))
-    >>> NUMPY.own_side(part, np.array([[True], [False]]))
-    array([[1.],
-           [1.]])
-    """
+    """The primitives in any array namespace of the standard, with arrays on a device."""
 
     cells = 2**22
     """Cells of a tile, rows times references or splits, that is worked on at once: enough to keep a device busy."""
 
     def __init__(self, xp: Any, device: Any = None) -> None:
-        self.xp = xp
-        self.device = device
+        self.xp, self.device = xp, device
 
     def array(self, values: Any) -> Array:
         """Numbers as an array of the library."""
@@ -269,13 +251,7 @@ NUMPY = Numpy()
 
 
 def as_part(primitives: ArrayNamespace, values: Array) -> Part:
-    """A number of each row and split, whatever the row's side, as a part: on the right it is minus minus itself.
-
-    >>> part = as_part(NUMPY, np.array([[3.0], [4.0]]))
-    >>> NUMPY.own_side(part, np.array([[True], [False]]))
-    array([[3.],
-           [4.]])
-    """
+    """A number of each row and split, whatever the row's side, as a part: on the right it is minus minus itself."""
     xp, P = primitives.xp, primitives
     signs = P.array(np.array([1.0, -1.0])[None, :, None])
     zeros = P.array(np.zeros(values.shape[0]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import frexp
 from typing import Any
 
@@ -9,17 +10,14 @@ import numpy as np
 
 from granite_xai.base.typing import FloatArray, IntArray
 
-ORDINARY = 200
-"""Powers of two between which fourth powers of predictions, and of their rounding errors, are numbers."""
+ORDINARY = 200  # powers of two between which fourth powers of predictions, and of their rounding errors, are numbers
 
 
-def exponent_of(*values: FloatArray) -> int:
-    """The power of two next to the largest size; 0 where it is an ordinary one.
-
-    >>> exponent_of(np.array([0.0, -3.0])), exponent_of(np.array([2.0**-600]), np.array([5 * 2.0**-600]))
-    (0, -598)
-    """
-    exponent = frexp(max(float(np.max(np.abs(each))) for each in values))[1] - 1
+def exponent_of(effects: Iterable[Any], *values: FloatArray | None) -> int:
+    """The power of two next to the largest size; 0 where it is an ordinary one, or where not all effects scale."""
+    if any(effect.behavior.degree is None for effect in effects):
+        return 0
+    exponent = frexp(max(float(np.max(np.abs(each))) for each in values if each is not None))[1] - 1
     return exponent if abs(exponent) > ORDINARY else 0
 
 

@@ -84,7 +84,8 @@ class Axis:
             rank = {level: float(i) for i, level in enumerate(self.column.levels[self.drawn].tolist())}
             return np.array([rank.get(value, np.nan) for value in list(values)], dtype=np.float64)
         if self.column.kind == "date":
-            origin = np.datetime64(0, "s") if np.issubdtype(self.column.levels.dtype, np.datetime64) else 0
+            moments = np.issubdtype(self.column.levels.dtype, np.datetime64)
+            origin = np.datetime64(0, "s") if moments else np.timedelta64(0, "s")
             return np.asarray((values - origin) / np.timedelta64(1, "D"), dtype=np.float64)
         return np.asarray(values, dtype=np.float64)
 

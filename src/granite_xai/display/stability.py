@@ -70,6 +70,7 @@ class StabilityDisplay(Drawn):
                 axes.text(min(value, 0.98), place, f" {percent(value)}{text}", va="center", fontsize=SMALL)
             axes.axvline(RELIABLE, color=GREY, linewidth=0.8, linestyle=":")
             axes.set_xlim(0.0, 1.35)
+            axes.set_xticks([0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
             axes.invert_yaxis()
             axes.set_title(title, fontsize=SMALL + 1, loc="left")
         score = f"{found.score:.2f} ({found.low:.2f}–{found.high:.2f})"

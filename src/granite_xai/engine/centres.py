@@ -20,10 +20,6 @@ def central_rows(coordinates: Coordinates, weights: FloatArray) -> IntArray:
     The distance of a row is the sum over ordered columns of the difference in rank (as a share of the fitting rows)
     plus 1 for each nominal column that differs; a missing value differs by 1 from any other. Ties: the first row.
     ``weights`` are those of each row in each region, (K, n), and 0 outside.
-
-    >>> line = Coordinates(np.array([[0.1, 0.2, 0.9]]), np.empty((0, 3), dtype=np.intp))
-    >>> central_rows(line, np.array([[1.0, 1.0, 1.0], [0.0, 0.0, 1.0]]))
-    array([1, 2])
     """
     distance = np.zeros(weights.shape)
     for ranks in coordinates.ranks:
@@ -33,8 +29,7 @@ def central_rows(coordinates: Coordinates, weights: FloatArray) -> IntArray:
     for levels in coordinates.levels:
         distance += levels != _modes(levels, weights)[:, None]
     # Rounded, so that rows at the same distance are a tie whatever the order of the sums.
-    closest: IntArray = np.argmin(np.where(weights > 0, np.round(distance, 12), np.inf), axis=1)
-    return closest
+    return np.asarray(np.argmin(np.where(weights > 0, np.round(distance, 12), np.inf), axis=1))
 
 
 def _lower_medians(ranks: FloatArray, weights: FloatArray) -> FloatArray:
@@ -104,7 +99,5 @@ class AgainstCentres(Masked):
             matrix, shown = evaluations.attributions[term], True
         else:
             matrix, shown = evaluations.stored(term)  # type: ignore[arg-type]
-        lines, columns = matrix.pairs
-        if shown:
-            return P.take(P.take(P.array(matrix.values), columns[baseline], 1), lines, 0)
-        return P.take(P.take(P.array(matrix.values), lines[baseline], 0), columns, 1).T
+        both = (0.0, 1.0) if shown else (1.0, 0.0)
+        return P.pair_block(P.array(matrix.values), matrix.pairs.at(baseline), matrix.pairs, *both).T

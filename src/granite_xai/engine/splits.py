@@ -3,12 +3,14 @@
 Sums over a side are asked for in two ways only: of the lines of a block, one line a row, and of the weight of the rows
 that carry each of some codes. Cuts of columns answer with running sums over a few segments, any other membership and
 lines of real weights (replicates) with a product.
+
+Signed pairs of lines, weights ``1 + a s`` and ``1 - a s`` for random signs s, tell how figures vary with the sample.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -20,6 +22,8 @@ from granite_xai.compute.primitives import NUMPY, Array, ArrayNamespace, Familie
 
 CUT_BYTES = 32
 """Bytes a row that each cut takes beside its splits: classes, their numbers through all cuts, and the sorted rows."""
+STEP = 0.1  # how far the weights of signed pairs move
+PAIRS = 50  # vectors of signs
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,11 +36,7 @@ class Cut:
 
     @classmethod
     def of(cls, column: int, left: BoolArray, places: IntArray) -> Cut:
-        """The cut given by tables over places and the place of each row; places that always go together are one class.
-
-        >>> Cut.of(0, np.array([[True, False, False]]), np.array([2, 0, 1])).classes
-        array([1, 0, 1])
-        """
+        """The cut by tables over places and the place of each row; places that always go together are one class."""
         first, classes = _distinct_columns(left)
         return cls(column, classes[places], left[:, first])
 
@@ -80,11 +80,7 @@ class Splits:
 
     @classmethod
     def of(cls, inside: BoolArray, weights: FloatArray, primitives: ArrayNamespace | None = None) -> Splits:
-        """The batch of splits given by the (K, n) membership of the left side.
-
-        >>> Splits.of(np.array([[True, False, False]]), np.ones(3)).mass
-        array([[1., 2.]])
-        """
+        """The batch of splits given by the (K, n) membership of the left side."""
         members = np.ascontiguousarray(inside.T)
         return cls(members, weights, primitives=primitives or _primitives(members))
 
@@ -102,20 +98,12 @@ class Splits:
 
     @classmethod
     def whole(cls, weights: FloatArray, primitives: ArrayNamespace | None = None) -> Splits:
-        """All rows as one region.
-
-        >>> Splits.whole(np.ones(3)).mass
-        array([[3., 0.]])
-        """
+        """All rows as one region."""
         return cls.of(np.ones((1, len(weights)), dtype=np.bool_), weights, primitives)
 
     @classmethod
     def weighted(cls, lines: FloatArray, weights: FloatArray, primitives: ArrayNamespace | None = None) -> Splits:
-        """All rows as one region, again and again under other weights: the replicates of a node.
-
-        >>> Splits.weighted(np.array([[1.0, 2.0, 0.5]]), np.ones(3)).mass
-        array([[3.5, 0. ]])
-        """
+        """All rows as one region, again and again under other weights: the replicates of a node."""
         members = np.ones(lines.shape[::-1], dtype=np.bool_)
         return cls(members, weights, lines, primitives or _primitives(members))
 
@@ -123,8 +111,7 @@ class Splits:
         """The same splits of some of the rows."""
         lines = None if self.lines is None else self.lines[:, rows]
         segments = None if self.segments is None else self.segments[:, rows]
-        own = (self.members[rows], self.weights[rows], lines)
-        return Splits(*own, self.primitives, self.families, segments, self.columns)
+        return replace(self, members=self.members[rows], weights=self.weights[rows], lines=lines, segments=segments)
 
     @property
     def count(self) -> int:
@@ -211,11 +198,7 @@ class Splits:
         return P.left_sums(by_segment, self.families), by_segment[0, :]
 
     def means(self, values: FloatArray) -> FloatArray:
-        """Weighted mean of (K, n) values on each side, shape (K, 2); 0 on an empty side.
-
-        >>> Splits.of(np.array([[True, False, False]]), np.ones(3)).means(np.array([[1.0, 2.0, 4.0]]))
-        array([[1., 3.]])
-        """
+        """Weighted mean of (K, n) values on each side, shape (K, 2); 0 on an empty side."""
         sides = [np.einsum("kn,kn->k", side, np.broadcast_to(values, side.shape)) for side in (self.left, self.right)]
         return np.stack(sides, axis=1) / np.where(self.mass > 0, self.mass, 1.0)
 
@@ -252,3 +235,34 @@ def _primitives(members: BoolArray) -> ArrayNamespace:
     """Those that are worth it for so many rows and splits: every row is averaged over every other, for every split."""
     n, count = members.shape
     return primitives_for(n * max(n, count))
+
+
+def signs(clusters: IntArray, seed: int) -> FloatArray:
+    """Vectors of random signs, one sign for each cluster of rows, (P, n)."""
+    drawn = np.random.default_rng([seed, 11]).integers(0, 2, size=(PAIRS, int(clusters.max(initial=-1)) + 1))
+    return np.asarray((2.0 * drawn.astype(np.float64) - 1.0)[:, clusters])
+
+
+def signed_lines(drawn: FloatArray, weights: FloatArray) -> FloatArray:
+    """The weights of the rows, then with the signs, then against them, (1 + 2 P, n)."""
+    return np.asarray(np.vstack([np.ones(len(weights)), 1.0 + STEP * drawn, 1.0 - STEP * drawn]) * weights)
+
+
+def slopes(values: FloatArray, cells: IntArray | int) -> FloatArray:
+    """How far values (1 + 2 P, ...) lie from their limits, one move a pair; they average over cells of so many rows.
+
+    A cell of one row does not move: it borrows the variance of the others.
+    """
+    half = 1 + (len(values) - 1) // 2
+    counts = np.asarray(cells)
+    found: FloatArray = (values[1:half] - values[half:]) / (2 * STEP) * np.sqrt(counts / np.maximum(counts - 1, 1))
+    alone = counts == 1
+    if alone.any() and not alone.all():
+        found[:, alone] = np.sqrt(np.mean(counts[~alone] * np.square(found[:, ~alone]).mean(axis=0)))
+    return found
+
+
+def standard_errors(values: FloatArray, cells: IntArray | int) -> FloatArray:
+    """Standard errors of values under signed pairs of weights."""
+    found: FloatArray = np.sqrt(np.mean(np.square(slopes(values, cells)), axis=0))
+    return found

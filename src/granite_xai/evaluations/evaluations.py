@@ -12,8 +12,7 @@ import numpy as np
 from granite_xai.base.typing import AleColumn, BoolArray, Coalition, FloatArray, IntArray, PairwiseShapley
 from granite_xai.compute import Workspace
 from granite_xai.compute.primitives import ArrayNamespace, Pairs
-from granite_xai.evaluations.steps import Steps
-from granite_xai.evaluations.vectors import Vectors
+from granite_xai.evaluations.steps import Steps, Vectors
 
 Reading = tuple[Any, Coalition]
 """One masked model that is read: a masking operator and the visible columns."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from granite_xai.models import Predictor, Rows
 from granite_xai.tables import Column, Table, nudged, recombine
 
 _ENTERS = "This enters the noise floor: disagreement below it is reported as nothing to explain."
+_SAFE = "It gets a fresh copy for every call, so your data are safe."
 _RELATIVE = {False: 1e-7, True: 1e-3}
 """Changes, as shares of the standard deviation, that other orders of summation may explain; by single precision."""
 _PROBED = 64
@@ -40,28 +42,12 @@ class Probe:
     seconds_per_call: float = 0.0
     refused: bool = False
 
-    def seconds(self, rows: int, batch_size: int = 2**16) -> float:
-        """Estimate the model's time for a plan (M13).
-
-        >>> Probe(0.0, 0.0, 0.0, False, seconds_per_row=1e-3, seconds_per_call=0.5).seconds(2000, batch_size=1000)
-        3.0
-        """
-        return -(-rows // batch_size) * self.seconds_per_call + rows * self.seconds_per_row
-
 
 def probe(predictor: Predictor, table: Table, diagnostics: Diagnostics | None = None) -> Probe:
     """Ask the model five times about the first rows: as is, again, 7 reversed, every float moved up, and down.
 
     At most the first 64 rows are sent, fewer where a batch is smaller. Warns M09 (not deterministic, or dependent on
     the batch), M11 (writes into its input) and N01 (jumps between neighbouring floats).
-
-    >>> from granite_xai.tables import read_table
-    >>> from granite_xai.models import as_predictor
-    >>> F = as_predictor(lambda X: X[:, 0])
-    >>> probe(F, read_table([[0.5], [0.25]], missing="error")).repeat
-    0.0
-    >>> F.usage.calls
-    5
     """
     rows = np.arange(min(_PROBED, table.n_rows, predictor.batch_size), dtype=np.intp)
     watch = _Watch(predictor, table)
@@ -83,31 +69,25 @@ class _Watch:
     """Sends rows as they are, times the calls and looks at what the model did to its input."""
 
     def __init__(self, predictor: Predictor, table: Table) -> None:
-        self._predictor = predictor
-        self._table = table
-        self._timings: list[tuple[int, float]] = []
-        self.mutated = False
+        self.predictor, self.table, self.mutated = predictor, table, False
+        self.timings: list[tuple[int, float]] = []
 
     def ask(self, rows: IntArray) -> FloatArray:
         sent: list[Any] = []
 
         def build(at: slice | IntArray) -> Any:
-            sent.append(self._fresh(rows[at]))
+            sent.append(recombine(self.table, rows[at], self.table, rows[at], ()))
             return sent[-1]
 
-        before = self._predictor.usage.seconds
-        values = self._predictor.evaluate(build, Rows.of(self._table, rows))
-        self._timings.append((len(rows), self._predictor.usage.seconds - before))
-        self.mutated = self.mutated or not _equal(sent[0], self._fresh(rows))
+        before = self.predictor.usage.seconds
+        values = self.predictor.evaluate(build, Rows.of(self.table, rows))
+        self.timings.append((len(rows), self.predictor.usage.seconds - before))
+        self.mutated = self.mutated or not _equal(sent[0], build(slice(None)))
         return values
-
-    def _fresh(self, rows: IntArray) -> Any:
-        return recombine(self._table, rows, self._table, rows, ())
 
     def costs(self) -> tuple[float, float]:
         """Seconds a row and seconds a call, from the line through a small and a large call."""
-        large = min(self._timings[:2], key=lambda timing: timing[1])
-        small = self._timings[2]
+        large, small = min(self.timings[:2], key=itemgetter(1)), self.timings[2]
         if large[0] == small[0]:
             return min(large[1], small[1]) / large[0], 0.0
         per_row = max(large[1] - small[1], 0.0) / (large[0] - small[0])
@@ -144,29 +124,21 @@ def _has_fractions(column: Column) -> bool:
 
 
 def _warnings(found: Probe, first: FloatArray, float32: bool) -> list[str]:
-    texts = []
     limit = round_off(float(np.max(np.abs(first))), float32)
-    if found.repeat > limit:
-        texts.append(
-            f"M09: the model is not deterministic: the same rows gave values up to {found.repeat:.3g} apart. {_ENTERS}"
-        )
-    elif found.reorder > limit:
-        texts.append(
-            "M09: the model's answer for a row depends on the other rows of the batch: values up to "
-            f"{found.reorder:.3g} apart. {_ENTERS}"
-        )
-    if found.mutates:
-        texts.append(
-            "M11: the model writes into its input. It gets a fresh copy for every call, so your data are safe."
-        )
     with np.errstate(over="ignore"):  # predictions that large are refused later (N06)
         spread = float(np.std(first))
-    if spread > 0 and found.moved > _JUMP * spread and found.moved > limit:
-        texts.append(
-            f"N01: the model jumps by {found.moved:.3g} between neighbouring floating-point values, as rounding or "
-            f"comparing floats for equality does. {_ENTERS} Pass such columns as integers or categories."
-        )
-    return texts
+    repeats, depends = found.repeat > limit, found.reorder > limit
+    jumps = spread > 0 and found.moved > _JUMP * spread and found.moved > limit
+    told = f"values up to {found.repeat if repeats else found.reorder:.3g} apart. {_ENTERS}"
+    other = "the model's answer for a row depends on the other rows of the batch:"
+    jump = f"{found.moved:.3g} between neighbouring floating-point values, as rounding or comparing floats for equality"
+    texts = [
+        (repeats, f"M09: the model is not deterministic: the same rows gave {told}"),
+        (depends and not repeats, f"M09: {other} {told}"),
+        (found.mutates, f"M11: the model writes into its input. {_SAFE}"),
+        (jumps, f"N01: the model jumps by {jump} does. {_ENTERS} Pass such columns as integers or categories."),
+    ]
+    return [text for said, text in texts if said]
 
 
 def round_off(scale: float, float32: bool) -> float:
@@ -230,21 +202,14 @@ def sampling_floor(loss: Elementwise, standard_error: FloatArray, weights: Float
     return float(np.sum(np.average(loss(2.0 * standard_error), axis=0, weights=weights)))
 
 
-SIZES = (512, 4096, 32768)
-"""Rows of the calls that are timed, until one takes as long as `LONG`."""
-LONG = 0.2
-"""Seconds of a call that says enough about the next larger one."""
-PATIENT = 2.0
-"""Seconds of one call from which calls are made smaller, to about one second: progress is told, an interrupt heard."""
+SIZES = (512, 4096, 32768)  # rows of the calls that are timed, until one takes as long as `LONG`
+LONG = 0.2  # seconds of a call that says enough about the next larger one
+PATIENT = 2.0  # seconds of one call from which calls are made smaller: progress is told, an interrupt heard
 
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """Seconds a call and seconds a row, and the rows of one call.
-
-    >>> Speed(per_call=0.5, per_row=1e-3, batch_size=1000).seconds(2000)
-    3.0
-    """
+    """Seconds a call and seconds a row, and the rows of one call."""
 
     per_call: float
     per_row: float
@@ -267,21 +232,12 @@ class Speed:
 
 def bound(probed: Probe | None, batch_size: int) -> Speed:
     """What a model takes at most, if larger calls cost no more a row than the small one of the probe."""
-    sent = min(64, batch_size)
-    if probed is None:
-        return Speed(0.0, 0.0, batch_size)
-    return Speed(0.0, probed.seconds_per_row + probed.seconds_per_call / sent, batch_size)
+    per_row = 0.0 if probed is None else probed.seconds_per_row + probed.seconds_per_call / min(64, batch_size)
+    return Speed(0.0, per_row, batch_size)
 
 
 def measured(predictor: Predictor, table: Table, most: int) -> Speed:
-    """Time larger and larger calls of recombined rows, ours included, up to the size of a batch or of all the work.
-
-    >>> from granite_xai.models import as_predictor
-    >>> from granite_xai.tables import read_table
-    >>> table = read_table([[0.5], [0.25]], missing="error")
-    >>> measured(as_predictor(lambda X: X[:, 0]), table, most=600).per_row < 1.0
-    True
-    """
+    """Time larger and larger calls of recombined rows, ours included, up to the size of a batch or of all the work."""
     largest = max(1, min(predictor.batch_size, most))
     sizes = [min(64, largest), *(size for size in SIZES if size < largest), largest]
     timings: list[tuple[int, float]] = []

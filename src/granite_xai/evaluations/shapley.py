@@ -23,15 +23,11 @@ class PairwiseShapleySums:
     def __init__(
         self, wanted: Mapping[PairwiseShapley, Terms], predictions: FloatArray, everything: Coalition, space: Workspace
     ) -> None:
-        self._wanted = wanted
-        self._everything = everything
-        self._space = space
+        self._wanted, self._everything, self._space = wanted, everything, space
         self.values: dict[PairwiseShapley, FloatArray] = {}
         n = len(predictions)
-        for (
-            term,
-            terms,
-        ) in wanted.items():  # the full coalition reads the row's own prediction, the empty the reference's
+        for term, terms in wanted.items():
+            # The full coalition reads the row's own prediction, the empty one the reference's.
             own, reference = terms.get(everything, 0.0), terms.get(frozenset(), 0.0)
             self.values[term] = space.empty((n, n))
             for part in space.slices(n, 16 * n):
@@ -41,16 +37,14 @@ class PairwiseShapleySums:
         """Add ``R^S`` and its transpose ``R^{-S}`` to every attribution that reads them."""
         count, n = matrix.values.shape
         for coalition in (store, self._everything - store):
-            readers = [
-                (self.values[term], terms[coalition]) for term, terms in self._wanted.items() if terms.get(coalition)
-            ]
-            for part in self._space.slices(n if readers else 0, 8 * (2 * n + count)):
+            reading = {term: terms[coalition] for term, terms in self._wanted.items() if terms.get(coalition)}
+            for part in self._space.slices(n if reading else 0, 8 * (2 * n + count)):
                 if coalition == store:
                     lines = matrix.values[matrix.codes[part]]
                 else:
                     lines = matrix.values[:, part].T.take(matrix.codes, axis=1)
-                for values, coefficient in readers:
-                    values[part] += coefficient * lines
+                for term, coefficient in reading.items():
+                    self.values[term][part] += coefficient * lines
 
 
 class SamplingErrors:
@@ -70,9 +64,7 @@ class SamplingErrors:
 
     def errors(self, draws: Iterable[Terms]) -> FloatArray:
         """Standard error of the mean over the draws, one for each row."""
-        parts = (
-            [value * self._masked[term] for term, value in terms.items() if isinstance(term, frozenset)]
-            for terms in draws
-        )
+        known = self._masked
+        parts = ([value * known[t] for t, value in terms.items() if isinstance(t, frozenset)] for terms in draws)
         effects = np.stack([np.sum(each, axis=0) for each in parts])
         return np.asarray(effects.std(axis=0, ddof=1) / np.sqrt(len(effects)))

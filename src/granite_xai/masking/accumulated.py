@@ -23,8 +23,7 @@ from granite_xai.masking.bins import COUNT, interval_edges, level_codes, ranks_a
 from granite_xai.masking.masking import Masking, Needed
 from granite_xai.tables import Column, Table
 
-PARTS = 10
-"""Parts of an interval: a region's first and last interval end at ends of parts."""
+PARTS = 10  # parts of an interval: a region's first and last interval end at ends of parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +56,10 @@ class Accumulated(Masking):
         """Changes across intervals: each row's own, or their mean in the interval."""
         behavior, interaction, influence = keys
         if behavior != "local" or influence != "individual" or interaction not in ("full", "pure"):
-            raise InputError(
-                "accumulated masking (ALE) is defined for local behavior, individual influence, and full or pure "
-                "effects.",
-                code="P03",
-                argument="masking",
-                hint="Use marginal or conditional masking for other settings.",
-            )
+            where = "local behavior, individual influence, and full or pure effects"
+            hint = "Use marginal or conditional masking for other settings."
+            message = f"accumulated masking (ALE) is defined for {where}."
+            raise InputError(message, code="P03", argument="masking", hint=hint)
         keys_of = (AleColumn(min(member), self.intervals) for (member,) in sets.sets)
         return tuple({AleDifference(key, interaction == "pure"): 1.0} for key in keys_of)
 

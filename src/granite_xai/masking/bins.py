@@ -22,12 +22,8 @@ _SAME = 1e-12
 
 BinFunction = Callable[["Table"], IntArray]
 """Bin number of each row of a table; a value that can be pickled."""
-
-COUNT = 10
-"""Bins of one column, and leaves of the tree for several."""
-
-LEAF = 20
-"""Rows that each leaf of that tree must hold."""
+COUNT, LEAF = 10, 20
+"""Bins of one column, and leaves of the tree for several; rows that each leaf must hold."""
 
 
 def fit_bins(
@@ -45,11 +41,8 @@ def fit_bins(
     Columns that are constant on the fitting rows tell nothing: the bins are those of the other ones. ``guarded``: the
     tree does not split on what may be noise.
     """
-    weights = rows_stood_for(weights)
-    if not visible or len(visible) == table.n_columns:
-        return OneBin()
-    columns = tuple(sorted(visible - table.passing))
-    if not columns:
+    weights, columns = rows_stood_for(weights), tuple(sorted(visible - table.passing))
+    if not columns or len(visible) == table.n_columns:
         return OneBin()
     if isinstance(bins, str) and bins == "exact":
         return ExactBins(columns)
@@ -58,7 +51,8 @@ def fit_bins(
         fitted = deepcopy(bins)  # one object of the user serves every coalition
         fitted.fit(table.select(columns), table.select(rest))
         return CustomBins(columns, fitted)
-    columns = tuple(i for i in columns if not _constant(table.columns[i]))
+    varying = (column for column in table.columns if len(column.levels) + int((column.codes < 0).any()) > 1)
+    columns = tuple(column.position for column in varying if column.position in columns)
     if not columns:
         return OneBin()
     if len(columns) > 1:
@@ -135,10 +129,6 @@ class BinTree:
     """A regression tree: the number that a node reads, and its children, always later nodes (a leaf has none: -1).
 
     Rows at or below the threshold go left.
-
-    >>> tree = BinTree(np.array([0, 0, 0]), np.array([0.5, 0, 0]), np.array([1, -1, -1]), np.array([2, -1, -1]))
-    >>> tree.apply(np.array([[0.0], [1.0]]))
-    array([1, 2])
     """
 
     feature: IntArray
@@ -164,10 +154,9 @@ class BinTree:
     def of(cls, tree: Any) -> BinTree:
         """The nodes of a fitted tree of scikit-learn."""
         nodes = tree.tree_
-        threshold = np.where(nodes.children_left >= 0, nodes.threshold, 0.0)
         whole = (np.maximum(nodes.feature, 0), nodes.children_left, nodes.children_right)
         feature, left, right = (part.astype(np.intp) for part in whole)
-        return cls(feature, threshold, left, right)
+        return cls(feature, np.where(left >= 0, nodes.threshold, 0.0), left, right)
 
     def apply(self, X: FloatArray) -> IntArray:
         """Leaf that each row reaches."""
@@ -214,10 +203,6 @@ class CustomBins:
         return np.unique(answer, return_inverse=True)[1].reshape(-1).astype(np.intp)
 
 
-def _constant(column: Column) -> bool:
-    return len(column.levels) + int((column.codes < 0).any()) < 2
-
-
 def _tree_bins(
     table: Table, columns: tuple[int, ...], random_state: int, weights: FloatArray | None, guarded: bool
 ) -> BinFunction:
@@ -233,9 +218,8 @@ def _tree_bins(
     minimum = {"min_samples_leaf" if weights is None else "min_weight_fraction_leaf": least}
     outputs = np.hstack(targets)
     guard = _by_chance(outputs, table.n_columns) / table.n_rows if guarded else 0.0
-    tree = DecisionTreeRegressor(
-        max_leaf_nodes=COUNT, **minimum, min_impurity_decrease=guard, random_state=random_state
-    )
+    options = {"max_leaf_nodes": COUNT, "min_impurity_decrease": guard, "random_state": random_state}
+    tree = DecisionTreeRegressor(**options, **minimum)
     return TreeBins(fitted, BinTree.of(tree.fit(_predictors(table, fitted), outputs, weights)))
 
 

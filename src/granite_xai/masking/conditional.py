@@ -51,11 +51,11 @@ class Conditional(Masking):
         choose("sampler", self.sampler, {"bins": "bins", "copula": "copula"})
         named = isinstance(self.bins, str) and self.bins in ("tree", "exact")
         if not named and not (hasattr(self.bins, "fit") and hasattr(self.bins, "apply")):
+            text = (
+                f"bins={self.bins!r} is neither 'tree' nor 'exact' nor an object with fit(X_T, X_rest) and apply(X_T)."
+            )
             raise InputError(
-                f"bins={self.bins!r} is neither 'tree' nor 'exact' nor an object with fit(X_T, X_rest) and apply(X_T).",
-                code="P01",
-                argument="bins",
-                hint="Pass bins='tree', bins='exact' or such an object.",
+                text, code="P01", argument="bins", hint="Pass bins='tree', bins='exact' or such an object."
             )
 
     def learn(self, table: Table, coalitions: AbstractSet[Coalition], weights: FloatArray, seed: int) -> Learned:
@@ -75,8 +75,8 @@ class Conditional(Masking):
         """The bin of each row."""
         if isinstance(term, JansenTotal):
             term = evaluations.everything - term.hidden
-        found = evaluations.bins.get((self, term)) if isinstance(term, frozenset) else None
-        return None if found is None or found.single else found.numbers
+        found = self._bins(evaluations, term) if isinstance(term, frozenset) else None
+        return None if found is None else found.numbers
 
     def beyond_chance(self) -> Conditional:
         """The same with bins that do not split on noise (C9)."""
@@ -89,8 +89,8 @@ class Conditional(Masking):
             stored = {visible: (visible, True) for visible in own}
             return Averages(replace(evaluations, matrices=own, stored_as=stored, snapped={}), splits)
 
-        def bins(coalition: Coalition) -> Bins | None:
-            found = evaluations.bins.get((self, coalition))
-            return None if found is None or found.single else found
+        return Averages(evaluations, splits, lambda visible: self._bins(evaluations, visible))
 
-        return Averages(evaluations, splits, bins)
+    def _bins(self, evaluations: Evaluations, visible: Coalition) -> Bins | None:
+        found = evaluations.bins.get((self, visible))
+        return None if found is None or found.single else found

@@ -7,6 +7,7 @@ the residuals of a donor row; scores are turned back into values of the fitting 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,12 +16,10 @@ from granite_xai.base.errors import InputError, column_text
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.compute import Workspace
 from granite_xai.masking.bins import level_codes, ranks_among
-from granite_xai.models import Predictor
-from granite_xai.models.faults import Rows
+from granite_xai.models import Predictor, Rows
 from granite_xai.tables import Column, Table
 
-CELLS = 2**18
-"""Pairs of rows whose hidden values are made at once."""
+CELLS = 2**18  # pairs of rows whose hidden values are made at once
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,7 +33,7 @@ class Margin:
         """Normal score of the middle of each row's rank."""
         from scipy.special import ndtri
 
-        known = level_codes if self.fitted.kind == "boolean" else _at_or_below
+        known = level_codes if self.fitted.kind == "boolean" else partial(ranks_among, side="right")
         middles = ndtri((np.append(0.0, self.shares[:-1]) + self.shares) / 2)
         return np.asarray(middles[np.clip(known(column, self.fitted), 0, len(middles) - 1)])
 
@@ -44,10 +43,6 @@ class Margin:
 
         codes = np.searchsorted(self.shares, ndtr(scores), side="left")
         return self.fitted.levels[np.minimum(codes, len(self.shares) - 1)]
-
-
-def _at_or_below(column: Column, fitted: Column) -> IntArray:
-    return ranks_among(column, fitted, side="right")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

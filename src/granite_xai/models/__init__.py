@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from granite_xai.base.diagnostics import Diagnostics, warn
 from granite_xai.base.errors import GraniteError, ModelError, ModelWarning
 from granite_xai.base.options import choose, whole_number
 from granite_xai.models import estimators, networks
-from granite_xai.models.faults import Rows, first_line
-from granite_xai.models.output import SCALES, ModelOutput, output_of_numbers, outside_unit_interval
-from granite_xai.models.predictor import DEFAULT_BATCH, Predictor, Usage
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from granite_xai.models.output import SCALES, ModelOutput, first_line, output_of_numbers, outside_unit_interval
+from granite_xai.models.predictor import DEFAULT_BATCH, Predictor, Rows, Usage
 
 __all__ = ["DEFAULT_BATCH", "Predictor", "Rows", "Usage", "accepts_missing", "as_predictor", "outside_unit_interval"]
 
@@ -35,21 +32,19 @@ def as_predictor(
     ``response`` ``"auto"`` is the probability where there is one, otherwise the prediction, ``"raw"`` the score before
     the link. The model is not called yet. Refusals: M02 several classes and no output, M21 not a model, P01 unknown
     class or response, P03 a response that the model cannot give.
-
-    >>> import numpy as np
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> model = LogisticRegression().fit([[0.0], [1.0]], ["no", "yes"])
-    >>> F = as_predictor(model)
-    >>> F.label, F.is_probability
-    ("probability of class 'yes'", True)
-    >>> F(np.array([[0.5]]))
-    array([0.5...])
     """
     if isinstance(model, Predictor):
         return model
     if batch_size is not None:
         whole_number("batch_size", batch_size, at_least=1)
-    found = _read_model(model, output, choose("response", response, _RESPONSES))
+    asked, kind = choose("response", response, _RESPONSES), _kind_of(model)
+    try:
+        found = kind.read(model, output, asked)
+    except GraniteError:
+        raise
+    except Exception as error:  # it has the methods of its kind, and does not do what they do
+        message = f"this {type(model).__name__} cannot be asked: {type(error).__name__} ({first_line(error)})."
+        raise ModelError(message, code="M21", argument="model", hint=_PASS_A_MODEL) from error
     if found.warning is not None:
         (warn if diagnostics is None else diagnostics.warn)(found.warning, ModelWarning)
     return Predictor(found, batch_size)
@@ -59,27 +54,17 @@ _PASS_A_MODEL = "Pass a fitted estimator or a function of the table."
 
 
 class Kind(NamedTuple):
-    """A row: who belongs to it, how it is asked for an output and a response, whether it takes missing values."""
+    """A row: the methods that mark it, how it is asked, whether it takes missing values (None: its tags tell)."""
 
-    accepts: Callable[[Any], bool]
+    methods: tuple[str, ...]
     read: Callable[[Any, Any, str], ModelOutput]
-    takes_missing: Callable[[Any], bool]
-
-
-def _read_model(model: Any, output: Any, response: str) -> ModelOutput:
-    kind = _kind_of(model)
-    try:
-        return kind.read(model, output, response)
-    except GraniteError:
-        raise
-    except Exception as error:  # it has the methods of its kind, and does not do what they do
-        message = f"this {type(model).__name__} cannot be asked: {type(error).__name__} ({first_line(error)})."
-        raise ModelError(message, code="M21", argument="model", hint=_PASS_A_MODEL) from error
+    takes_missing: bool | None = False
 
 
 def accepts_missing(model: Any) -> bool:
     """Whether the model's own tags or type say that it takes missing values."""
-    return _kind_of(model).takes_missing(model)
+    known = _kind_of(model).takes_missing
+    return estimators.takes_missing(model) if known is None else known
 
 
 def _kind_of(model: Any) -> Kind:
@@ -92,8 +77,8 @@ def _kind_of(model: Any) -> Kind:
     elif isinstance(model, ModuleType):
         what, hint = f"the module {model.__name__}, not a model", "Pass an object or a function of it."
     else:
-        found = next((kind for kind in _KINDS if kind.accepts(model)), None)
-        if found is not None:
+        own = (kind for kind in _KINDS if all(estimators.has(model, method) for method in kind.methods))
+        if (found := next(own, _FUNCTION if callable(model) else None)) is not None:
             return found
     raise ModelError(f"model is {what}.", code="M21", argument="model", hint=hint)
 
@@ -104,13 +89,13 @@ def _read_function(model: Any, output: Any, response: str) -> ModelOutput:
     return output_of_numbers(model, output, label, SCALES.get(response, "predict"))._replace(is_function=True)
 
 
-# The first row that accepts a model reads it, so special kinds stand above the general ones.
-_KINDS: tuple[Kind, ...] = (
-    Kind(estimators.is_xgboost, estimators.read_xgboost, lambda _: True),
-    Kind(estimators.is_lightgbm, estimators.read_lightgbm, lambda _: True),
-    Kind(estimators.is_catboost, estimators.read_catboost, lambda _: True),
-    Kind(networks.is_session, networks.read_session, lambda _: False),
-    Kind(networks.is_module, networks.read_module, lambda _: False),
-    Kind(estimators.is_estimator, estimators.read_estimator, estimators.takes_missing),
-    Kind(callable, _read_function, lambda _: False),
+# The first row whose methods a model has reads it, so special kinds stand above the general ones.
+_KINDS = (
+    Kind(("inplace_predict", "save_config"), estimators.read_xgboost, True),
+    Kind(("dump_model", "num_model_per_iteration"), estimators.read_lightgbm, True),
+    Kind(("predict", "is_fitted", "get_cat_feature_indices"), estimators.read_catboost, True),
+    Kind(("run", "get_inputs", "get_outputs"), networks.read_session),
+    *(Kind((method,), estimators.read_estimator, None) for method in estimators.METHODS.values()),
+    Kind(("forward", "parameters", "state_dict"), networks.read_module),
 )
+_FUNCTION = Kind((), _read_function)

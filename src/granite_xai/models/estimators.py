@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import inspect
 import json
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from granite_xai.base.errors import InputError, ModelError
 from granite_xai.models.output import ModelOutput, class_names, labels_as_numbers, output_of_classes, output_of_numbers
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-_METHODS = {"predict": "predict", "probability": "predict_proba", "raw": "decision_function"}
+METHODS = {"predict": "predict", "probability": "predict_proba", "raw": "decision_function"}
 
 # Arguments by which estimators without a decision function give their score before the link function.
 _RAW_ARGUMENTS: dict[str, Any] = {"output_margin": True, "raw_score": True, "prediction_type": "RawFormulaVal"}
@@ -24,18 +22,8 @@ def has(model: Any, method: str) -> bool:
     return callable(getattr(model, method, None))
 
 
-def is_estimator(model: Any) -> bool:
-    """Whether any of the three methods is there."""
-    return any(has(model, method) for method in _METHODS.values())
-
-
 def read_estimator(model: Any, output: Any, response: str) -> ModelOutput:
-    """Ask for a probability where there is one, otherwise for the prediction, or for what ``response`` says.
-
-    >>> from sklearn.dummy import DummyClassifier
-    >>> read_estimator(DummyClassifier().fit([[0], [1]], ["no", "yes"]), None, "auto").label
-    "probability of class 'yes'"
-    """
+    """Ask for a probability where there is one, otherwise for the prediction, or for what ``response`` says."""
     classes = class_names(model)
     if response == "raw":
         return _read_score(model, classes, output)
@@ -48,17 +36,16 @@ def read_estimator(model: Any, output: Any, response: str) -> ModelOutput:
 
 
 def takes_missing(model: Any) -> bool:
-    """Whether the estimator's tags say that it takes missing values; of a pipeline, all steps up to an imputer.
+    """Whether the estimator's tags say that it takes missing values; of a pipeline, all steps up to an imputer."""
+    from sklearn.impute import KNNImputer, SimpleImputer
+    from sklearn.utils import get_tags
 
-    >>> from sklearn.linear_model import LinearRegression
-    >>> takes_missing(LinearRegression())
-    False
-    """
     steps = getattr(model, "steps", None)
     if not isinstance(steps, list) or not steps:
-        return _tag_allows_missing(model)
-    from sklearn.impute import KNNImputer, SimpleImputer
-
+        try:
+            return bool(get_tags(model).input_tags.allow_nan)
+        except Exception:  # what merely looks like an estimator has no tags, in any of several ways: it says nothing
+            return False
     # scikit-learn's own tags of a pipeline say nothing about missing values.
     for _, step in steps:
         if step not in (None, "passthrough") and not takes_missing(step):
@@ -66,15 +53,6 @@ def takes_missing(model: Any) -> bool:
         if isinstance(step, SimpleImputer | KNNImputer):
             return True
     return True
-
-
-def _tag_allows_missing(model: Any) -> bool:
-    from sklearn.utils import get_tags
-
-    try:
-        return bool(get_tags(model).input_tags.allow_nan)
-    except Exception:  # what merely looks like an estimator has no tags, in any of several ways: it says nothing
-        return False
 
 
 def _read_score(model: Any, classes: tuple[Any, ...] | None, output: Any) -> ModelOutput:
@@ -91,10 +69,10 @@ def _read_score(model: Any, classes: tuple[Any, ...] | None, output: Any) -> Mod
 
 
 def _method(model: Any, response: str) -> Callable[[Any], Any]:
-    if has(model, _METHODS[response]):
-        method: Callable[[Any], Any] = getattr(model, _METHODS[response])
+    if has(model, METHODS[response]):
+        method: Callable[[Any], Any] = getattr(model, METHODS[response])
         return method
-    usable = [repr(name) for name, method in _METHODS.items() if has(model, method)]
+    usable = [repr(name) for name, method in METHODS.items() if has(model, method)]
     message = f"response={response!r} is not something {type(model).__name__} can give."
     raise InputError(message, code="P03", argument="response", hint=f"It offers response={' or '.join(usable)}.")
 
@@ -102,16 +80,6 @@ def _method(model: Any, response: str) -> Callable[[Any], Any]:
 _XGBOOST_PROBABILITIES = {"binary:logistic", "multi:softprob", "reg:logistic"}
 _XGBOOST_LABELS = {"multi:softmax", "binary:hinge"}
 _LIGHTGBM_PROBABILITIES = {"binary", "multiclass", "multiclassova", "cross_entropy"}
-
-
-def is_xgboost(model: Any) -> bool:
-    """Whether this is xgboost's own booster, which wants its own matrix."""
-    return has(model, "inplace_predict") and has(model, "save_config")
-
-
-def is_lightgbm(model: Any) -> bool:
-    """Whether this is lightgbm's own booster."""
-    return has(model, "dump_model") and has(model, "num_model_per_iteration")
 
 
 def read_xgboost(model: Any, output: Any, response: str) -> ModelOutput:
@@ -161,11 +129,6 @@ def _read(
         message = f"response='probability': the {owner} gives no probabilities."
         raise InputError(message, code="P03", argument="response", hint="Pass response='predict' or 'raw'.")
     return output_of_numbers(send, output, "predict")
-
-
-def is_catboost(model: Any) -> bool:
-    """Whether this is a model of catboost."""
-    return all(has(model, name) for name in ("predict", "is_fitted", "get_cat_feature_indices"))
 
 
 def read_catboost(model: Any, output: Any, response: str) -> ModelOutput:

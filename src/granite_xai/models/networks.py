@@ -6,14 +6,15 @@ has one input for all columns or one for each, and probabilities as arrays or as
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from granite_xai.base.errors import InputError, ModelError, listing
-from granite_xai.models.estimators import has, is_estimator
 from granite_xai.models.output import (
     SCALES,
     Choice,
@@ -23,17 +24,8 @@ from granite_xai.models.output import (
     position_of_class,
     refuse_outputs,
 )
-from granite_xai.tables.recombine import column_names, number_column, number_matrix, text_column
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-
-def is_module(model: Any) -> bool:
-    """Whether this is a torch module; one that offers predict is asked by that instead."""
-    return all(has(model, name) for name in ("forward", "parameters", "state_dict")) and not is_estimator(model)
+from granite_xai.tables.opening import open_table
+from granite_xai.tables.recombine import number_column, number_matrix, text_column
 
 
 def read_module(model: Any, output: Any, response: str) -> ModelOutput:
@@ -83,11 +75,6 @@ _LABELS = ("tensor(int64)", "tensor(string)")
 _FRACTIONS = {"tensor(float)": "f4", "tensor(double)": "f8", "tensor(float16)": "f2"}
 _WHOLE = {f"tensor({name})": name for name in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "bool")}
 _READER = "the session"
-
-
-def is_session(model: Any) -> bool:
-    """Whether this is an inference session, which names its inputs and outputs."""
-    return all(has(model, name) for name in ("run", "get_inputs", "get_outputs"))
 
 
 def read_session(model: Any, output: Any, response: str) -> ModelOutput:
@@ -145,7 +132,7 @@ def _by_class(output: Any, returned: Any, choice: Choice) -> tuple[Any, Choice]:
 
 def _feed(model: Any, frame: Any) -> dict[str, NDArray[Any]]:
     """Give each input what it takes: all columns, or the one of its name."""
-    inputs, names = model.get_inputs(), column_names(frame)
+    inputs, names = model.get_inputs(), open_table(frame, "X").names
     if {part.name for part in inputs} <= set(names) and all(list(part.shape[1:]) in ([], [1]) for part in inputs):
         places = {part.name: names.index(part.name) for part in inputs}
     elif len(inputs) == 1:

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import takewhile
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn
+from typing import Any, Literal, NamedTuple, NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
 from granite_xai.base.errors import InputError, ModelError, listing
 from granite_xai.base.options import unknown
 from granite_xai.base.typing import BoolArray, FloatArray
-from granite_xai.models.faults import first_line
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
 
 Scale = Literal["predict", "probability", "raw"]
 
@@ -37,28 +33,17 @@ class Choice(NamedTuple):
     default: int | None = None
 
 
-class Answer(NamedTuple):
-    """Values of a model, always a copy, and whether it computes in single precision."""
-
-    values: FloatArray
-    float32: bool
-
-
-def read_answer(returned: Any, count: int, choice: Choice) -> Answer:
-    """Turn what the model returned for ``count`` rows into a copy of ``count`` float64 numbers.
+def read_answer(returned: Any, count: int, choice: Choice) -> tuple[FloatArray, bool]:
+    """Turn what the model returned for ``count`` rows into float64 numbers; and whether they are of single precision.
 
     Array, list, frame, series or tensor; a single column counts as one number a row (M01). Refusals: M02 several
     outputs and none chosen, M03 wrong shape, M05 no real numbers.
-
-    >>> read_answer([[1], [2]], 2, Choice("predict")).values
-    array([1., 2.])
     """
     array = _as_array(returned)
-    numbers = _as_numbers(array)
-    column = _one_column(numbers, count, choice, returned)
-    single = array.dtype.kind == "f" and array.dtype.itemsize < 8
+    column = _one_column(_as_numbers(array), count, choice, returned)
     # A copy, because models may answer with a view of a buffer that the next call overwrites (M11).
-    return Answer(np.array(column, dtype=np.float64, order="C", copy=True), single)
+    values = np.array(column, dtype=np.float64, order="C", copy=True)
+    return values, array.dtype.kind == "f" and array.dtype.itemsize < 8
 
 
 def _as_array(returned: Any) -> NDArray[Any]:
@@ -86,9 +71,8 @@ def _as_numbers(array: NDArray[Any]) -> NDArray[Any]:
     if isinstance(value, np.str_ | np.bytes_ | np.complexfloating):
         value = value.item()  # as its author wrote it: 'a', not np.str_('a')
     example = repr(value) if array.size else "nothing"
-    hint = "Use predict_proba or decision_function (response='probability' or 'raw'), or a function of numbers."
-    if array.dtype.kind == "c":
-        hint = "Pass a function that returns real numbers."
+    real = "Use predict_proba or decision_function (response='probability' or 'raw'), or a function of numbers."
+    hint = "Pass a function that returns real numbers." if array.dtype.kind == "c" else real
     message = f"the model returned values of type {array.dtype} (first: {example:.60}), not real numbers."
     raise ModelError(message, code="M05", argument="model", hint=hint)
 
@@ -129,24 +113,14 @@ def _column(outputs: int, choice: Choice) -> int:
 
 
 def refuse_outputs(names: tuple[Any, ...], outputs: int) -> NoReturn:
-    """Ask which output is meant, with the names to choose from (M02).
-
-    >>> refuse_outputs(("low", "high", "none"), 3)
-    Traceback (most recent call last):
-    ...
-    granite_xai.ModelError: M02: the model has 3 outputs and it is not clear which to explain. Pass output= ...
-    """
+    """Ask which output is meant, with the names to choose from (M02)."""
     hint = f"Pass output= one of {listing(names)}."
     message = f"the model has {outputs} outputs and it is not clear which to explain."
     raise ModelError(message, code="M02", argument="output", hint=hint)
 
 
 def outside_unit_interval(values: FloatArray, float32: bool = False) -> BoolArray:
-    """Mark the values that are no probabilities; round-off at the two ends is not held against a model (T08).
-
-    >>> outside_unit_interval(np.array([0.0, 0.5, 1.0 + 2**-52, 1.2])).tolist()
-    [False, False, False, True]
-    """
+    """Mark the values that are no probabilities; round-off at the two ends is not held against a model (T08)."""
     slack = 8 * float(np.finfo(np.float32 if float32 else np.float64).eps)
     outside: BoolArray = (values < -slack) | (values > 1.0 + slack)
     return outside
@@ -154,6 +128,17 @@ def outside_unit_interval(values: FloatArray, float32: bool = False) -> BoolArra
 
 def _name(returned: Any) -> str:
     return "None" if returned is None else f"a {type(returned).__name__}"
+
+
+def first_line(error: Exception) -> str:
+    """What an error says up to a stack trace, on one line, short, without characters that act on a terminal."""
+    try:
+        lines = str(error).strip().splitlines()
+    except Exception:  # the text of an error can fail as well
+        lines = []
+    told = takewhile(lambda line: not line.startswith(("Stack trace", "Traceback")), map(str.strip, lines))
+    line = "".join(c if c.isprintable() else "�" for c in " ".join(filter(None, told))) or "(no message)"
+    return line if len(line) <= 300 else line[:299] + "…"
 
 
 # Of models whose answers have no names or types, the response is taken at the user's word.
@@ -199,11 +184,7 @@ def output_of_classes(
 
 
 def output_of_numbers(send: Callable[[Any], Any], output: Any, label: str, scale: Scale = "predict") -> ModelOutput:
-    """Read predicted numbers; of several outputs the one at position ``output``.
-
-    >>> output_of_numbers(abs, 2, "predict").label
-    'output 2 of predict'
-    """
+    """Read predicted numbers; of several outputs the one at position ``output``."""
     column = _position(output)
     return ModelOutput(send, Choice(scale, None, column), label if column is None else f"output {column} of {label}")
 
@@ -236,11 +217,7 @@ def class_names(model: Any) -> tuple[Any, ...] | None:
 
 
 def position_of_class(classes: tuple[Any, ...] | None, output: Any) -> int | None:
-    """Find the class named by ``output``; without one, the second of two (M02 where there are more).
-
-    >>> position_of_class(("no", "yes"), None), position_of_class(("low", "middle", "high"), "middle")
-    (1, 1)
-    """
+    """Find the class named by ``output``; without one, the second of two (M02 where there are more)."""
     if classes is None:
         return _position(output)
     if output is None:
@@ -248,9 +225,8 @@ def position_of_class(classes: tuple[Any, ...] | None, output: Any) -> int | Non
             refuse_outputs(classes, len(classes))
         return len(classes) - 1
     for position, name in enumerate(classes):
-        if type(output) is not bool and type(name) is bool:
-            continue  # 1 == True in Python, but nobody means the class True by 1
-        if name == output:
+        # 1 == True in Python, but nobody means the class True by 1
+        if (type(output) is bool or type(name) is not bool) and name == output:
             return position
     # Only where classes have names can a number be meant as a position; among numbers it would be a guess.
     if all(isinstance(name, str) for name in classes) and _is_whole(output) and 0 <= output < len(classes):

@@ -1,26 +1,27 @@
-"""Predictor: the one place from which a model is called, counted and checked."""
+"""Predictor: the one place from which a model is called, counted and checked; and the rows at which one fails.
+
+A failure is traced to the smallest set of rows, and to the recombinations behind them (M04, M07, M20).
+"""
 
 from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.models.faults import Raised, Rows, failure, refused, smallest_failing
-from granite_xai.models.output import ModelOutput, outside_unit_interval, read_answer
+from granite_xai.base.errors import ModelError, count_text, listing
+from granite_xai.base.typing import BoolArray, FloatArray, IntArray
+from granite_xai.models.output import ModelOutput, first_line, outside_unit_interval, read_answer
 from granite_xai.tables import Table, recombine
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-DEFAULT_BATCH = 2**16
-"""Rows of one call where the user sets none: fixed, so that repeats are equal."""
+DEFAULT_BATCH = 2**16  # rows of one call where the user sets none: fixed, so that repeats are equal
+_SHOWN = 5
 
 
 @dataclass(frozen=True)
@@ -36,13 +37,6 @@ class Predictor:
     """A model as a function from tables to one number a row, called from one thread at a time.
 
     Build it with `as_predictor`. The model gets a fresh container, never the user's own, and its answer is copied.
-
-    >>> from granite_xai.models import as_predictor
-    >>> F = as_predictor(lambda X: X[:, 0] * X[:, 1])
-    >>> F(np.array([[2.0, 3.0], [4.0, 5.0]]))
-    array([ 6., 20.])
-    >>> F.usage.calls, F.usage.rows
-    (1, 2)
     """
 
     def __init__(self, model_output: ModelOutput, batch_size: int | None = None) -> None:
@@ -51,8 +45,8 @@ class Predictor:
         self.classes = model_output.choice.classes
         self.is_probability = model_output.choice.scale == "probability"
         self.batch_size = DEFAULT_BATCH if batch_size is None else batch_size
-        self._usage = Usage()
-        self._float32 = False
+        self.usage = Usage()
+        self.native_float32 = False  # whether it has answered in single precision
         self._lock = threading.Lock()
         self._watch: Callable[[int], None] | None = None
 
@@ -70,16 +64,6 @@ class Predictor:
         """The class whose probability or score is explained; None where there are no classes."""
         column = self.model_output.choice.column
         return None if self.classes is None or column is None else self.classes[column]
-
-    @property
-    def usage(self) -> Usage:
-        """Exact counts so far."""
-        return self._usage
-
-    @property
-    def native_float32(self) -> bool:
-        """Whether the model has answered in single precision."""
-        return self._float32
 
     def __call__(self, frame: Any) -> FloatArray:
         """Values of the rows of a container, in one call; the model gets a copy."""
@@ -139,25 +123,19 @@ class Predictor:
             except Exception as error:
                 raise Raised(error) from error
             finally:
-                self._count(count, time.perf_counter() - begin)
+                past, spent = self.usage, time.perf_counter() - begin
+                self.usage = Usage(past.calls + 1, past.rows + count, past.seconds + spent)
             # Read while the lock is held: the answer may be a buffer that the next call overwrites.
             values, choice = self.model_output.unpack(returned, self.model_output.choice)
-            answer = read_answer(values, count, choice)
-        self._float32 = self._float32 or answer.float32
-        return answer.values
-
-    def _count(self, rows: int, seconds: float) -> None:
-        past = self._usage
-        self._usage = Usage(past.calls + 1, past.rows + rows, past.seconds + seconds)
+            numbers, single = read_answer(values, count, choice)
+        self.native_float32 = self.native_float32 or single
+        return numbers
 
     def _checked(self, values: FloatArray, rows: Rows, start: int = 0) -> FloatArray:
-        wrong = ~np.isfinite(values)
-        if wrong.any():
+        if (wrong := ~np.isfinite(values)).any():
             raise refused("M04", "values that are not finite (NaN or infinity)", values, wrong, rows, start)
-        if self.is_probability:
-            wrong = outside_unit_interval(values, self._float32)
-            if wrong.any():
-                raise refused("T08", "probabilities outside [0, 1]", values, wrong, rows, start)
+        if self.is_probability and (wrong := outside_unit_interval(values, self.native_float32)).any():
+            raise refused("T08", "probabilities outside [0, 1]", values, wrong, rows, start)
         return values
 
     def __getstate__(self) -> dict[str, Any]:
@@ -173,7 +151,117 @@ def _copied(frame: Any) -> Any:
     """Copy a container that can be written to; the columns of polars and pyarrow are read-only and shared."""
     if isinstance(frame, list):
         return deepcopy(frame)
-    for method in ("copy", "clone"):
-        if callable(getattr(frame, method, None)):
-            return getattr(frame, method)()
-    return frame
+    ways = (getattr(frame, method, None) for method in ("copy", "clone"))
+    return next((way() for way in ways if callable(way)), frame)
+
+
+class Raised(Exception):  # noqa: N818 - never leaves the room; the error for users is made from it
+    """The model raised; ``cause`` is what."""
+
+    def __init__(self, cause: Exception) -> None:
+        super().__init__(type(cause).__name__)
+        self.cause = cause
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Where the rows of a call come from: plain positions, or rows of one table with columns of rows of another."""
+
+    count: int
+    base: Table | None = None
+    base_rows: IntArray | None = None
+    donor: Table | None = None
+    donor_rows: IntArray | None = None
+    columns: tuple[int, ...] = ()
+
+    @classmethod
+    def of(cls, table: Table, positions: IntArray) -> Rows:
+        """Rows of a table as they are."""
+        return cls(len(positions), table, positions)
+
+    def at(self, part: slice | IntArray) -> Rows:
+        """The rows at some positions of these."""
+        base = (np.arange(self.count) if self.base_rows is None else self.base_rows)[part]
+        donor = None if self.donor_rows is None else self.donor_rows[part]
+        return Rows(len(base), self.base, base, self.donor, donor, self.columns)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the replaced columns."""
+        return tuple(self.donor.names[column] for column in self.columns) if self.donor is not None else ()
+
+    def labels(self, donor: bool = False) -> list[Any]:
+        """Labels of the first few rows, or of their donors: what the user calls them."""
+        table, rows = (self.donor, self.donor_rows) if donor else (self.base, self.base_rows)
+        positions = (np.arange(self.count) if rows is None else rows)[:_SHOWN]
+        return positions.tolist() if table is None else list(table.row_labels(positions))
+
+    def text(self) -> str:
+        """Name the first few rows, or the recombinations that made them."""
+        if not self.columns or self.donor_rows is None:
+            return count_text(self.count, "row" if self.count == 1 else "rows", self.labels())
+        pairs = [
+            f"row {there!r} on column{'s' if len(self.columns) > 1 else ''} {listing(self.names, _SHOWN)}, "
+            f"row {here!r} elsewhere"
+            for here, there in zip(self.labels(), self.labels(donor=True), strict=True)
+        ]
+        more = "; …" if self.count > _SHOWN else ""
+        return f"{self.count} recombined row{'' if self.count == 1 else 's'} ({'; '.join(pairs)}{more})"
+
+
+def refused(code: str, what: str, values: FloatArray, wrong: BoolArray, rows: Rows, start: int) -> ModelError:
+    """Phrase what is wrong with the values of a batch: the count, the first of them, the rows that produced them."""
+    at = np.flatnonzero(wrong)
+    bad = rows.at(at + start)
+    shown = ", ".join(f"{value:g}" for value in values[at[:_SHOWN]]) + (", …" if len(at) > _SHOWN else "")
+    message = f"the model returned {len(at)} {what} among {len(values)} rows: {shown} for {bad.text()}."
+    hint = "Check the model on these rows."
+    return ModelError(message, code=code, argument="model", columns=bad.names, rows=bad.labels(), hint=hint)
+
+
+def failure(raised: Raised, rows: Rows, once: bool = False) -> ModelError:
+    """Phrase what the model raised, with the rows that it raised at; ``once``: asked again, it did not."""
+    from sklearn.exceptions import NotFittedError
+
+    error = raised.cause
+    if isinstance(error, NotFittedError):
+        message = f"the model is not fitted ({first_line(error)})."
+        return ModelError(message, code="M20", argument="model", hint="Fit it first.")
+    short = isinstance(error, MemoryError)
+    hint = "Send fewer rows a call: Resources(batch_size=)." if short else "Check the model on these rows."
+    message = f"the model raised {type(error).__name__} ({first_line(error)}) at {rows.text()}"
+    message += "; asked again, it did not: it fails at random." if once else "."
+    return ModelError(message, code="M07", argument="model", columns=rows.names, rows=rows.labels(), hint=hint)
+
+
+def smallest_failing(ask: Callable[[slice], Any], batch: slice, raised: Raised) -> tuple[slice, Raised, bool]:
+    """Halve a failing batch until neither half fails alone; and whether the model fails at random, not at these rows.
+
+    At most two calls a halving, and one more where no half has failed: smaller parts have failed by themselves.
+    """
+    from sklearn.exceptions import NotFittedError
+
+    # Neither of these depends on the rows, so there is nothing to search for.
+    if isinstance(raised.cause, NotFittedError | MemoryError):
+        return batch, raised, False
+    whole = batch
+    while batch.stop - batch.start > 1:
+        middle = (batch.start + batch.stop) // 2
+        for half in (slice(batch.start, middle), slice(middle, batch.stop)):
+            again = _raises(ask, half)
+            if again is not None:
+                batch, raised = half, again
+                break
+        else:
+            break
+    return batch, raised, batch == whole and _raises(ask, whole) is None
+
+
+def _raises(ask: Callable[[slice], Any], part: slice) -> Raised | None:
+    try:
+        ask(part)
+    except Raised as raised:
+        return raised
+    except ModelError:
+        return None  # an answer of the wrong shape is not the failure that is looked for
+    return None

@@ -39,11 +39,20 @@ def read_target(
     values = _one_column(y)
     _check_length(values, table)
     _check_missing(values, table)
-    if predictor.classes is not None:
-        return _as_labels(values, predictor)
-    if predictor.is_probability:
-        return _as_indicator(values)
-    return _as_numbers(values, "Pass a numeric target.")
+    if (classes := predictor.classes) is not None:  # 1 where y is the explained class, 0 elsewhere (C18)
+        unknown = [label for label in dict.fromkeys(values.tolist()) if label not in set(classes)]
+        if unknown:
+            text = f"y has labels that the model does not know: {listing(unknown)}; its classes are {listing(classes)}."
+            raise _wrong(text, "T05", "Pass y with the labels the model was trained on.")
+        return np.array([label == predictor.explained_class for label in values.tolist()], dtype=np.float64)
+    if not predictor.is_probability:
+        return _as_numbers(values, "Pass a numeric target.")
+    # a probability whose classes have no names: labels cannot be told apart there
+    hint = "The classes of the model are not known: pass y as 1 where the explained one holds, 0 elsewhere."
+    numbers = _as_numbers(values, hint)
+    if len(outside := numbers[(numbers < 0) | (numbers > 1)]):
+        raise _wrong(f"y holds {outside[0]:g}, which is neither 0 nor 1 nor between.", "T05", hint)
+    return numbers
 
 
 def _check_labels(values: Any, table: Table, argument: str, code: str) -> None:
@@ -66,8 +75,7 @@ def _one_column(y: Any) -> Any:
     if values.ndim == 2 and values.shape[1] == 1:
         return values[:, 0]
     if values.ndim == 0:
-        text = f"y is a {type(y).__name__}, not one value a row."
-        raise _wrong(text, "T04", "Pass a list, an array or a column.")
+        raise _wrong(f"y is a {type(y).__name__}, not one value a row.", "T04", "Pass a list, an array or a column.")
     if values.ndim != 1:
         text = f"y has shape {values.shape}; one target is explained at a time."
         raise _wrong(text, "T04", "Pass one column of y.")
@@ -85,44 +93,16 @@ def _check_length(values: Any, table: Table) -> None:
 
 
 def _check_missing(values: Any, table: Table) -> None:
+    import pandas as pd
+
     if np.issubdtype(values.dtype, np.number):
         bad = ~np.isfinite(values)
     else:
-        bad = np.array([_is_missing(value) for value in values.tolist()], dtype=np.bool_)
-    if bad.any():
-        positions = np.flatnonzero(bad)
-        labels = table.row_labels(positions[:5])
-        what = "missing or infinite value" + "s" * (len(positions) > 1)
-        text = f"y has {count_text(len(positions), what, labels)}."
+        bad = pd.isna(values) | np.array([isinstance(cell, float) and np.isinf(cell) for cell in values.tolist()], bool)
+    if count := int(bad.sum()):
+        labels = table.row_labels(np.flatnonzero(bad)[:5])
+        text = f"y has {count_text(count, 'missing or infinite value' + 's' * (count > 1), labels)}."
         raise _wrong(text, "T03", "Drop or fill these rows.", rows=labels)
-
-
-def _is_missing(value: Any) -> bool:
-    """Whether a cell is None, NA, NaT, NaN or infinite."""
-    try:
-        return value is None or bool(value != value) or (isinstance(value, float) and bool(np.isinf(value)))
-    except TypeError:  # pandas.NA is neither equal to itself nor different
-        return True
-
-
-def _as_labels(values: Any, predictor: Predictor) -> FloatArray:
-    """1 where y is the explained class, 0 elsewhere (C18)."""
-    classes = predictor.classes or ()
-    unknown = [label for label in dict.fromkeys(values.tolist()) if label not in set(classes)]
-    if unknown:
-        text = f"y has labels that the model does not know: {listing(unknown)}; its classes are {listing(classes)}."
-        raise _wrong(text, "T05", "Pass y with the labels the model was trained on.")
-    return np.array([label == predictor.explained_class for label in values.tolist()], dtype=np.float64)
-
-
-def _as_indicator(values: Any) -> FloatArray:
-    """A target between 0 and 1 for a probability whose classes have no names: labels cannot be told apart there."""
-    hint = "The classes of the model are not known: pass y as 1 where the explained one holds, 0 elsewhere."
-    numbers = _as_numbers(values, hint)
-    outside = numbers[(numbers < 0) | (numbers > 1)]
-    if len(outside):
-        raise _wrong(f"y holds {outside[0]:g}, which is neither 0 nor 1 nor between.", "T05", hint)
-    return numbers
 
 
 def _as_numbers(values: Any, hint: str) -> FloatArray:
@@ -142,34 +122,30 @@ def read_weights(sample_weight: Any, table: Table) -> FloatArray:
     if sample_weight is None:
         return np.ones(table.n_rows)
     _check_labels(sample_weight, table, "sample_weight", "D43")
-    weights = _plain_numbers(sample_weight)
+    if isinstance(sample_weight, np.ma.MaskedArray):
+        raise _weight_error("is a masked array")
+    try:
+        weights = np.asarray(sample_weight)
+        text = weights.dtype.kind in "UScMm"
+        weights = weights if text else np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise _weight_error("is not a list of numbers") from error
+    if text:
+        raise _weight_error(f"holds values such as {str(weights.ravel()[0])!r}, which are no real numbers")
     if weights.shape != (table.n_rows,):
         raise _weight_error(f"has shape {weights.shape}; X has {table.n_rows} rows")
     wrong = ~np.isfinite(weights) | (weights < 0)
     if wrong.any():
         labels = table.row_labels(np.flatnonzero(wrong)[:5])
-        text = count_text(int(wrong.sum()), "negative, missing or infinite values", labels)
-        raise _weight_error(f"has {text}", labels)
+        found = count_text(int(wrong.sum()), "negative, missing or infinite values", labels)
+        raise _weight_error(f"has {found}", labels)
     if not weights.any():
         raise _weight_error("is zero for every row")
     if not _SMALLEST <= weights.max() <= _LARGEST:
-        text = f"has its largest value at {weights.max():g}, where sums lose their digits"
-        raise _weight_error(text, hint="Rescale it.")
+        raise _weight_error(
+            f"has its largest value at {weights.max():g}, where sums lose their digits", (), "Rescale it."
+        )
     return weights
-
-
-def _plain_numbers(sample_weight: Any) -> FloatArray:
-    if isinstance(sample_weight, np.ma.MaskedArray):
-        raise _weight_error("is a masked array")
-    try:
-        weights = np.asarray(sample_weight)
-        if weights.dtype.kind in "UScMm":
-            raise _weight_error(f"holds values such as {str(weights.ravel()[0])!r}, which are no real numbers")
-        return np.asarray(weights, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise _weight_error("is not a list of numbers") from error
 
 
 def _weight_error(what: str, rows: Any = (), hint: str = _WEIGHT_HINT) -> InputError:
@@ -192,8 +168,7 @@ def read_rows(rows: Any, weights: FloatArray) -> IntArray:
     return chosen[weights[chosen] > 0]
 
 
-_TRIED = 16
-"""Rows with missing cells that a model is tried on, at most: the first of each column that has some."""
+_TRIED = 16  # rows with missing cells that a model is tried on, at most: the first of each column that has some
 
 
 def _first_step(model: Any) -> Any:
@@ -209,12 +184,7 @@ def _fitted_names(model: Any) -> list[str] | None:
 
 
 def used_columns(model: Any) -> set[str] | None:
-    """The columns that a model which selects its columns by name looks at; None: whatever it gets.
-
-    >>> from sklearn.linear_model import LinearRegression
-    >>> used_columns(LinearRegression()) is None
-    True
-    """
+    """The columns that a model which selects its columns by name looks at; None: whatever it gets."""
     step = _first_step(model)
     chosen, fitted = getattr(step, "transformers_", None), _fitted_names(step)
     if chosen is None or fitted is None:
@@ -229,18 +199,20 @@ def used_columns(model: Any) -> set[str] | None:
     return used
 
 
-def require_columns(model: Any, table: Table) -> None:
-    """Refuse a table whose columns the model was not fitted on, by name and before the model is asked (D37)."""
-    fitted, used, found = _fitted_names(model), used_columns(model), list(table.names)
+def read_input(X: Any, model: Any, kinds: Mapping[Any, str] | None = None, named: Collection[Any] = ()) -> Table:
+    """The table that a model is explained on; refused where the model was fitted on other columns (D37)."""
+    fitted, used = _fitted_names(model), used_columns(model)
+    table = read_table(X, kinds=kinds, missing="allow", named=named, used=used)
+    found = list(table.names)
     if fitted is None or not table.named or fitted == [f"Column_{i}" for i in range(len(fitted))]:
-        return  # nobody has names, or lightgbm made some up for an array
+        return table  # nobody has names, or lightgbm made some up for an array
     if type(model).__module__.startswith("lightgbm"):  # which writes blanks as underscores
         found = [name.replace(" ", "_") for name in found]
     if used is not None:  # it takes what it needs by name, in any order
         fitted = [name for name in fitted if name in used]
         found = [name for name in fitted if name in found]
     if found == fitted:
-        return
+        return table
     missing, extra = [x for x in fitted if x not in found], [x for x in found if x not in fitted]
     parts = {"lacks": missing, "has, and the model was not fitted on,": extra}
     told = [f"X {verb} {listing(which)}" for verb, which in parts.items() if which]
@@ -249,13 +221,6 @@ def require_columns(model: Any, table: Table) -> None:
     hint = "Pass the columns of the fit, in their order: X[list(model.feature_names_in_)]."
     message = f"{'; '.join(told)}. The model was fitted on {listing(fitted)}."
     raise InputError(message, code="D37", argument="X", columns=[*missing, *extra] or moved, hint=hint)
-
-
-def read_input(X: Any, model: Any, kinds: Mapping[Any, str] | None = None, named: Collection[Any] = ()) -> Table:
-    """The table that a model is explained on, checked against the columns the model was fitted on."""
-    table = read_table(X, kinds=kinds, missing="allow", named=named, used=used_columns(model))
-    require_columns(model, table)
-    return table
 
 
 def allows_missing(choice: str, model: Any, predictor: Predictor, table: Table) -> bool:

@@ -1,5 +1,218 @@
-"""Files of the package's objects: versioned JSON, never pickle."""
+"""Files of the package's objects: one JSON document each, with schema, version and checksum in front; never pickle."""
 
-from granite_xai.persistence.documents import load, save
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from granite_xai.base.errors import FormatError, InputError
+from granite_xai.base.files import broken, check_size, entry, read_json, write_text
+from granite_xai.estimator import Granite, fitted_view
+from granite_xai.explanation import Explanation
+from granite_xai.new_rows import Evaluation
+from granite_xai.persistence.fitted import granite_from_dict, granite_to_dict
+from granite_xai.persistence.forms import structure
+from granite_xai.regions.partition import Partition
+from granite_xai.tables import Table, outline_from_dict, outline_to_dict, require_rows, rows_from_dict, rows_to_dict
 
 __all__ = ["load", "save"]
+VERSION = 2
+"""Version of the schemas. Files of every version since `OLDEST` are read."""
+OLDEST = 2
+
+_PREFIX = "granite-xai/"
+_KINDS: dict[type[Any], str] = {kind: kind.__name__.lower() for kind in (Partition, Explanation, Evaluation, Granite)}
+_UNSIGNED = "0" * 64
+_CHECKSUM = re.compile(rb'"sha256": "([0-9a-f]{64})"')
+
+Saved = Partition | Explanation | Evaluation | Granite
+
+
+def save(obj: Saved, path: str | os.PathLike[str], include_data: bool = False) -> Path:
+    """Save a partition, an explanation, an evaluation or a fitted Granite as JSON; a model is never saved.
+
+    The file is written completely or not at all. Without its rows a saved Granite still holds the distinct values of
+    each column, sorted and each column for itself, because its curves stand on them.
+
+    Parameters
+    ----------
+    obj : Partition, Explanation, Evaluation or fitted Granite
+        What to save.
+    path : str or path
+        Where; an existing file is replaced.
+    include_data : bool
+        Keep the rows as well. Exact predictions, effects of several columns and baselines chosen in each region need
+        the fitting rows. A partition has none.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Raises
+    ------
+    InputError
+        F08: a function or another object that JSON cannot hold, by name; F09: rows that are not there.
+    ResourceError
+        F01: no room on the disk.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from granite_xai import Partition
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = save(Partition.from_rules(["x0 ≤ 1", "x0 > 1"]), Path(folder) / "regions.json")
+    ...     load(path)
+    <Partition of 2 regions: x0 ≤ 1; x0 > 1>
+    """
+    from granite_xai import __version__
+
+    kind = _KINDS.get(type(obj))
+    if kind is None:
+        message = f"a {type(obj).__name__} cannot be saved; a {', '.join(k.__name__ for k in _KINDS)} can."
+        raise InputError(message, code="P01", argument="obj")
+    head = {"schema": _PREFIX + kind, "version": VERSION, "package": __version__, "sha256": _UNSIGNED}
+    text = json.dumps({**head, **_content(obj, kind, include_data)}, allow_nan=False)
+    raw = text.encode("ascii")
+    try:
+        check_size(raw, "what would be saved")
+    except FormatError as error:
+        raise InputError(error.message, code="F05", argument="obj", hint="Save fewer rows or values.") from None
+    return write_text(path, text.replace(_UNSIGNED, _checksum(raw), 1) + "\n")
+
+
+def load(path: str | os.PathLike[str], model: Any = None, verify: bool = True) -> Saved:
+    """Load what `save` wrote. Nothing in a file is ever run, and what it holds is checked first.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    model : object, optional
+        The model of a saved Granite; its predictions must be those it had. Without it the object applies, prints and
+        predicts from its curves, and everything that has to ask the model is an error.
+    verify : bool
+        Refuse a file that was changed after it was saved. The checksum notices accidents; it is no signature.
+
+    Returns
+    -------
+    Partition, Explanation, Evaluation or Granite
+
+    Raises
+    ------
+    FormatError
+        F04 broken or changed file, F05 hostile file, F06 pickle, F07 file of another version.
+    ModelError
+        F09: not the model that was saved with.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import granite_xai as gx
+    >>> toy = gx.datasets.make_toy()
+    >>> g = gx.Granite(toy.model, "ice-pdp").fit(toy.X)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     again = load(save(g, Path(folder) / "g.json"), model=toy.model)
+    >>> [str(region.rule) for region in again.partition_]
+    ['x2 ≤ 0', 'x2 > 0']
+    """
+    sums: list[str] = []
+    data = read_json(path, lambda raw: sums.append(_checksum(raw)))
+    kind = _kind(data)
+    if verify and entry(data, "sha256", str, "the file") != sums[0]:
+        message = f"{path} was changed after it was saved: its checksum is not that of its content."
+        raise FormatError(message, code="F04", argument="path", hint="Save again, or pass verify=False to load it.")
+    content = entry(data, kind, dict, "the file")
+    if model is not None and kind != "granite":
+        message = f"the file holds a saved {kind}, which has no model."
+        raise InputError(message, code="P03", argument="model", hint="Leave model out.")
+    if kind == "partition":
+        return Partition.from_dict(content)
+    table = _table(data, kind)
+    if kind == "granite":
+        return granite_from_dict(content, model, table, kind)
+    if kind == "explanation":
+        return _checked_explanation(structure(table).read(content, Explanation, kind), kind)
+    return _checked_evaluation(structure(table).read(content, Evaluation, kind), kind)
+
+
+def _content(obj: Any, kind: str, include_data: bool) -> dict[str, Any]:
+    if isinstance(obj, Partition):
+        return {kind: obj.to_dict()}
+    table: Table = fitted_view(obj).result.table if isinstance(obj, Granite) else obj.table
+    if include_data:
+        require_rows(table, "include_data=True")
+    if isinstance(obj, Granite):
+        content = granite_to_dict(obj, include_data)
+    else:
+        content = structure(table).write(obj, type(obj), kind)
+    outline = outline_to_dict(table, grids=isinstance(obj, Granite))
+    return {"table": outline, "rows": rows_to_dict(table) if include_data else None, kind: content}
+
+
+def _table(data: Any, kind: str) -> Table:
+    outline = outline_from_dict(entry(data, "table", dict, "the file"), "table")
+    if entry(data, "rows", object, "the file") is None:
+        return outline
+    table = rows_from_dict(data["rows"], outline, "rows")
+    for column, known in zip(table.columns, outline.columns if kind == "granite" else (), strict=False):
+        if not known.passes and not np.array_equal(column.levels, known.levels):
+            raise broken("rows", f"have other levels in column {column.name!r} than the table")
+    return table
+
+
+def _checksum(raw: bytes) -> str:
+    """SHA-256 of a file with zeros where its checksum stands; line ends at the end do not count."""
+    found = _CHECKSUM.search(raw, 0, 1000)
+    start, end = found.span(1) if found else (0, 0)
+    total = hashlib.sha256(raw[:start] + (b"0" * 64 if found else b""))
+    total.update(memoryview(raw)[end : len(raw) - len(raw[-8:]) + len(raw[-8:].rstrip())])
+    return total.hexdigest()
+
+
+def _kind(data: object) -> str:
+    """Which object the file holds, once its version is one that is known (F07)."""
+    from granite_xai import __version__
+
+    schema, version = entry(data, "schema", str, "the file"), entry(data, "version", int, "the file")
+    package = entry(data, "package", str, "the file")
+    kind = schema.removeprefix(_PREFIX)
+    ours = schema.startswith(_PREFIX) and version >= 1
+    if ours and not OLDEST <= version <= VERSION:
+        this = f"this is granite-xai {__version__}, which reads versions from {OLDEST} up to {VERSION}."
+        message = f"the file has version {version} of {schema[:60]!r}, written by granite-xai {package[:30]}; {this}"
+        old = "Load it with the granite-xai that wrote it, or fit again."
+        hint = old if version < OLDEST else "Install a newer granite-xai."
+        raise FormatError(message, code="F07", argument="path", hint=hint)
+    if not ours or kind not in _KINDS.values():
+        raise broken("the file", f"has the schema {schema[:60]!r}, version {version}, which is not known")
+    return kind
+
+
+def _checked_explanation(explanation: Explanation, place: str) -> Explanation:
+    if not explanation.sets or not explanation.parts:
+        raise broken(place, "has no sets or no parts")
+    for i, part in enumerate(explanation.parts):
+        here = f"{place}.parts[{i}]"
+        rows = () if part.rows is None else part.rows.shape
+        shape = (*rows, len(explanation.sets))
+        if part.region < 0 or len(rows) > 1 or (part.rows is not None and np.any(part.rows < 0)):
+            raise broken(here, "has a region or a row below 0")
+        if part.values.shape != shape or part.errors.shape != shape or part.base.shape != (rows or (1,)):
+            raise broken(f"{here}.values", f"do not have the shape {shape} of rows and sets")
+    return explanation
+
+
+def _checked_evaluation(evaluation: Evaluation, place: str) -> Evaluation:
+    count = (len(evaluation.rules),)
+    if not count[0] or len(evaluation.counts) != count[0] or min(evaluation.counts) < 0 or not sum(evaluation.counts):
+        raise broken(f"{place}.counts", "is not one number of rows for each rule")
+    if evaluation.regional.shape != count or evaluation.by_region.shape != count:
+        raise broken(f"{place}.regional", "is not one number for each rule")
+    return evaluation

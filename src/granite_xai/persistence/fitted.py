@@ -1,4 +1,7 @@
-"""A fitted Granite in the types of JSON, without its model and, unless wanted, without its rows."""
+"""A fitted Granite in the types of JSON, without its model and, unless wanted, without its rows.
+
+A model is recognised by what it answers on a few rows, which need not be rows of the data.
+"""
 
 from __future__ import annotations
 
@@ -6,27 +9,33 @@ import inspect
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Any, cast
+from functools import partial
+from types import SimpleNamespace
+from typing import Any, NoReturn, cast
 
 import numpy as np
 
-from granite_xai.base.errors import FormatError, GraniteError
+from granite_xai.base.diagnostics import warn
+from granite_xai.base.errors import FormatError, GraniteError, InputError, ModelError, ModelWarning
 from granite_xai.base.files import Structure, broken, entry
+from granite_xai.base.typing import FloatArray
 from granite_xai.compute import Resources
 from granite_xai.disagreement import Disagreement, Objective, ResolvedQuestion
 from granite_xai.estimator import Granite, fitted_view, restore
 from granite_xai.fit import FitResult
 from granite_xai.fit_options import chosen_influence
 from granite_xai.interaction import Partial
-from granite_xai.models import Predictor, as_predictor
+from granite_xai.models import Predictor, Usage, as_predictor
 from granite_xai.persistence.forms import structure
-from granite_xai.persistence.models import Detached, Fingerprint, has_rows, without_rows
 from granite_xai.resolved import MAX_PAIRS
-from granite_xai.tables import Column, Table
+from granite_xai.tables import Column, Outline, Table, read_alike, recombine, rows_to_dict
 
 _KNOWN = ("table", "predictor", "comparisons", "fingerprint")
 MAX_TERMS = 2**24
 """Terms that questions may have together: resolving them again costs about a microsecond each."""
+COUNT = 8
+TOLERANCE = 1e-5
+"""Largest difference of predictions, in shares of their size: machines round differently, models differ by more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +52,6 @@ class Resolution:
     def __post_init__(self) -> None:
         if not all(count == 0 or 1 < count <= MAX_PAIRS for count in self.pairs):
             raise ValueError(f"{self.pairs} are no numbers of pairs")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class KnownRoute:
-    """Stands where the route of a fit was: what it decided is known."""
-
-    table: Table
-    predictor: Predictor
-    attributes: bool
 
 
 def granite_to_dict(granite: Granite, include_data: bool) -> dict[str, Any]:
@@ -79,6 +79,7 @@ def granite_from_dict(data: dict[str, Any], model: Any, table: Table, place: str
     """Read what `granite_to_dict` wrote, and check the model if one is given."""
     form = structure(table, by_row=has_rows(table))
     parameters = form.read(entry(data, "parameters", dict, place), dict[str, Any], f"{place}.parameters")
+    parameters.setdefault("confidence_level", None)  # files of the first edition know nothing of chance
     unknown = sorted(set(parameters) - (set(inspect.signature(Granite).parameters) - {"model"}))
     if unknown:
         raise broken(f"{place}.parameters", f"has {unknown[0][:60]!r}, which is not known")
@@ -88,7 +89,8 @@ def granite_from_dict(data: dict[str, Any], model: Any, table: Table, place: str
     fingerprint = form.read(entry(data, "model", dict, place), Fingerprint, f"{place}.model")
     findings = form.read(entry(data, "diagnostics", dict, place), dict[str, Any], f"{place}.diagnostics")
     predictor = cast(Predictor, Detached(fingerprint))
-    questions = _questions(granite, data, KnownRoute(table, predictor, False), findings, form, place)
+    route = partial(SimpleNamespace, table=table, predictor=predictor)  # what the fit decided on its way is known
+    questions = _questions(granite, data, route, findings, form, place)
     if model is not None:
         batch_size = None if granite.resources is None else granite.resources.batch_size
         predictor = as_predictor(model, output=granite.output, response=granite.response, batch_size=batch_size)
@@ -114,11 +116,8 @@ def _without_rows(learned: Any, table: Table) -> Any:
     return replace(learned, **{name: without_rows(part, column.position, table) for name, part in rows.items()})
 
 
-# ----------------------------------------------------------------------------------------------------------- questions
-
-
 def _questions(
-    granite: Granite, data: object, route: KnownRoute, findings: dict[str, Any], form: Structure, place: str
+    granite: Granite, data: object, route: partial[Any], findings: dict[str, Any], form: Structure, place: str
 ) -> tuple[ResolvedQuestion, ...]:
     """The questions of the parameters, resolved as they were."""
     resolutions = form.read(entry(data, "questions", list, place), list[Resolution], f"{place}.questions")
@@ -130,9 +129,9 @@ def _questions(
         questions = [question for question, _ in objective.weighted(influence)]
         if len(questions) != len(resolutions) or not 0 <= seed < 2**32:
             raise broken(f"{place}.questions", f"has {len(resolutions)} entries for {len(questions)} questions")
-        _require_affordable(questions, resolutions, route.table, place)
+        _require_affordable(questions, resolutions, route.keywords["table"], place)
         found = (
-            question.compare(cast(Any, replace(route, attributes=known.by_paths)), limits, seed, known.pairs)
+            question.compare(route(attributes=known.by_paths), limits, seed, known.pairs)
             for question, known in zip(questions, resolutions, strict=True)
         )
         return tuple(each if granite.confidence_level is None else each.beyond_chance() for each in found)
@@ -159,7 +158,98 @@ def _require_affordable(
         raise FormatError(f"{place}.questions have more than {MAX_TERMS:,} terms.", code="F05", argument="data")
 
 
-# -------------------------------------------------------------------------------------------------------------- checks
+@dataclass(frozen=True, eq=False)
+class Fingerprint:
+    """What the model answered on a few rows (None: the file could hold none), and which output was explained."""
+
+    label: str
+    probability: bool
+    classes: tuple[Any, ...] | None
+    explained: Any
+    rows: Table | None
+    predictions: FloatArray
+
+    def __post_init__(self) -> None:
+        count = 0 if self.rows is None else self.rows.n_rows
+        if self.predictions.shape != (count,) or not np.all(np.isfinite(self.predictions)):
+            raise ValueError(f"its predictions are not {count} numbers")
+
+    @classmethod
+    def of(cls, predictor: Predictor, table: Table, with_data: bool) -> Fingerprint:
+        """Ask the model about rows of the data if the file may hold them, otherwise about rows made of levels."""
+        rows: Table | None = table.take(np.arange(min(COUNT, table.n_rows))) if with_data else synthetic_rows(table)
+        predictions = np.empty(0)
+        try:
+            if rows is not None:
+                rows_to_dict(rows)
+                predictions = predictor.on_rows(rows)
+        except (InputError, ModelError):  # a dtype that no file holds, or a row that the model refuses
+            rows = None
+        explained = predictor.explained_class
+        return cls(predictor.label, predictor.is_probability, predictor.classes, explained, rows, predictions)
+
+    def check(self, predictor: Predictor) -> None:
+        """Refuse a model that answers differently (F09)."""
+        if (predictor.is_probability, predictor.explained_class) != (self.probability, self.explained):
+            raise _another_model(f"{predictor.label} is explained, not {self.label}")
+        if self.rows is None:
+            warn("F09: the file holds no predictions, so whether this is the same model is not known.", ModelWarning)
+            return
+        gaps = np.abs(predictor.on_rows(self.rows) - self.predictions)
+        size = float(np.max(np.abs(self.predictions)))
+        wrong = int(np.count_nonzero(gaps > TOLERANCE * size))
+        if wrong:
+            raise _another_model(f"{wrong} of {len(gaps)} predictions differ, by up to {gaps.max():.3g}")
+
+
+class Detached:
+    """Stands where the model was: it knows what was explained, and any question to it is an F09 error."""
+
+    native_float32 = False
+    usage = Usage()
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("_"):  # copy and pickle ask for names that need not be there
+            raise AttributeError(name)
+        self()
+
+    def __init__(self, fingerprint: Fingerprint) -> None:
+        self.label, self.classes = fingerprint.label, fingerprint.classes
+        self.is_probability, self.explained_class = fingerprint.probability, fingerprint.explained
+
+    def __call__(self, *_: Any) -> NoReturn:
+        """Refused: there is no model."""
+        message = "this object was loaded without its model, which has to be asked here."
+        raise InputError(message, code="F09", argument="model", hint="Load with gx.load(path, model=model).")
+
+
+def has_rows(table: Table) -> bool:
+    """Tell whether a table still has its rows."""
+    return not isinstance(table.container, Outline)
+
+
+def _another_model(why: str) -> ModelError:
+    hint = "Load with the model that the object was fitted with, or fit again."
+    return ModelError(f"this is not the model that was saved with: {why}.", code="F09", argument="model", hint=hint)
+
+
+def synthetic_rows(table: Table) -> Table:
+    """Combine levels that are spread over each column, every column in another order."""
+    rows = np.arange(COUNT)
+    made = table.take(np.zeros(COUNT, dtype=np.intp))
+    for column in table.columns:
+        j, count = column.position, len(column.levels)
+        codes = (2 * ((rows * (2 * j + 1) + j) % COUNT) + 1) * count // (2 * COUNT)
+        carriers = [int(np.argmax(column.codes == code)) for code in codes]  # the first rows with these levels
+        made = read_alike(recombine(made, rows, table, carriers, [j]), table)
+    return made
+
+
+def without_rows(part: Table, position: int, like: Table) -> Table:
+    """Keep one column of some rows and put synthetic cells into the others."""
+    base = synthetic_rows(like)
+    first = np.zeros(part.n_rows, dtype=np.intp)
+    return read_alike(recombine(base, first, part, np.arange(part.n_rows), [position]), like)
 
 
 def _check(found: FitResult, place: str) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Iterator
 from dataclasses import is_dataclass
 from typing import Any
 
 from granite_xai import partitioners
-from granite_xai.base.files import Form, Structure, broken
+from granite_xai.base.files import NAN_AS_NULL, Form, Structure, broken
 from granite_xai.base.typing import AleColumn, Coalition
 from granite_xai.behavior import BEHAVIORS
 from granite_xai.compute import Resources
@@ -27,13 +26,9 @@ _NO_VALUES = ("PartitionResult", "Problem")
 
 
 def structure(table: Table | None = None, *, by_row: bool = True) -> Structure:
-    """How values are written beside a table, and read again; ``by_row``: also those with one entry a row of it.
-
-    >>> structure().write(Explainer(masking="conditional").masking, Any, "masking")
-    {'type': 'Conditional', 'bins': 'tree', 'sampler': 'bins'}
-    """
+    """How values are written beside a table, and read again; ``by_row``: also those with one entry a row of it."""
     forms: dict[Any, Form] = {
-        float: Form(_number, lambda data, place: math.nan if data is None else Structure().read(data, float, place)),
+        float: NAN_AS_NULL,
         Partition: Form(lambda value, _: value.to_dict(), lambda data, _: Partition.from_dict(data)),
     }
     if table is not None:
@@ -43,11 +38,6 @@ def structure(table: Table | None = None, *, by_row: bool = True) -> Structure:
             lambda data, place: table if data == THE_TABLE else rows_from_dict(data, table, place),
         )
     return Structure({kind.__name__: kind for kind in _classes()}, forms, by_row)
-
-
-def _number(value: float, place: str) -> Any:
-    """A number; one that is not known (NaN) is null."""
-    return None if math.isnan(value) else Structure().write(value, float, place)
 
 
 def _classes() -> Iterator[type]:

@@ -27,11 +27,6 @@ class Interval:
     ``Interval()`` is every present value; `only_missing` its opposite. These two serve columns of any kind. `order` are
     all labels of an ordered column, lowest first. `missing` and `others` say whether missing values, and labels outside
     the order, belong too. Neither `order` nor `others` is part of the text, nor of equality.
-
-    >>> Interval(6.5, 20).text("hr")
-    '6.5 < hr ≤ 20'
-    >>> Interval(high=1, missing=True).contains(np.array([0.0, 2.0, np.nan]))
-    array([ True, False,  True])
     """
 
     low: Bound | None = None
@@ -112,11 +107,6 @@ class Levels:
 
     With ``others=True`` the condition is the complement: every level but these, including levels that no
     fitting row had. So a rule says by itself where a new level goes.
-
-    >>> Levels({"mist", "clear"}).text("weathersit")
-    'weathersit in {clear, mist}'
-    >>> Levels({"mist"}, others=True, missing=True).text("weathersit")
-    'weathersit is not mist or missing'
     """
 
     levels: Set[Label]
@@ -176,9 +166,6 @@ def cut(
 
     Labels come with their `order`; those outside it go with the `larger` child, the one with more rows. `missing` says
     where missing values go; None in a fit without missing values.
-
-    >>> [side.text("temp") for side in cut(14.8, missing="left")]
-    ['temp ≤ 14.8 or missing', 'temp > 14.8']
     """
     labelled = order is not None
     left = Interval(None, at, order, missing == "left", labelled and larger == "left")
@@ -192,9 +179,6 @@ def grouping(
 
     The child with more rows gets every level that the other one does not list: those absent from the node
     and those never seen. Truth values are listed on both sides.
-
-    >>> [side.text("w") for side in grouping({"a"}, {"b", "c"}, larger="right")]
-    ['w is a', 'w is not a']
     """
     first, second = Levels(set(left), missing=missing == "left"), Levels(set(right), missing=missing == "right")
     if all(isinstance(v, bool) for v in first.levels | second.levels):

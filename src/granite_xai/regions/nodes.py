@@ -156,9 +156,8 @@ def _goes_left(node: Split, table: Table, rows: IntArray, names: Sequence[str]) 
 def tree_text(root: Node, headline: str = "") -> str:
     """Print a tree, one line a node; where there is a headline, all else is about the rows that searched."""
     tree = _table([HEADINGS, *_walk(root, ALL_ROWS, "", itertools.count())])
-    return (
-        f"{headline}\n\n{tree}\n\nOn the fitting rows: {_summary(root)}" if headline else f"{tree}\n\n{_summary(root)}"
-    )
+    before, where = (f"{headline}\n\n", "On the fitting rows: ") if headline else ("", "")
+    return f"{before}{tree}\n\n{where}{_summary(root)}"
 
 
 def list_text(regions: Sequence[Region]) -> str:

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from html import escape
 from typing import Any
 
 import numpy as np
 
 from granite_xai.base.errors import FormatError, InputError, count_text
-from granite_xai.base.files import Form, Structure, broken, entry
+from granite_xai.base.files import NAN_AS_NULL, Structure, broken, entry
 from granite_xai.base.typing import IntArray
 from granite_xai.regions.code import DIALECTS
 from granite_xai.regions.conditions import Condition
@@ -28,13 +28,8 @@ MAX_DEPTH = 100
 # Nodes times labels of the longest list in one of them: what reading the rules of all leaves costs at most.
 MAX_WORK = 2**23
 
-
-# The share of a region that someone named may be unknown: NaN, which is null in a file.
-_SHARE = Form(
-    lambda value, place: None if math.isnan(value) else CONDITIONS.write(value, float, place),
-    lambda data, place: math.nan if data is None else CONDITIONS.read(data, float, place),
-)
-_NODES = Structure(forms={float: _SHARE})
+# The share of a region that someone named may be unknown.
+_NODES = Structure(forms={float: NAN_AS_NULL})
 _BELOW = ("left", "right", "children")
 
 
@@ -103,15 +98,12 @@ class Partition:
         return cls(None, names, _regions(zip(read, known, strict=True)))
 
     def __len__(self) -> int:
-        """Return the number of regions."""
         return len(self.regions)
 
     def __iter__(self) -> Iterator[Region]:
-        """List the regions from left to right."""
         return iter(self.regions)
 
     def __getitem__(self, index: int) -> Region:
-        """Return one region by its number."""
         return self.regions[index]
 
     def __str__(self) -> str:
@@ -119,7 +111,6 @@ class Partition:
         return list_text(self.regions) if self.root is None else tree_text(self.root, self.headline)
 
     def __repr__(self) -> str:
-        """Return the number of regions and the first rules."""
         rules = "; ".join(str(rule) for rule in self.rules[:4])
         return f"<Partition of {len(self)} regions: {rules}{'; …' if len(self) > 4 else ''}>"
 
@@ -240,10 +231,7 @@ class Partition:
 
 
 def _regions(found: Iterable[tuple[Rule, Leaf]]) -> tuple[Region, ...]:
-    return tuple(
-        Region(i, rule, leaf.n_samples, leaf.fraction, leaf.disagreement, leaf.stop_reason)
-        for i, (rule, leaf) in enumerate(found)
-    )
+    return tuple(Region(i, rule, *astuple(leaf)) for i, (rule, leaf) in enumerate(found))
 
 
 def _write(node: Node, nodes: list[dict[str, Any]]) -> int:

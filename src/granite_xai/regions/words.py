@@ -84,20 +84,12 @@ def is_plain(text: str) -> bool:
 
 
 def name_text(name: str) -> str:
-    """Write a column's name, in backticks unless it is a plain word.
-
-    >>> name_text("hr"), name_text("hours per week")
-    ('hr', '`hours per week`')
-    """
+    """Write a column's name, in backticks unless it is a plain word."""
     return name if is_plain(name) else quoted(name, "`")
 
 
 def value_text(value: Bound) -> str:
-    """Write a label, number, date or duration so that reading it gives the same value.
-
-    >>> value_text(6.0), value_text("light rain"), value_text(np.timedelta64(2, "h"))
-    ('6', '"light rain"', '2 hours')
-    """
+    """Write a label, number, date or duration so that reading it gives the same value."""
     if isinstance(value, str):
         return value if is_plain(value) else quoted(value, '"')
     if isinstance(value, np.datetime64):
@@ -125,11 +117,7 @@ def settled(value: Instant) -> Instant:
 
 
 def instant(kind: type[Instant], count: int, coarsest: str = "D") -> Instant:
-    """Return a date or duration of that many attoseconds, in the coarsest unit that holds it but none above one.
-
-    >>> str(instant(np.datetime64, 0, "m")), str(instant(np.timedelta64, 7200 * 10**18))
-    ('1970-01-01T00:00', '2 hours')
-    """
+    """Return a date or duration of that many attoseconds, in the coarsest unit that holds it but none above one."""
     units = list(SIZES)
     unit = next(u for u in units[units.index(coarsest) :] if count % SIZES[u] == 0)
     made: Any = np.array(count // SIZES[unit], dtype=np.int64).astype(f"{kind.__name__}[{unit}]")[()]

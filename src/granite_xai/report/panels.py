@@ -19,12 +19,13 @@ from granite_xai.disagreement import ResolvedQuestion
 from granite_xai.display.axis import places_on_page
 from granite_xai.display.lines import MOST_CURVES
 from granite_xai.display.tree import Box, boxes_of
+from granite_xai.fit_checks import cause
 from granite_xai.fit_values import ColumnCurves, FitValues
 from granite_xai.influence import Interactions
 from granite_xai.profile import profiles
 from granite_xai.regions.partition import Partition
 from granite_xai.regions.rule import Rule
-from granite_xai.report.sentences import ReportSource, cause, listed, set_labels
+from granite_xai.report.sentences import ReportSource, listed, set_labels
 from granite_xai.tables import Column
 
 MOST_DRAWN = 30

@@ -17,6 +17,7 @@ from granite_xai.catalog import meaning, title
 from granite_xai.disagreement import Disagreement, ResolvedQuestion
 from granite_xai.estimator import Granite, fitted_view
 from granite_xai.fit import FitResult
+from granite_xai.fit_checks import cause
 from granite_xai.fit_values import FitValues
 from granite_xai.influence import Interactions
 from granite_xai.regions.nodes import Split
@@ -89,19 +90,6 @@ def listed(values: Any, digits: int = 5) -> list[float | None]:
     return [float(f"{value:.{digits}g}") if np.isfinite(value) else None for value in np.asarray(values).tolist()]
 
 
-def cause(question: Disagreement) -> str:
-    """Why two explanations can differ at all.
-
-    >>> from granite_xai.catalog import questions
-    >>> cause(questions()["mplot-pdp"]), cause(questions()["ice-pdp"])
-    ('columns depend on each other', 'columns interact')
-    """
-    masking = question.first.masking != question.second.masking
-    interaction = question.first.interaction != question.second.interaction
-    reasons = ["columns depend on each other"] * masking + ["columns interact"] * interaction
-    return " or ".join(reasons)
-
-
 def question_facts(question: Disagreement) -> dict[str, Any]:
     """Both explanations of a question by name and meaning, and why they can differ."""
     sides = ((question.first, "first"), (question.second, "second"))
@@ -123,7 +111,8 @@ def opening(source: ReportSource) -> str:
     if fitted.below_noise_floor:
         return f"{begin} agree: there is nothing to explain, and either can be read."
     amount = f" by {number(granite.disagreement_)}{_relative(source)}" if len(fitted.comparisons) == 1 else ""
-    return f"{begin} disagree{amount}; {_where(source)}"
+    estimate = f"{granite.estimate_.headline} ".replace("\n", " ") if granite.estimate_ is not None else ""
+    return f"{estimate}{begin} disagree{amount}; {_where(source)}"
 
 
 def _relative(source: ReportSource) -> str:
@@ -158,11 +147,21 @@ def _where(source: ReportSource) -> str:
 
 def further(source: ReportSource, regions: list[dict[str, Any]], evaluation: dict[str, Any] | None) -> list[str]:
     """What follows from it: what curves explain, what holds on other rows, where care is due."""
-    granite, several = source.granite, len(source.fitted.partition) > 1
-    unit = source.unit[0].upper() + source.unit[1:]
-    explained = percent(granite.global_fidelity_) if granite.global_fidelity_ >= 0 else "nothing"
-    lines = [f"{unit} explains {explained} of the variance of the predictions"]
-    lines[0] += f"; with one set of them for each region it is {percent(granite.fidelity_)}." if several else "."
+    granite, several, told = source.granite, len(source.fitted.partition) > 1, source.granite.estimate_
+    unit, held_out = source.unit[0].upper() + source.unit[1:], told is not None and told.rows == "held-out"
+    before, after = (granite.global_fidelity_, granite.fidelity_)
+    if told is not None and held_out:
+        before, after = told.global_fidelity, told.fidelity
+    where = f"{told.n_rows:,} held-out rows" if told is not None and held_out else "the fitting rows"
+    explained = percent(before) if before >= 0 else "nothing"
+    lines = [f"{unit} explains {explained} of the variance of the predictions on {where}"]
+    lines[0] += f"; with one set of them for each region it is {percent(after)}." if several else "."
+    for label, found in granite.diagnostics_.get("cause", {}).items():
+        if found["without_interactions"] and not source.fitted.below_noise_floor:
+            share = percent(min(found["without_interactions"], 1.0))
+            lines.append(f"{label}: {share} of its disagreement would remain if the model had no interactions.")
+    if granite.stability_ is not None:
+        lines += [f"Stability of a split: {split}." for split in granite.stability_.splits]
     if evaluation is not None and not source.fitted.below_noise_floor:
         text = (
             f"On {evaluation['n_rows']:,} held-out rows {percent(evaluation['remaining'])} of the disagreement is left"

@@ -17,8 +17,8 @@ from granite_xai.curves import Ice, require_numeric
 from granite_xai.engine.splits import Splits
 from granite_xai.explainer import Explainer
 from granite_xai.resolved import ResolvedExplainer
-from granite_xai.search.describe import describe, local_explainer
 from granite_xai.search.problem import Partitioner, PartitionResult, Problem, local_values
+from granite_xai.search.scatter import describe, local_explainer
 from granite_xai.tables import Table
 from granite_xai.trees.routes import Route
 
@@ -88,9 +88,8 @@ class Clusters(Partitioner):
         shown = [label for label, rule in zip(np.unique(labels), found, strict=True) if rule["kept"]]
         result = describe(problem, lambda: np.searchsorted(shown, np.where(np.isin(labels, shown), labels, np.inf)))
         clusters = np.unique(labels, return_inverse=True)[1].reshape(-1)
-        return replace(
-            result, extra_attributes={**result.extra_attributes, "clusters_": clusters, "cluster_rules_": found}
-        )
+        learned = {**result.extra_attributes, "clusters_": clusters, "cluster_rules_": found}
+        return replace(result, extra_attributes=learned)
 
     def vectors(self, problem: Problem) -> FloatArray:
         """What is clustered, one vector a row."""
@@ -101,13 +100,7 @@ class Clusters(Partitioner):
         return local_values(effect, problem.evaluations, Splits.whole(problem.evaluations.weights))[:, 0].T
 
     def labels(self, vectors: FloatArray, seed: int = 0) -> IntArray:
-        """Cluster of each vector, numbered by first appearance.
-
-        Examples
-        --------
-        >>> Clusters(n_clusters=2).labels(np.array([[0.0], [5.0], [0.1], [5.1]]))
-        array([0, 1, 0, 1])
-        """
+        """Cluster of each vector, numbered by first appearance."""
         # In units of their spread, rounded: what differs by noise alone is one vector.
         scale = float(np.sqrt(vectors.var(axis=0).sum())) or np.inf
         scaled = np.round((vectors - vectors.mean(axis=0)) / scale, 9)
@@ -140,12 +133,7 @@ class OneCut(NamedTuple):
 
 
 def one_cut(table: Table, members: BoolArray) -> OneCut:
-    """A tree of one split, by entropy, where cluster and others weigh the same.
-
-    >>> from granite_xai.tables import read_table
-    >>> one_cut(read_table([[0.0], [1.0], [2.0], [3.0]], missing="error"), np.array([True, True, False, False]))
-    OneCut(column=0, threshold=1.5, below=True)
-    """
+    """A tree of one split, by entropy, where cluster and others weigh the same."""
     from sklearn.tree import DecisionTreeClassifier
 
     values = np.column_stack([column.values for column in table.columns]).astype(np.float64)
@@ -157,20 +145,12 @@ def one_cut(table: Table, members: BoolArray) -> OneCut:
 
 
 def merged(cuts: Sequence[OneCut], ranges: Sequence[float]) -> list[int]:
-    """The cluster that each joins: the first with a like cut. The original's test has no absolute value.
-
-    >>> merged([OneCut(0, 1.0, True), OneCut(0, 1.05, True), OneCut(0, 0.5, True), OneCut(1, 1.0, True)], [1.0, 1.0])
-    [0, 0, 2, 3]
-    """
+    """The cluster that each joins: the first with a like cut. The original's test has no absolute value."""
     joined = list(range(len(cuts)))
     for i, j in combinations(joined, 2):
         one, two = cuts[i], cuts[j]
-        free = joined[i] == i and joined[j] == j
-        if (
-            free
-            and one[::2] == two[::2]
-            and round(one.threshold, 2) - round(two.threshold, 2) <= 0.1 * ranges[one.column]
-        ):
+        apart = round(one.threshold, 2) - round(two.threshold, 2)
+        if (joined[i], joined[j]) == (i, j) and one[::2] == two[::2] and apart <= 0.1 * ranges[one.column]:
             joined[j] = i
     return joined
 

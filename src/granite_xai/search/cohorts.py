@@ -17,8 +17,8 @@ from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.explainer import Explainer
 from granite_xai.interaction import Pure
 from granite_xai.resolved import ResolvedExplainer
-from granite_xai.search.describe import describe, local_explainer
 from granite_xai.search.problem import Partitioner, PartitionResult, Problem, local_values
+from granite_xai.search.scatter import describe, local_explainer
 from granite_xai.tables import Table
 from granite_xai.trees.routes import Route
 

@@ -17,7 +17,7 @@ from granite_xai.curves import ice_curves, make_grid, require_numeric
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.noise_floor import floor
-from granite_xai.evaluations.vectors import Vectors, centred
+from granite_xai.evaluations.steps import Vectors, centred
 from granite_xai.explainer import Explainer
 from granite_xai.influence import Individual
 from granite_xai.masking import Accumulated
@@ -141,11 +141,7 @@ class RepidTree(Partitioner):
 
 @dataclass(frozen=True, slots=True)
 class NumericTree(Partitioner):
-    """The tree that the options of the estimator describe, refusing columns that an original cannot split.
-
-    >>> NumericTree()
-    NumericTree()
-    """
+    """The tree that the options of the estimator describe, refusing columns that an original cannot split."""
 
     def extra_effects(self, route: Route, resources: Resources, seed: int) -> tuple[ResolvedExplainer, ...]:
         """Nothing further is read of the model; other columns than numeric ones are refused."""
@@ -182,14 +178,7 @@ class AroundDependence:
 
 
 def spline_basis(column: Column) -> FloatArray:
-    """Cubic B-splines of a column between its quantiles, one line a row; indicators of at most ten values.
-
-    >>> from granite_xai.tables import read_table
-    >>> spline_basis(read_table([[0.0], [1.0], [0.0]], missing="error").columns[0])
-    array([[1., 0.],
-           [0., 1.],
-           [1., 0.]])
-    """
+    """Cubic B-splines of a column between its quantiles, one line a row; indicators of at most ten values."""
     if len(column.levels) <= KNOTS:
         return np.equal.outer(column.codes, np.arange(len(column.levels))).astype(np.float64)
     from sklearn.preprocessing import SplineTransformer

@@ -3,32 +3,35 @@
     R(region) = mean over its rows of the squared distance between a row's vector and the region's mean vector
 
 With ICE curves on a grid this is the loss of REPID and GADGET, with indicators of a cluster it is Gini's impurity, with
-one number a row CART's variance: one search serves them all.
+one number a row CART's variance: one search serves them all. A tree that lowers Gini's impurity puts groups into rules.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from granite_xai.base.typing import BoolArray, FloatArray
+from granite_xai.base.errors import InputError
+from granite_xai.base.options import choose
+from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.catalog import explanations
 from granite_xai.disagreement import Measure, ScaledObjective
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.evaluations.vectors import Vectors, centred
-from granite_xai.search.problem import Problem
+from granite_xai.evaluations.steps import Vectors, centred
+from granite_xai.explainer import Explainer
+from granite_xai.regions.nodes import find_leaves
+from granite_xai.search.problem import PartitionResult, Problem, measured
+
+FLOOR = 1e-12
+"""Scatter of indicators below which a region counts as pure."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scatter:
-    """Mean squared distance of the rows' vectors to their mean, summed over all vectors of the evaluations.
-
-    >>> vectors = np.array([[0.0], [0.0], [2.0]])
-    >>> _side(vectors, np.ones((1, 3)))
-    array([0.8888...])
-    """
+    """Mean squared distance of the rows' vectors to their mean, summed over all vectors of the evaluations."""
 
     def split_bytes(self, n_rows: int, n_values: int) -> int:
         """Bytes that scoring takes for each split of so many rows."""
@@ -49,13 +52,9 @@ def _scatter(vectors: Vectors, splits: Splits) -> FloatArray:
     for k in np.flatnonzero(splits.columns == vectors.column):  # here the cut also shortens the curves
         entries = vectors.inner_entries(splits.inside[k], vectors.column)
         if entries is not None:
-            found[k] = _cut(vectors.values, splits, int(k), entries)
+            sides = ((splits.left[k], entries), (splits.right[k], ~entries))
+            found[k] = [_side(centred(vectors.values[:, kept]), weights[None])[0] for weights, kept in sides]
     return found
-
-
-def _cut(values: FloatArray, splits: Splits, k: int, entries: BoolArray) -> FloatArray:
-    sides = ((splits.left[k], entries), (splits.right[k], ~entries))
-    return np.array([_side(centred(values[:, kept]), weights[None])[0] for weights, kept in sides])
 
 
 def _side(values: FloatArray, members: FloatArray) -> FloatArray:
@@ -83,3 +82,36 @@ def rescaled(problem: Problem, measure: Measure, evaluations: Evaluations, floor
 def scattered(problem: Problem, vectors: Sequence[Vectors], floor: float = 0.0) -> tuple[Problem, float]:
     """The problem of making vectors alike in each region, and their scatter on all rows."""
     return rescaled(problem, Scatter(), replace(problem.evaluations, vectors=tuple(vectors)), floor)
+
+
+def describe(problem: Problem, grouped: Callable[[], IntArray]) -> PartitionResult:
+    """Regions that reproduce clusters, found as the label of each row, as well as the estimator's tree can.
+
+    Splits lower Gini's impurity of the clusters; the price of a region is a share of the impurity of all rows. The
+    disagreement of the regions is that of the question. ``description_accuracy_`` is the share of the rows whose region
+    belongs mostly to their own cluster. Where the question has nothing to explain all rows are one cluster.
+    """
+    labels = np.zeros(problem.table.n_rows, dtype=np.intp) if problem.below_noise_floor else grouped()
+    indicators = (labels[:, None] == np.arange(labels.max() + 1)).astype(np.float64)
+    pure, _ = scattered(problem, [Vectors(indicators)], FLOOR)
+    node = problem.tree.grown(pure)
+    leaves = find_leaves(node, problem.table, problem.table.names)
+    right = accuracy(leaves, labels, problem.evaluations.weights)
+    return PartitionResult(measured(node, problem), {"clusters_": labels, "description_accuracy_": right})
+
+
+def accuracy(regions: IntArray, labels: IntArray, weights: FloatArray) -> float:
+    """Weighted share of the rows that carry the most frequent label of their region."""
+    table = np.zeros((int(regions.max()) + 1, int(labels.max()) + 1))
+    np.add.at(table, (regions, labels), weights)
+    return float(table.max(axis=1).sum() / weights.sum())
+
+
+def local_explainer(choice: str | Explainer, argument: str) -> Explainer:
+    """An explanation with one value a row."""
+    explainer = choose(argument, choice, explanations())
+    if not explainer.behavior.per_row:
+        words = f"{argument} has {explainer.behavior.key} behavior: one value for all rows cannot tell rows apart."
+        hint = 'Choose an explanation with local behavior, such as "shap".'
+        raise InputError(words, code="P03", argument=argument, hint=hint)
+    return explainer

@@ -23,9 +23,7 @@ def conditions(column: Column, candidate: Candidate, rows: IntArray, missing: bo
 
     Levels the node never saw go with the larger child (more rows; on a tie the left one). Missing values go where the
     candidate sends them; at a node that saw none, in a fit that allowed them and had some in this column, with the
-    larger child (C14).
-
-    The column is that of all fitting rows; `missing` says whether the fit allowed missing values.
+    larger child (C14). The column is that of all fitting rows; `missing` says whether the fit allowed missing values.
     """
     counts = np.bincount(column.codes[rows] + 1, minlength=len(column.levels) + 1)
     n_left = int(counts[candidate.left].sum())
@@ -51,9 +49,6 @@ def threshold(value: float, next_value: float) -> float:
 
     Of all decimals ``t`` with ``value <= t < next_value`` (as stored numbers), the one with the fewest
     significant digits; among those the nearest to the midpoint, then the smaller. Never ``-0.0``.
-
-    >>> threshold(0.1234, 0.5678), threshold(6.0, 7.0), threshold(-1.25, 3.0)
-    (0.3, 6.0, 0.0)
     """
     low, high = float(value), float(next_value)
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
@@ -89,9 +84,6 @@ def date_threshold(value: Instant, next_value: Instant) -> Instant:
 
     A start of a year if one lies in ``[value, next_value)``, otherwise of a month, a day, an hour, …; among those
     the nearest to the midpoint, then the earlier. Durations start with whole days.
-
-    >>> str(date_threshold(np.datetime64("2012-02-11"), np.datetime64("2012-03-04")))
-    '2012-03-01'
     """
     low, high = attoseconds(value), attoseconds(next_value)
     if not low < high:

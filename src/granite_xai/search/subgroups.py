@@ -11,15 +11,13 @@ import numpy as np
 from granite_xai.base.options import choose
 from granite_xai.base.typing import FloatArray
 from granite_xai.compute import Resources
-from granite_xai.evaluations.vectors import Vectors
+from granite_xai.evaluations.steps import Vectors
 from granite_xai.masking.bins import interval_edges
 from granite_xai.resolved import ResolvedExplainer
 from granite_xai.search.problem import Partitioner, PartitionResult, Problem, measured
-from granite_xai.search.scatter import scattered
+from granite_xai.search.scatter import FLOOR, scattered
 from granite_xai.tables import Column
 from granite_xai.trees.routes import Route
-
-FLOOR = 1e-12
 
 
 @dataclass(frozen=True, slots=True)

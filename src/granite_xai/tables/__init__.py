@@ -10,21 +10,6 @@ from granite_xai.tables.reading import read_table, require_present
 from granite_xai.tables.recombine import frame, nudged, recombine, row_like
 from granite_xai.tables.table import Table, require_rows
 
-__all__ = [
-    "Column",
-    "Kind",
-    "Outline",
-    "Table",
-    "frame",
-    "nudged",
-    "outline_from_dict",
-    "outline_to_dict",
-    "read_alike",
-    "read_table",
-    "recombine",
-    "require_present",
-    "require_rows",
-    "row_like",
-    "rows_from_dict",
-    "rows_to_dict",
-]
+__all__ = ["Column", "Kind", "Outline", "Table", "frame", "nudged", "outline_from_dict", "outline_to_dict"]
+__all__ += ["read_alike", "read_table", "recombine", "require_present", "require_rows", "row_like"]
+__all__ += ["rows_from_dict", "rows_to_dict"]

@@ -1,21 +1,212 @@
-"""A column: its kind, its values, its levels, and the code of each row among the levels."""
+"""Cells turned into values of one kind; and a column: its values, its levels, the code of each row among the levels.
+
+No reader of cells knows the column's name: what cannot be read is an `UnreadableError`, and the reader of the table
+adds the name, the index and the row labels.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from functools import cached_property
+from numbers import Integral, Real
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from granite_xai.base.files.arrays import object_array
-from granite_xai.base.typing import BoolArray, IntArray
+from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 
 Kind = Literal["numeric", "ordinal", "nominal", "boolean", "date"]
 KINDS: dict[str, Kind] = {kind: kind for kind in get_args(Kind)}
 LABELLED = ("ordinal", "nominal", "boolean")
+_LARGEST_EXACT = 2**53
+_NOT_A_CELL = "each argument must be a string or a number"
+_TO_FLOATS = "Convert the column: astype(float)."
+_REFUSED = {
+    "complex": ("D22", "has dtype {}. Complex data not supported", "Pass real and imaginary parts as two columns."),
+    "bytes": ("D12", f"holds bytes; {_NOT_A_CELL}", "Decode it: astype(str)."),
+    "decimal": ("D20", "holds Decimal numbers", _TO_FLOATS),
+    "period": ("D18", "holds periods ({})", "Convert the column: .dt.to_timestamp()."),
+    "time": ("D18", "holds times of day", "Convert the column to seconds, or to timedelta."),
+}
+_NUMBERS = ("integer", "floating", "mixed-integer-float", "mixed-integer", "mixed")
+_MOMENTS = ("date", "datetime", "datetime64", "timedelta", "timedelta64")
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Cells:
+    """Values of one kind, with what their dtype says about them."""
+
+    kind: Kind
+    values: NDArray[Any]
+    declared: tuple[Any, ...] | None = None
+    integer: bool = False
+    text: bool = False
+    inexact: bool = False
+
+
+class UnreadableError(Exception):
+    """A column that cannot be read: the case, the reason, the rows by position, the remedy."""
+
+    def __init__(self, code: str, reason: str, hint: str, rows: Iterable[int] = ()) -> None:
+        super().__init__(reason)
+        self.code, self.reason, self.hint, self.rows = code, reason, hint, tuple(rows)
+
+
+def refused(content: str, dtype: object) -> UnreadableError:
+    """Say why a column of some content, or else of some dtype, cannot be read (D12, D18, D20, D22)."""
+    unknown = ("D12", f"has dtype {{}}; {_NOT_A_CELL}", "Convert the column.")
+    code, reason, hint = _REFUSED.get(content, unknown)
+    return UnreadableError(code, reason.format(dtype), hint)
+
+
+def from_array(values: NDArray[Any]) -> Cells:
+    """Read a one-dimensional array by its dtype."""
+    kind = values.dtype.kind
+    if kind in "iu":
+        return from_integers(values)
+    if kind == "f":
+        with np.errstate(over="ignore"):  # a long double beyond float64 becomes infinity: D03
+            return Cells("numeric", values.astype(np.float64))
+    if kind == "O":
+        return from_objects(values)
+    if kind in "Mm":
+        return Cells("date", values.copy())
+    if kind == "b":
+        return Cells("boolean", values.astype(object))
+    if kind in "UT":
+        return from_labels(values.tolist(), np.zeros(len(values), dtype=bool), text=True)
+    raise refused({"c": "complex", "S": "bytes"}.get(kind, ""), values.dtype)
+
+
+def from_objects(values: NDArray[Any]) -> Cells:
+    """Read a column of Python objects by what its cells are (D04, D11, D12, D18, D20)."""
+    import pandas as pd
+
+    content = pd.api.types.infer_dtype(values, skipna=True)
+    missing = np.asarray(pd.isna(values), dtype=bool)
+    if content in _REFUSED:
+        raise refused(content, values.dtype)
+    if content == "empty":
+        return Cells("numeric", np.full(len(values), np.nan))
+    if content == "string":
+        return from_labels(values, missing, text=True)
+    if content == "boolean":
+        return from_labels(values, missing, kind="boolean")
+    if content in _MOMENTS:
+        return Cells("date", _moments(np.where(missing, object_array([None]), values), content))
+    real = (isinstance(cell, (Real, np.bool_)) and not isinstance(cell, Decimal) for cell in values[~missing])
+    if content in _NUMBERS and all(real):
+        return _numbers(values, missing)
+    raise _mixture(values, missing)
+
+
+def from_labels(labels: Sequence[Any] | NDArray[Any], missing: BoolArray, **facts: Any) -> Cells:
+    """Read labels, given as any objects; the missing ones become None."""
+    import pandas as pd
+
+    codes, distinct = pd.factorize(object_array(labels))  # each label is made plain once, not once a row
+    table = object_array([*map(plain, distinct), None])  # the last place is for -1, missing
+    return Cells(facts.pop("kind", "nominal"), table[np.where(missing, -1, codes)], **facts)
+
+
+def from_integers(values: NDArray[Any], missing: BoolArray | None = None) -> Cells:
+    """Read whole numbers; beyond 2^53 neighbours fall together, which is noted (D20)."""
+    present = values if missing is None else values[~missing]
+    inexact = present.size > 0 and bool(int(present.max()) > _LARGEST_EXACT or int(present.min()) < -_LARGEST_EXACT)
+    floats = values.astype(np.float64)
+    if missing is not None:
+        floats[missing] = np.nan
+    return Cells("numeric", floats, integer=True, inexact=inexact)
+
+
+def plain(label: Any) -> Any:
+    """Turn a label into plain text, bool or number, so that it can be printed, saved, compared."""
+    if isinstance(label, (bool, np.bool_)):
+        return bool(label)
+    if isinstance(label, Integral):
+        return int(label)
+    if isinstance(label, Real) and not isinstance(label, Decimal):
+        return float(label)
+    return str(label)
+
+
+def as_kind(cells: Cells, kind: Kind) -> Cells:
+    """Read cells as another kind that the user or the fit gives, or refuse what would need a guess."""
+    if cells.kind == kind:
+        return cells
+    labels = cells.values if cells.kind == "date" else _labels(cells)
+    if np.isnat(labels).all() if cells.kind == "date" else all(label is None for label in labels):
+        gap = {"numeric": np.nan, "date": np.datetime64("NaT", "s")}.get(kind)
+        return Cells(kind, np.full(len(labels), gap, dtype=object if gap is None else None))
+    if "date" in (cells.kind, kind):
+        raise UnreadableError("P03", f"is {cells.kind} and cannot be read as {kind}", "Convert the column.")
+    if kind in ("ordinal", "nominal"):
+        return Cells(kind, labels, cells.declared, text=cells.text)
+    if kind == "numeric":
+        if any(isinstance(label, str) for label in labels):
+            reason = f"is {cells.kind} with text labels and cannot be read as numeric"
+            raise UnreadableError("P03", reason, "Convert the column.")
+        values = np.array([np.nan if label is None else float(label) for label in labels])
+        return Cells("numeric", values, integer=all(isinstance(label, int | None) for label in labels))
+    odd = [row for row, label in enumerate(labels) if label not in (0, 1, None)]
+    if odd:
+        reason = f"holds {labels[odd[0]]!r} and cannot be read as boolean"
+        raise UnreadableError("P03", reason, "A boolean column holds True, False, 1 or 0.", odd)
+    missing = np.array([label is None for label in labels])
+    return from_labels([bool(label) for label in labels], missing, kind="boolean")
+
+
+def _labels(cells: Cells) -> NDArray[Any]:
+    if cells.kind != "numeric":
+        return cells.values
+    number = int if cells.integer else float
+    # + 0.0: one label for both zeros
+    return object_array([None if np.isnan(value) else number(value + 0.0) for value in cells.values])
+
+
+def _numbers(values: NDArray[Any], missing: BoolArray) -> Cells:
+    whole = np.array([isinstance(cell, Integral) for cell in values[~missing]], dtype=bool)
+    big = [row for row in np.flatnonzero(~missing)[whole].tolist() if not -(2**63) <= int(values[row]) < 2**64]
+    if big:
+        raise UnreadableError("D20", f"holds {values[big[0]]}, beyond 64 bits", _TO_FLOATS, big)
+    floats: FloatArray = np.full(len(values), np.nan)
+    floats[~missing] = values[~missing].astype(np.float64)
+    inexact = bool(np.any(np.abs(floats[~missing][whole]) > _LARGEST_EXACT))
+    return Cells("numeric", floats, integer=bool(whole.all()), inexact=inexact)
+
+
+def _moments(cells: NDArray[Any], content: str) -> NDArray[Any]:
+    """Dates, datetimes (in UTC, where their order is the order of time) and durations; None is missing."""
+    import pandas as pd
+
+    if content == "date":
+        return cells.astype("datetime64[D]")
+    if content.startswith("timedelta"):
+        return np.asarray(pd.to_timedelta(pd.Series(cells)).to_numpy())
+    zones = {str(getattr(cell, "tzinfo", None)) for cell in cells if cell is not None}
+    if len(zones) > 1:
+        hint = "Convert all of them to one zone: pandas.to_datetime(…, utc=True)."
+        raise UnreadableError("D18", f"mixes time zones ({', '.join(sorted(zones))})", hint)
+    return np.asarray(pd.to_datetime(pd.Series(cells), utc=True).dt.tz_localize(None).to_numpy())
+
+
+def _mixture(values: NDArray[Any], missing: BoolArray) -> UnreadableError:
+    """Show two cells that do not belong together (D12)."""
+    rows = np.flatnonzero(~missing).tolist()
+    odd = [row for row in rows if not isinstance(values[row], (Real, str, np.bool_))]
+    one = odd[0] if odd else rows[0]
+    sorts = {row: type(values[row]) if odd else isinstance(values[row], str) for row in rows}
+    other = next((row for row in rows if sorts[row] != sorts[one]), None)
+    shown = sorted([one] if other is None else [one, other])
+    texts = {row: repr(values[row]) for row in shown}
+    cut = {row: text if len(text) <= 40 else f"{text[:39]}…" for row, text in texts.items()}
+    cells = " and ".join(f"{text} ({type(values[row]).__name__})" for row, text in cut.items())
+    hint = "Make all cells numbers or all cells text."
+    return UnreadableError("D12", f"mixes cells: it holds {cells}; {_NOT_A_CELL}", hint, shown)
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,12 +217,6 @@ class Column:
     dates and durations, None among labels. An ordinal column knows all declared labels in their order, also those that
     no row carries, a nominal one those that its dtype declares; ``integer``: whether cells are whole numbers by dtype;
     ``passes``: whether the column only passes through to the model, neither explained nor split.
-
-    >>> column = Column("x", 0, "numeric", np.array([2.0, np.nan, -0.0, 0.0]))
-    >>> column.levels
-    array([0., 2.])
-    >>> column.codes
-    array([ 1, -1,  0,  0])
     """
 
     name: str
@@ -95,11 +280,7 @@ class Column:
 
 
 def sorted_labels(labels: Iterable[Any]) -> list[Any]:
-    """Sort labels; those that cannot be compared by value are compared by type and text.
-
-    >>> sorted_labels(["b", "a"]), sorted_labels([2, 1.5])
-    (['a', 'b'], [1.5, 2])
-    """
+    """Sort labels; those that cannot be compared by value are compared by type and text."""
     labels = list(labels)
     try:
         return sorted(labels)

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from granite_xai.base.errors import InputError
 from granite_xai.base.typing import IntArray
-from granite_xai.tables.cells import Cells, from_array
-from granite_xai.tables.columns import Column
+from granite_xai.tables.columns import Cells, Column, from_array
 
 
 class Container(ABC):
@@ -162,24 +161,21 @@ def gathered(
 ) -> NDArray[Any]:
     """Gather rows of one matrix and some columns from rows of another into a fresh one."""
     dtype = _common_dtype(base, donor, donor_rows, columns)
+    others = sorted(set(range(base.shape[1])) - set(columns))
     if not base.flags.c_contiguous or dtype != base.dtype:
         # column by column: the layout of the base, and no copy of it on the way
         result = np.empty((len(rows), base.shape[1]), dtype=dtype, order="F")
-        for j in _others(base, columns):
+        for j in others:
             result[:, j] = base[:, j].take(rows)
     elif 2 * len(columns) > base.shape[1] and donor.dtype == dtype and donor.flags.c_contiguous:
         # fewer cells to overwrite when the donor's rows come first
         result = donor.take(donor_rows, axis=0)
-        donor, donor_rows, columns = base, rows, _others(base, columns)
+        donor, donor_rows, columns = base, rows, others
     else:
         result = base.take(rows, axis=0)
     for j in columns:
         result[:, j] = donor[:, j].take(donor_rows)
     return result
-
-
-def _others(matrix: NDArray[Any], columns: Sequence[int]) -> list[int]:
-    return sorted(set(range(matrix.shape[1])) - set(columns))
 
 
 def _common_dtype(

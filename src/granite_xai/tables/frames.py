@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from granite_xai.base.files.arrays import object_array
 from granite_xai.base.typing import BoolArray, IntArray
-from granite_xai.tables.cells import (
+from granite_xai.tables.columns import (
     Cells,
+    Column,
     UnreadableError,
     from_array,
     from_integers,
@@ -27,7 +28,6 @@ from granite_xai.tables.cells import (
     plain,
     refused,
 )
-from granite_xai.tables.columns import Column
 from granite_xai.tables.containers import Container, gathered, next_cells
 
 

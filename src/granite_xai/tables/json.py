@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from granite_xai.base.errors import FormatError, InputError, column_text
 from granite_xai.base.files import Form, Structure, broken
 from granite_xai.base.files.arrays import UnwritableError, dtype_name, object_array, read_cells, read_dtype, write_cells
-from granite_xai.tables.cells import UnreadableError, as_kind
-from granite_xai.tables.columns import LABELLED, Column, Kind
+from granite_xai.tables.columns import LABELLED, Column, Kind, UnreadableError, as_kind
 from granite_xai.tables.containers import ArrayContainer, Container, Outline
 from granite_xai.tables.opening import open_table
 from granite_xai.tables.table import Table
@@ -116,12 +115,7 @@ def _column(facts: ColumnFacts, position: int, place: str) -> Column:
 
 
 def rows_to_dict(table: Table) -> Any:
-    """Write the rows of a table, column by column with dtypes; what would not come back equal is refused (F08).
-
-    >>> from granite_xai.tables import read_table
-    >>> [column["cells"] for column in rows_to_dict(read_table([[2, 1], [3, 4]], missing="error"))]
-    [[2, 3], [1, 4]]
-    """
+    """Write the rows of a table, column by column with dtypes; what would not come back equal is refused (F08)."""
     columns = []
     for column in table.columns:
         try:

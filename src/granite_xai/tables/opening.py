@@ -113,19 +113,13 @@ def _is(X: Any, library: str, name: str) -> bool:
     return isinstance(kind, type) and isinstance(X, kind)
 
 
-MOST = 50_000
-"""Rows that are collected where nobody says how many."""
+MOST = 50_000  # rows that are collected where nobody says how many
 _ROW = "__granite_row"
-_MORE = 1.1
-"""Rows that are drawn where an engine draws about so many, in shares of those wanted, and a few."""
+_MORE = 1.1  # rows that are drawn where an engine draws about so many, in shares of those wanted, and a few
 
 
 def is_lazy(X: Any) -> bool:
-    """Whether a table is of an engine that computes when it is asked.
-
-    >>> is_lazy([[1.0]])
-    False
-    """
+    """Whether a table is of an engine that computes when it is asked."""
     library = type(X).__module__.partition(".")[0]
     lazy = {"polars": "LazyFrame", "duckdb": "DuckDBPyRelation", "_duckdb": "DuckDBPyRelation"}
     return type(X).__name__ == lazy.get(library, "DataFrame" if library in ("dask", "dask_expr", "pyspark") else None)
@@ -160,11 +154,13 @@ def region_numbers(assigned: Any, name: str) -> IntArray:
     return np.asarray(numbers, dtype=np.intp)
 
 
-def _exactly(found: Any, count: int, seed: int, take: Callable[[Any, Any], Any]) -> Any:
+def _some(total: int, count: int, seed: int) -> IntArray:
+    return np.sort(np.random.default_rng(seed).choice(total, size=count, replace=False))
+
+
+def _exactly(found: Any, count: int, seed: int) -> Any:
     """So many of rows of which an engine has drawn a few more."""
-    if len(found) <= count:
-        return found
-    return take(found, np.sort(np.random.default_rng(seed).choice(len(found), size=count, replace=False)))
+    return found if len(found) <= count else found.iloc[_some(len(found), count, seed)]
 
 
 def _polars(X: Any, count: int, seed: int) -> Any:
@@ -173,7 +169,7 @@ def _polars(X: Any, count: int, seed: int) -> Any:
     total = X.select(pl.len()).collect().item()
     if total <= count:
         return X.collect()
-    rows = pl.Series(np.sort(np.random.default_rng(seed).choice(total, size=count, replace=False)), dtype=pl.UInt32)
+    rows = pl.Series(_some(total, count, seed), dtype=pl.UInt32)
     return X.with_row_index(_ROW).filter(pl.col(_ROW).is_in(rows.implode())).drop(_ROW).collect()
 
 
@@ -184,33 +180,25 @@ def _duckdb(X: Any, count: int, seed: int) -> Any:
     # By the number of the row, not by DuckDB's own sample, which differs with the number of threads.
     most, some = int(_MORE * count) + 100, f"hash({_ROW} + {int(seed)} * 1000003) % {total} < "
     numbered = X.project(f"*, row_number() over () as {_ROW}").filter(some + str(most)).order(_ROW)
-    return _exactly(numbered.project(f"* exclude ({_ROW})").df(), count, seed, lambda frame, rows: frame.iloc[rows])
+    return _exactly(numbered.project(f"* exclude ({_ROW})").df(), count, seed)
 
 
 def _dask(X: Any, count: int, seed: int) -> Any:
     total = len(X)
-    if total <= count:
-        return X.compute().reset_index(drop=True)
-    share = min(1.0, (_MORE * count + 100) / total)
-    found = X.sample(frac=share, random_state=seed).compute().reset_index(drop=True)
-    return _exactly(found, count, seed, lambda frame, rows: frame.iloc[rows].reset_index(drop=True))
+    share = min(1.0, (_MORE * count + 100) / max(total, 1))
+    found = (X if total <= count else X.sample(frac=share, random_state=seed)).compute()
+    return _exactly(found, count, seed).reset_index(drop=True)
 
 
 def _pyspark(X: Any, count: int, seed: int) -> Any:
     total = X.count()
     share = min(1.0, (_MORE * count + 100) / max(total, 1))
     found = (X if total <= count else X.sample(fraction=share, seed=seed)).toPandas()
-    return _exactly(found, count, seed, lambda frame, rows: frame.iloc[rows].reset_index(drop=True))
+    return _exactly(found, count, seed).reset_index(drop=True)
 
 
-_ENGINES: dict[str, Callable[[Any, int, int], Any]] = {
-    "polars": _polars,
-    "duckdb": _duckdb,
-    "_duckdb": _duckdb,
-    "dask": _dask,
-    "dask_expr": _dask,
-    "pyspark": _pyspark,
-}
+_ENGINES: dict[str, Callable[[Any, int, int], Any]] = {"polars": _polars, "pyspark": _pyspark}
+_ENGINES |= {"duckdb": _duckdb, "_duckdb": _duckdb, "dask": _dask, "dask_expr": _dask}
 
 
 def with_regions(frame: Any, rules: Iterable[Any], name: str) -> Any:
@@ -235,18 +223,19 @@ def _expression(name: str, condition: Any, schema: Any) -> Any:
         raise InputError(text, code="D37", argument="frame", columns=[name])
     column, dtype = nw.col(name), schema[name]
     missing = column.is_null() | column.is_nan() if dtype.is_float() else column.is_null()
-    present = _present(column, dtype, condition)
+    interval = hasattr(condition, "low")  # a set of levels has no ends
+    present = _present(column, dtype, condition, interval)
     inside = ~missing if present is None else present & ~missing
-    if not condition.has_values and not (_is_interval(condition) and condition.others and condition.order):
+    if not condition.has_values and not (interval and condition.others and condition.order):
         return missing if condition.missing else missing & ~missing
     return inside | missing if condition.missing else inside
 
 
-def _present(column: Any, dtype: Any, condition: Any) -> Any:
+def _present(column: Any, dtype: Any, condition: Any, interval: bool) -> Any:
     """Which present values belong; None: all of them."""
     import narwhals as nw
 
-    if _is_interval(condition) and condition.order is None:
+    if interval and condition.order is None:
         if dtype == nw.Date:
             column = column.cast(nw.Datetime("us"))
         elif dtype == nw.Datetime and dtype.time_zone is not None:
@@ -256,7 +245,7 @@ def _present(column: Any, dtype: Any, condition: Any) -> Any:
         return reduce(and_, parts) if parts else None
     if dtype in (nw.Categorical, nw.Enum):
         column = column.cast(nw.String)
-    if not _is_interval(condition):
+    if not interval:
         listed = _is_in(column, dtype, condition.levels)
         return ~listed if condition.others else listed
     order: list[Any] = list(condition.order or ())
@@ -277,15 +266,8 @@ def _is_in(column: Any, dtype: Any, labels: Iterable[Any]) -> Any:
     return column.is_in(listed) if listed else column.is_null() & ~column.is_null()
 
 
-def _is_interval(condition: Any) -> bool:
-    """An interval has ends, a set of levels has none."""
-    return hasattr(condition, "low")
-
-
 def _value(bound: Any) -> Any:
     """A bound as Python has it; dates to the microsecond."""
-    if isinstance(bound, np.datetime64):
-        return bound.astype("datetime64[us]").item()
-    if isinstance(bound, np.timedelta64):
-        return bound.astype("timedelta64[us]").item()
+    if isinstance(bound, np.datetime64 | np.timedelta64):
+        return bound.astype(f"{bound.dtype.kind}8[us]").item()
     return bound

@@ -14,14 +14,12 @@ from granite_xai.base.diagnostics import warn
 from granite_xai.base.errors import CellError, DataWarning, InputError, column_text, count_text, listing, rows_text
 from granite_xai.base.options import choose
 from granite_xai.base.typing import BoolArray
-from granite_xai.tables.cells import Cells, UnreadableError, as_kind
-from granite_xai.tables.columns import KINDS, Column, Kind, sorted_labels
+from granite_xai.tables.columns import KINDS, Cells, Column, Kind, UnreadableError, as_kind, sorted_labels
 from granite_xai.tables.containers import Container
 from granite_xai.tables.opening import open_table
 from granite_xai.tables.table import Table
 
-FEW = 20
-"""Texts that are levels however few the rows."""
+FEW = 20  # texts that are levels however few the rows
 _SHOWN = 5
 _IMPUTE = 'The model is not declared to accept missing values: pass missing="allow" if it does, or impute/drop.'
 
@@ -42,14 +40,6 @@ def read_table(
     with ``like``, the table of the fit, names and kinds must agree; ``argument`` is what the caller calls X.
     With ``named``, columns that are neither among these nor given a kind pass through to the model (D11): those it does
     not use (None: it uses all), and texts with more than 20 different values that are more than half of the rows.
-
-    >>> table = read_table([[1, 0.5], [2, float("nan")]], missing="allow")
-    >>> table.columns[1].kind, table.columns[1].missing
-    ('numeric', array([False,  True]))
-    >>> read_table([[1, 0.5], [2, float("nan")]], missing="error")
-    Traceback (most recent call last):
-    ...
-    granite_xai.InputError: D01: X column 'x1' (index 1) has 1 NaN (row 1). The model is not declared to ...
     """
     container = open_table(X, argument)
     names = _names(container, argument)

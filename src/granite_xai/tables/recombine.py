@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from granite_xai.base.errors import InputError, column_text, listing
 from granite_xai.base.files.arrays import object_array
 from granite_xai.base.typing import IntArray
-from granite_xai.tables.cells import UnreadableError, as_kind, from_objects
-from granite_xai.tables.columns import Column
+from granite_xai.tables.columns import Column, UnreadableError, as_kind, from_objects
 from granite_xai.tables.containers import Container
 from granite_xai.tables.opening import open_table
 from granite_xai.tables.reading import read_table
@@ -31,12 +30,6 @@ def recombine(
     Returns a fresh native table of the library of ``base``; a donor of another library is converted. Dtypes, category
     sets and the type of the index are those of ``base``; only a donor's column that its dtype cannot hold exactly
     keeps the donor's.
-
-    >>> from granite_xai.tables import read_table
-    >>> table = read_table([[1, 10], [2, 20]], missing="error")
-    >>> recombine(table, [0, 0], table, [0, 1], [1])
-    array([[ 1, 10],
-           [ 1, 20]])
     """
     rows, others = np.asarray(base_rows, dtype=np.intp), np.asarray(donor_rows, dtype=np.intp)
     if rows.shape != others.shape:
@@ -72,10 +65,6 @@ def row_like(table: Table, row: Mapping[Any, Any] | Sequence[Any], argument: str
 
     A mapping may leave columns out if ``table`` has a single row, whose cells then stay. A column whose dtype cannot
     hold the cell exactly gets a dtype that can.
-
-    >>> table = read_table([[1, 10], [2, 20]], missing="error")
-    >>> row_like(table, {"x0": 1.5, "x1": 15}, "row").native
-    array([[ 1.5, 15. ]])
     """
     cells = _cells(table, row, argument)
     columns = [_column(column, cells, argument) for column in table.columns]
@@ -114,19 +103,10 @@ def _column(column: Column, cells: dict[int, Any], argument: str) -> Column:
 # What models take that know neither frames nor names.
 
 
-def column_names(native: Any) -> tuple[str, ...]:
-    """Names of the columns of a native table; an array has x0, x1 and so on."""
-    return open_table(native, "X").names
-
-
 def number_matrix(native: Any, reader: str) -> NDArray[Any]:
     """All cells as one matrix of numbers; booleans are 0 and 1, missing cells NaN.
 
     A column of text or dates is refused (M14), with the name of the ``reader`` who wants numbers.
-
-    >>> number_matrix([[1, True], [2, None]], "the model")
-    array([[ 1.,  1.],
-           [ 2., nan]])
     """
     container = open_table(native, "X")
     if container.matrix is not None and container.matrix.dtype.kind in "fiub":

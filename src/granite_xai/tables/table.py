@@ -21,14 +21,6 @@ class Table:
     """A table, read once and never written.
 
     The container holds the user's own table; ``notices`` are the texts of the warnings that reading gave.
-
-    >>> from granite_xai.tables import read_table
-    >>> table = read_table([[1, 0.5], [1, 0.5], [0, 2.0]], missing="error")
-    >>> table.names, table.n_rows, table.n_columns
-    (('x0', 'x1'), 3, 2)
-    >>> codes, representatives = table.distinct([0, 1])
-    >>> codes, representatives
-    (array([1, 1, 0]), array([2, 0]))
     """
 
     columns: tuple[Column, ...]
@@ -107,12 +99,10 @@ class Table:
         raise unknown(argument, label, self.names, code="P04", what="Columns")
 
     def distinct(self, columns: Iterable[int]) -> tuple[IntArray, IntArray]:
-        """Number the distinct rows of some columns.
+        """The number of each row among the distinct rows of some columns, and the first row that carries each.
 
-        NaN equals NaN, -0.0 equals 0.0. Values are ordered by the codes of the columns, first column first, missing
-        before all levels.
-
-        Returns the number of each row's value, and the first row that carries each. A set is taken in ascending order.
+        NaN equals NaN, -0.0 equals 0.0. Values are ordered by the codes of the columns, first column first (of a set
+        the lowest), missing before all levels.
         """
         keys, size = np.zeros(self.n_rows, dtype=np.int64), 1
         for j in sorted(columns) if isinstance(columns, (set, frozenset)) else columns:

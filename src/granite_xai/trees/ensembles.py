@@ -16,10 +16,18 @@ from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.compute import Workspace
 from granite_xai.models import Predictor
 from granite_xai.tables import Table
-from granite_xai.trees.forest import Cells, Forest, RefusalError, cells_of
+from granite_xai.trees.forest import (
+    Cells,
+    Forest,
+    RefusalError,
+    cells_of,
+    pairs_by_numba,
+    pairs_by_numpy,
+    sums_by_numba,
+    sums_by_numpy,
+)
 from granite_xai.trees.reader import Link, identity, link_of, load, opposite
 from granite_xai.trees.sources import Asked, Source, asked_of, source_of
-from granite_xai.trees.sums import pairs_by_numba, pairs_by_numpy, sums_by_numba, sums_by_numpy
 
 Limits = Iterator[tuple[int, float]]
 """Columns, and numbers where the prediction may jump."""

@@ -6,12 +6,9 @@ from typing import Any
 
 import numpy as np
 
-ANCHOR = 256
-"""Values after which the running sum starts afresh, so that its rounding stays bounded."""
-CHUNK = 1024
-"""Rows whose leaves of one tree are kept at a time."""
-MOST_LEAVES = 64
-"""Leaves of a tree that fit a machine word."""
+ANCHOR = 256  # values after which the running sum starts afresh, so that its rounding stays bounded
+CHUNK = 1024  # rows whose leaves of one tree are kept at a time
+MOST_LEAVES = 64  # leaves of a tree that fit a machine word
 WORD = 0x03F79D71B4CB0A89
 """De Bruijn's word: each power of two times this begins with six bits of its own, which number the leaf."""
 

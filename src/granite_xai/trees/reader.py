@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.trees.forest import Forest, RefusalError
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 
 Link = Callable[[Sequence[FloatArray]], FloatArray]
 """What is explained, from the sums of the outputs it depends on."""
@@ -56,10 +53,6 @@ def link_of(name: str, alpha: float, outputs: int, output: int | None) -> tuple[
     """The link (by treelite's name) of one output, and the outputs whose sums it reads.
 
     Without an output there is one; of one sum for two classes, 0 is the complement.
-
-    >>> link, read = link_of("sigmoid", 1.0, 1, 0)
-    >>> link([np.array([0.0])]), read
-    (array([0.5]), (0,))
     """
     if name == "softmax" and output is not None and outputs > 1:
         return partial(_softmax, output=output), tuple(range(outputs))
@@ -107,15 +100,12 @@ class Loaded:
             tree["left"], tree["right"] = tree["left"] + start, tree["right"] + start
             listed = _categories(self.model.get_tree_accessor(t))
             categories.update({int(start) + node: kinds for node, kinds in listed.items()})
-        joined: dict[str, NDArray[Any]] = {
-            name: np.concatenate([np.zeros(0, dtype), *(tree[name] for tree in trees)])
-            for name, dtype in _ARRAYS.items()
-        }
+        parts = {name: [np.zeros(0, dtype), *(tree[name] for tree in trees)] for name, dtype in _ARRAYS.items()}
+        joined: dict[str, NDArray[Any]] = {name: np.concatenate(each) for name, each in parts.items()}
         if int(header.get_field("average_tree_output")[0]):
             joined["value"] = joined["value"] / float(len(trees))
-        return Forest(
-            **joined, categories=categories, starts=starts, base=float(header.get_field("base_scores")[output])
-        )
+        base = float(header.get_field("base_scores")[output])
+        return Forest(**joined, categories=categories, starts=starts, base=base)
 
 
 def load(model: Any) -> Loaded:
@@ -124,13 +114,8 @@ def load(model: Any) -> Loaded:
     targets, classes = _n_targets(header), int(np.max(header.get_field("num_class")))
     if targets > 1 and classes > 1:
         raise RefusalError("the model has several targets with several classes each")
-    return Loaded(
-        model,
-        str(header.get_field("postprocessor")),
-        float(header.get_field("sigmoid_alpha")[0]),
-        int(header.get_field("num_feature")[0]),
-        targets * classes,
-    )
+    link, alpha = str(header.get_field("postprocessor")), float(header.get_field("sigmoid_alpha")[0])
+    return Loaded(model, link, alpha, int(header.get_field("num_feature")[0]), targets * classes)
 
 
 def _n_targets(header: Any) -> int:

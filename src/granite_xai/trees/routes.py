@@ -13,7 +13,7 @@ from granite_xai.base.diagnostics import Diagnostics, warn
 from granite_xai.base.errors import GraniteError, ModelWarning
 from granite_xai.base.typing import Coalition, FloatArray
 from granite_xai.compute import Workspace
-from granite_xai.compute.compiling import available
+from granite_xai.compute.compiled import available
 from granite_xai.evaluations.agnostic import evaluate_matrix
 from granite_xai.evaluations.plan import Distinct, Plan
 from granite_xai.models import Predictor

@@ -25,10 +25,22 @@ _LARGEST_EXACT = 2.0**53
 _LIGHTGBM_ZERO = float(np.float32(1e-35))
 
 
-def single_precision(model: Any, table: Table) -> FloatArray:
-    """Float32, as scikit-learn's trees and xgboost see every column of numbers."""
-    with np.errstate(over="ignore"):
-        return _numbers(table).astype(np.float32).astype(np.float64)
+def single_precision(labels: dict[int, list[Any]], table: Table) -> FloatArray:
+    """Float32, as scikit-learn's trees and xgboost see numbers; codes where a column has labels."""
+    columns = []
+    for column in table.columns:
+        codes = {label: float(code) for code, label in enumerate(labels.get(column.position, ()))}
+        if codes:
+            columns.append(np.array([np.nan if label is None else codes.get(label, -1.0) for label in column.values]))
+        else:
+            with np.errstate(over="ignore"):
+                columns.append(_column_numbers(table, column.position).astype(np.float32).astype(np.float64))
+    if any(np.any(values == -1.0) for j, values in enumerate(columns) if j in labels):
+        raise RefusalError("a column has categories that xgboost has not seen", "M25")
+    return np.stack(columns, axis=1)
+
+
+NUMBERS = partial(single_precision, {})
 
 
 def lightgbm_matrix(model: Any, table: Table) -> FloatArray:
@@ -36,7 +48,7 @@ def lightgbm_matrix(model: Any, table: Table) -> FloatArray:
     native = table.native
     if isinstance(native, np.ndarray):
         plain = native.dtype in (np.float32, np.float64)
-        matrix = native.astype(np.float64) if plain else single_precision(model, table)
+        matrix = native.astype(np.float64) if plain else NUMBERS(table)
     elif table.container.library != "pandas":
         raise RefusalError(f"lightgbm's conversion of a {table.container.library} table is not known to us")
     else:
@@ -65,10 +77,6 @@ def histogram_matrix(model: Any, table: Table) -> FloatArray:
     return matrix
 
 
-def _numbers(table: Table) -> FloatArray:
-    return np.stack([_column_numbers(table, j) for j in range(table.n_columns)], axis=1)
-
-
 def _column_numbers(table: Table, position: int) -> FloatArray:
     column = table.columns[position]
     if column.kind == "numeric":
@@ -94,7 +102,7 @@ class Source:
     """A model of a known kind: its loader, the table in its own numbers, its trees in use (None: all)."""
 
     load: Callable[[], Any]
-    view: Callable[[Table], FloatArray]
+    view: Callable[[Table], FloatArray] = NUMBERS
     n_trees: int | None = None
 
 
@@ -157,7 +165,7 @@ def _loaded(model: Any, module: str = "sklearn", function: str = "import_model")
 def _forest(model: Any, asked: Asked) -> Source:
     # The loader trusts n_estimators; trees may have been added or left out since.
     loadable = _plain(model, n_estimators=len(model.estimators_))
-    return Source(partial(_loaded, loadable), partial(single_precision, model))
+    return Source(partial(_loaded, loadable))
 
 
 def _single_tree(model: Any, asked: Asked) -> Source:
@@ -167,7 +175,7 @@ def _single_tree(model: Any, asked: Asked) -> Source:
     fields = ("n_features_in_", "n_outputs_", "classes_", "n_classes_")
     known = {field: getattr(model, field) for field in fields if hasattr(model, field)}
     forest = _plain(kind(n_estimators=1), estimators_=[model], **known)
-    return Source(partial(_loaded, forest), partial(single_precision, model))
+    return Source(partial(_loaded, forest))
 
 
 def _gradient_boosting(model: Any, asked: Asked) -> Source:
@@ -205,13 +213,15 @@ def _xgboost(model: Any, asked: Asked) -> Source:
         raise RefusalError(f"xgboost's booster {booster!r} is no sum of trees")
     if objective in ("multi:softmax", "binary:hinge") and asked.method == "predict" and not asked.raw:
         raise RefusalError(f"xgboost's objective {objective!r} predicts labels")
-    if "c" in (model.feature_types or ()):
-        return _xgboost_with_categories(model)
-    return Source(partial(_loaded, model, "frontend", "from_xgboost"), partial(single_precision, model))
+    own = Source(partial(_loaded, model, "frontend", "from_xgboost"))
+    return _xgboost_with_categories(model, own) if "c" in (model.feature_types or ()) else own
 
 
-def _xgboost_with_categories(model: Any) -> Source:
-    """The trees without the labels of their categories, which treelite does not know: we look codes up by label."""
+def _xgboost_with_categories(model: Any, by_codes: Source) -> Source:
+    """The trees without the labels of their categories, which treelite does not know: we look codes up by label.
+
+    Without labels the cells are the codes.
+    """
     document = json.loads(model.save_raw("json"))
     trees = document["learner"]["gradient_booster"]
     trees = trees.get("gbtree", trees)["model"]  # dart holds its trees one level deeper
@@ -219,9 +229,9 @@ def _xgboost_with_categories(model: Any) -> Source:
     trees["cats"] = {name: [] for name in held}
     labels = {j: _category_labels(entry) for j, entry in enumerate(held["enc"]) if len(entry["values"])}
     if not labels:
-        raise RefusalError("this version of xgboost does not keep the labels of its categories", "M25")
+        return by_codes
     text = json.dumps(document)
-    return Source(partial(_loaded, text, "frontend", "from_xgboost_json"), partial(category_matrix, labels))
+    return Source(partial(_loaded, text, "frontend", "from_xgboost_json"), partial(single_precision, labels))
 
 
 def _category_labels(entry: dict[str, Any]) -> list[Any]:
@@ -232,20 +242,6 @@ def _category_labels(entry: dict[str, Any]) -> list[Any]:
         raise RefusalError("xgboost does not keep categories exactly that are not plain ASCII", "M25")
     text = bytes(entry["values"]).decode()
     return [text[start:end] for start, end in itertools.pairwise(entry["offsets"])]
-
-
-def category_matrix(labels: dict[int, list[Any]], table: Table) -> FloatArray:
-    """Codes of categories by their label at training, float32 for all other columns."""
-    columns = []
-    for column in table.columns:
-        codes = {label: float(code) for code, label in enumerate(labels.get(column.position, ()))}
-        if codes:
-            columns.append(np.array([np.nan if label is None else codes.get(label, -1.0) for label in column.values]))
-        else:
-            columns.append(_column_numbers(table, column.position).astype(np.float32).astype(np.float64))
-    if any(np.any(values == -1.0) for j, values in enumerate(columns) if j in labels):
-        raise RefusalError("a column has categories that xgboost has not seen", "M25")
-    return np.stack(columns, axis=1)
 
 
 def _lightgbm(model: Any, asked: Asked) -> Source:

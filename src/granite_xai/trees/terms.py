@@ -8,18 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain, combinations
-from math import factorial
 from typing import Any
 
 import numpy as np
 
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.compute import Workspace
+from granite_xai.interaction import others, subsets, union
 from granite_xai.models import Predictor
 from granite_xai.tables import Column, Table
 from granite_xai.trees.ensembles import Limits, link_for
-from granite_xai.trees.forest import RefusalError
+from granite_xai.trees.forest import RefusalError, shares
 from granite_xai.trees.reader import Link, identity, opposite
 from granite_xai.trees.sources import Asked
 
@@ -56,10 +55,7 @@ class AdditiveModel:
         """Tables that each pair of rows is looked up in."""
         return len(self.terms)
 
-    @property
-    def n_sums(self) -> int:
-        """Numbers that are added up for a prediction."""
-        return len(self.terms)
+    n_sums = n_leaves  # numbers that are added up for a prediction
 
     @property
     def reach(self) -> float:
@@ -107,13 +103,7 @@ class TermsOnTable:
     codes: tuple[tuple[IntArray, ...], ...]
 
     def matrix_of(
-        self,
-        columns: Coalition,
-        donors: IntArray,
-        *,
-        fast: bool,
-        n_jobs: int | None = None,
-        space: Workspace | None = None,
+        self, columns: Coalition, donors: IntArray, *, space: Workspace | None = None, **for_trees: object
     ) -> FloatArray:
         """``E_S[u, n]``: the value of the donor row u on S, row n elsewhere, shape (U, n)."""
         space, everyone = Workspace() if space is None else space, slice(None)
@@ -135,9 +125,8 @@ class TermsOnTable:
         players: Sequence[Coalition],
         wanted: Sequence[int],
         *,
-        fast: bool,
-        n_jobs: int | None = None,
         space: Workspace | None = None,
+        **for_trees: object,
     ) -> FloatArray:
         """``Phi_i[n, m]`` of the wanted players, shape (wanted, n, n): each term's Shapley values, added up."""
         if not self.ensemble.is_sum:
@@ -148,22 +137,18 @@ class TermsOnTable:
         rows, sign = np.arange(n), -1.0 if self.ensemble.link is opposite else 1.0
         for number, term in enumerate(self.ensemble.terms):
             own = [player for player in players if not player.isdisjoint(term.columns)]
-            for place, player in enumerate(players[i] for i in wanted):
-                rest = [other for other in own if other != player]
-                if player not in own:
-                    continue
-                for given in chain.from_iterable(combinations(rest, size) for size in range(len(own))):
-                    before: Coalition = frozenset().union(*given)
-                    weight = sign * factorial(len(given)) * factorial(len(rest) - len(given)) / factorial(len(own))
+            weights = sign * shares(len(own))
+            for place, player in ((k, players[i]) for k, i in enumerate(wanted) if players[i] in own):
+                for given in subsets(others(own, [player])):
+                    before, weight = union(given), weights[len(given), len(own) - 1 - len(given)]
                     for part in space.slices(n, 24 * n):
-                        some = rows[part]
-                        gain = self._mixed(number, before | player, some, rows)
-                        values[place, part] += weight * (gain - self._mixed(number, before, some, rows))
+                        gain = self._mixed(number, before | player, rows[part], rows)
+                        values[place, part] += weight * (gain - self._mixed(number, before, rows[part], rows))
         return values
 
-    def predictions(self, *, fast: bool = False, space: Workspace | None = None) -> FloatArray:
+    def predictions(self, *, space: Workspace | None = None, **for_trees: object) -> FloatArray:
         """F of the table's own rows."""
-        return self.matrix_of(frozenset(), np.zeros(1, dtype=np.intp), fast=fast, space=space).reshape(-1)
+        return self.matrix_of(frozenset(), np.zeros(1, dtype=np.intp), space=space).reshape(-1)
 
     @property
     def _n_rows(self) -> int:
@@ -174,8 +159,7 @@ class TermsOnTable:
         term, codes = self.ensemble.terms[number], self.codes[number]
         both = zip(term.columns, codes, strict=True)
         places = tuple(own[donors][:, None] if j in columns else own[rows][None, :] for j, own in both)
-        found: FloatArray = term.scores[places]
-        return found
+        return np.asarray(term.scores[places])
 
 
 def read_terms(asked: Asked, predictor: Predictor) -> AdditiveModel:
@@ -191,6 +175,5 @@ def read_terms(asked: Asked, predictor: Predictor) -> AdditiveModel:
         Term(tuple(columns), tuple(model.bins_[j][min(len(columns), len(model.bins_[j])) - 1] for j in columns), own)
         for columns, own in zip(model.term_features_, scores, strict=True)
     )
-    return AdditiveModel(
-        tuple(terms), float(np.ravel(model.intercept_)[0]), link, tuple(map(str, model.feature_names_in_))
-    )
+    names = tuple(map(str, model.feature_names_in_))
+    return AdditiveModel(tuple(terms), float(np.ravel(model.intercept_)[0]), link, names)

@@ -55,11 +55,7 @@ def plain_list(data: Any, place: str) -> list[Any]:
 
 
 def write_cells(values: NDArray[Any]) -> Any:
-    """Write the cells of an array: a list, with null for NaN and NaT; texts that recur as their distinct ones.
-
-    >>> write_cells(np.array([1.5, np.nan])), write_cells(np.eye(2, dtype=int))
-    ([1.5, None], {'shape': [2, 2], 'cells': [1, 0, 0, 1]})
-    """
+    """Write the cells of an array: a list, with null for NaN and NaT; texts that recur as their distinct ones."""
     dtype_name(values)
     if values.ndim != 1:
         return {"shape": list(values.shape), "cells": write_cells(values.ravel())}

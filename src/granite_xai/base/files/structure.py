@@ -1,11 +1,8 @@
 """Dataclasses in the types of JSON and back, by the type hints of their fields: strict, and open to new fields.
 
-Two libraries do this and neither fits (cattrs 26.2, msgspec 0.22). Both stop with a NameError at a field whose class
-is imported for type checkers only (``Curve.column: Column``). msgspec refuses a union of two dataclasses (what a
-masking is), reads over unknown and repeated keys, and knows no keys but text. cattrs takes ``"3"`` and ``2.7`` for
-whole numbers unless every scalar gets a hook, and must be told the members of every union in advance, where ours are
-open: what stands in a table of operators. Half of the fields (columns of the fitted table, coalitions, rows, arrays)
-need hooks in either.
+cattrs 26.2 and msgspec 0.22 do this and neither fits. Both stop with a NameError at a field whose class is imported for
+type checkers only, and neither has open unions: what stands in a table of operators. cattrs takes ``"3"`` for a whole
+number, msgspec reads over unknown and repeated keys; half of the fields need hooks in either.
 """
 
 from __future__ import annotations
@@ -72,18 +69,6 @@ class Structure:
 
     ``classes`` are what a field may hold whose hint leaves the class open, by the name in the file; ``forms`` those of
     types with a form of their own; without ``by_row``, fields with one entry a row are left out and come back empty.
-
-    >>> @dataclass
-    ... class Step:
-    ...     size: float
-    ...     columns: tuple[int, ...] = ()
-    >>> structure = Structure({"step": Step})
-    >>> structure.write(Step(0.5, (1, 2)), Any, "step")
-    {'type': 'step', 'size': 0.5, 'columns': [1, 2]}
-    >>> structure.read({"type": "step", "size": True}, Any, "step")
-    Traceback (most recent call last):
-    ...
-    granite_xai.FormatError: F04: step.size is 'True', not of type float.
     """
 
     classes: Mapping[str, type] = field(default_factory=dict)
@@ -238,6 +223,13 @@ class Structure:
         if kind == "array" and isinstance(held, list) and len(held) == 2:
             return read_cells(held[1], read_dtype(held[0], place), place)[()]  # a date has no dimensions
         raise broken(place, "is not a value that is known")
+
+
+NAN_AS_NULL = Form(
+    lambda value, place: None if math.isnan(value) else Structure().write(value, float, place),
+    lambda data, place: math.nan if data is None else Structure().read(data, float, place),
+)
+"""Numbers of which some are not known."""
 
 
 def unwritable(value: Any, place: str) -> InputError:

@@ -1,4 +1,4 @@
-"""The tables of the paper.
+"""Data to learn and to test with: the paper's tables and its small models, with the rows they are explained on.
 
 Bike sharing and kin8nm are read from the folder named by the environment variable ``GRANITE_DATA``
 (``bike-sharing/hour.csv``, ``kin8nm/kin8nm.csv``) or, without it, fetched from OpenML and kept by scikit-learn.
@@ -8,15 +8,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from granite_xai.base.errors import InputError
+from granite_xai.base.options import whole_number
+from granite_xai.base.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
     import pandas as pd
 
+__all__ = ["PiecewiseLinear", "Toy", "load_bike_sharing", "load_diabetes", "load_kin8nm"]
+__all__ += ["make_order_two", "make_piecewise_linear", "make_toy"]
+
+Seed = int | np.random.Generator | None
 _BIKE_COLUMNS = ["yr", "mnth", "hr", "holiday", "weekday", "workingday", "weathersit", "temp", "hum", "windspeed"]
 _BIKE_LABELS: dict[str, dict[int, str]] = {
     "yr": {0: "2011", 1: "2012"},
@@ -53,12 +62,16 @@ def load_bike_sharing(*, as_frame: bool = True, labels: bool = False) -> tuple[A
     >>> list(load_bike_sharing(labels=True)[0]["weathersit"].cat.categories)
     ['clear', 'mist', 'rain', 'heavy rain']
     """
+    import pandas as pd
+
     if labels and not as_frame:
         words = "labels=True needs as_frame=True: an array of numbers has no names."
         raise InputError(words, code="P03", argument="labels")
     hours = _from_disk_or_openml("bike-sharing/hour.csv", "Bike_Sharing_Demand", 2, _in_published_form)
     X = hours[_BIKE_COLUMNS].assign(mnth=hours["mnth"] - 1, temp=hours["temp"] * _TEMPERATURE)
-    return _as_asked(_labelled(X) if labels else X, hours["cnt"], as_frame)
+    named = {column: X[column].map(names) for column, names in _BIKE_LABELS.items() if labels}
+    kinds = {column: pd.CategoricalDtype(list(_BIKE_LABELS[column].values())) for column in named}
+    return _as_asked(X.assign(**named).astype(kinds), hours["cnt"], as_frame)
 
 
 def load_kin8nm(*, as_frame: bool = True) -> tuple[Any, Any]:
@@ -115,17 +128,6 @@ def _as_asked(X: pd.DataFrame, y: pd.Series[Any], as_frame: bool) -> tuple[Any, 
     return (X, y) if as_frame else (X.to_numpy(dtype=float), y.to_numpy(dtype=float))
 
 
-def _labelled(X: pd.DataFrame) -> pd.DataFrame:
-    """The coded columns as categories with names, in the order of the codes."""
-    import pandas as pd
-
-    named = {
-        column: pd.Categorical(X[column].map(names), categories=list(names.values()))
-        for column, names in _BIKE_LABELS.items()
-    }
-    return X.assign(**named)
-
-
 def _from_disk_or_openml(
     file: str, name: str, version: int, prepare: Callable[[pd.DataFrame], pd.DataFrame]
 ) -> pd.DataFrame:
@@ -169,3 +171,138 @@ def _coded(openml: pd.DataFrame, column: str, labels: Sequence[str]) -> pd.Serie
         words = f"OpenML's column {column!r} has unexpected values: {unexpected}."
         raise InputError(words, code="D44", columns=[column])
     return texts.map(labels.index).astype(int)
+
+
+@dataclass(frozen=True)
+class Toy:
+    """Rows and the model that is explained on them.
+
+    Examples
+    --------
+    >>> toy = make_toy(n=3)
+    >>> toy.X.shape, toy.model(toy.X).shape
+    ((3, 4), (3,))
+    """
+
+    X: pd.DataFrame
+    model: Callable[[Any], FloatArray]
+
+
+def make_toy(n: int = 1000, random_state: Seed = 0) -> Toy:
+    """The model of Figure 1: ``F = 3 x1 x2 + x3 + 2 x4``, an interaction and a dependence.
+
+    ``x1 ~ N(0, 1)``; ``x2`` and ``x3`` are -1 or 1 with equal probability; ``x4 ~ N(x3, 1)``.
+
+    Parameters
+    ----------
+    n : int
+        Number of rows.
+    random_state : int, Generator or None
+        Where the random numbers come from.
+
+    Examples
+    --------
+    >>> make_toy().model([[1.0, -1.0, 1.0, 0.5]])
+    array([-1.])
+    """
+    draw = np.random.default_rng(random_state)
+    size = whole_number("n", n, at_least=1)
+    x1, x2, x3 = draw.normal(size=size), draw.choice([-1.0, 1.0], size), draw.choice([-1.0, 1.0], size)
+    return Toy(_frame(np.column_stack([x1, x2, x3, draw.normal(x3)])), _figure_one)
+
+
+def make_order_two(n: int = 2000, random_state: Seed = 0) -> Toy:
+    """The illustration of effects of order two, which vanish beyond pairs once ``x3`` is split at 0.
+
+    ``F = x1 + 0.7 x1 x2`` where ``x3 >= 0`` and ``-x1 + 0.7 x1 x4`` elsewhere; four standard normal columns.
+
+    Parameters
+    ----------
+    n : int
+        Number of rows.
+    random_state : int, Generator or None
+        Where the random numbers come from.
+
+    Examples
+    --------
+    >>> make_order_two().model([[1.0, 1.0, 0.0, 0.0], [1.0, 1.0, -1.0, 0.0]])
+    array([ 1.7, -1. ])
+    """
+    draw = np.random.default_rng(random_state)
+    return Toy(_frame(draw.normal(size=(whole_number("n", n, at_least=1), 4))), _order_two)
+
+
+def make_piecewise_linear(n: int = 1000, d: int = 10, depth: int = 3, random_state: Seed = 0) -> Toy:
+    """The scalability experiment: Gaussian rows and a linear function in every leaf of a random tree.
+
+    Parameters
+    ----------
+    n, d : int
+        Numbers of rows and columns.
+    depth : int
+        Depth of the tree; 0 is one linear function.
+    random_state : int, Generator or None
+        Where the random numbers come from.
+
+    Examples
+    --------
+    >>> toy = make_piecewise_linear(n=100, d=5, depth=2)
+    >>> toy.X.shape, toy.model.coefficients.shape
+    ((100, 5), (4, 5))
+    """
+    draw = np.random.default_rng(random_state)
+    width = whole_number("d", d, at_least=1)
+    inner = 2 ** whole_number("depth", depth, at_least=0) - 1
+    X = _frame(draw.normal(size=(whole_number("n", n, at_least=1), width)))
+    splits = draw.integers(width, size=inner), draw.uniform(-1, 1, size=inner)
+    return Toy(X, PiecewiseLinear(*splits, draw.normal(size=(inner + 1, width))))
+
+
+@dataclass(frozen=True)
+class PiecewiseLinear:
+    """A linear function in every leaf of a complete tree; node k has the children 2k + 1 and 2k + 2.
+
+    Parameters
+    ----------
+    columns, thresholds : array
+        The split of every inner node: right where the column's value is above the threshold.
+    coefficients : array of shape (leaves, d)
+        One linear function a leaf.
+
+    Examples
+    --------
+    >>> step = PiecewiseLinear(np.array([0]), np.array([0.0]), np.array([[0.0, 0.0], [0.0, 1.0]]))
+    >>> step([[-1.0, 5.0], [1.0, 5.0]])
+    array([0., 5.])
+    """
+
+    columns: IntArray
+    thresholds: FloatArray
+    coefficients: FloatArray
+
+    def __call__(self, X: Any) -> FloatArray:
+        """Predict: walk down the tree, then apply the leaf's function."""
+        rows = np.asarray(X, dtype=float)
+        node = np.zeros(len(rows), dtype=np.intp)
+        for _ in range(len(self.coefficients).bit_length() - 1):
+            value = rows[np.arange(len(rows)), self.columns[node]]
+            node = 2 * node + 1 + (value > self.thresholds[node])
+        leaf = self.coefficients[node - len(self.columns)]
+        return np.asarray(np.einsum("nd,nd->n", rows, leaf))
+
+
+def _figure_one(X: Any) -> FloatArray:
+    x1, x2, x3, x4 = np.asarray(X, dtype=float).T
+    return np.asarray(3 * x1 * x2 + x3 + 2 * x4)
+
+
+def _order_two(X: Any) -> FloatArray:
+    x1, x2, x3, x4 = np.asarray(X, dtype=float).T
+    return np.asarray(np.where(x3 >= 0, x1 + 0.7 * x1 * x2, -x1 + 0.7 * x1 * x4))
+
+
+def _frame(values: FloatArray) -> pd.DataFrame:
+    """Columns x1, x2, … as in the paper."""
+    import pandas as pd
+
+    return pd.DataFrame(values, columns=[f"x{j + 1}" for j in range(values.shape[1])])

@@ -1,0 +1,270 @@
+"""What a fit measures on all rows: disagreements, noise floors and causes; what a grid changes (C22); thin bins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from granite_xai.base.diagnostics import Diagnostics
+from granite_xai.base.errors import BinWarning, ModelWarning
+from granite_xai.base.typing import Coalition, FloatArray, IntArray
+from granite_xai.behavior import Local
+from granite_xai.behavior.behavior import Game
+from granite_xai.compute import Resources
+from granite_xai.compute.units import by_power_of_two
+from granite_xai.disagreement import Disagreement, Objective, ResolvedQuestion
+from granite_xai.engine.splits import Splits
+from granite_xai.evaluation_plan import evaluate, request
+from granite_xai.evaluations.agnostic import EvaluationRange, too_large
+from granite_xai.evaluations.evaluations import Evaluations, Matrix
+from granite_xai.evaluations.noise_floor import Probe, delta, floor, inconstancy, sampling_floor
+from granite_xai.explainer import regional_part
+from granite_xai.influence import Interactions
+from granite_xai.interaction import union
+from granite_xai.masking import Marginal
+from granite_xai.masking.fitted import FittedMaskings
+from granite_xai.trees.routes import Route
+
+SWALLOWED = 0.05
+"""Share of the noise floor from which a measured disagreement is hardly rounding alone, which makes a thousandth."""
+SMALLEST = -280
+"""Power of ten below which numbers lose their digits."""
+MOST = 500
+"""Rows that the additive model is looked at on."""
+INTERACT, DEPEND = "columns interact", "columns depend on each other"
+EITHER = f"{INTERACT} or depend on each other"
+THIN = 5
+"""Rows below which a bin of a region is called thin."""
+
+
+def order_of(questions: Sequence[ResolvedQuestion]) -> int:
+    """Order of the effects in the surrogate: that of the compared interactions, otherwise 1."""
+    interaction = questions[0].question.first.influence
+    return interaction.order if isinstance(interaction, Interactions) else 1
+
+
+def exponent_for(questions: Sequence[ResolvedQuestion], objective: Objective) -> int | None:
+    """None where evaluations may be in units of a power of two: every figure scales, and shares stay; otherwise 0."""
+    degrees = {question.degree for question in questions}
+    return None if None not in degrees and (objective.normalize == "root" or degrees == {2}) else 0
+
+
+def units_of(questions: Sequence[ResolvedQuestion], exponent: int) -> IntArray:
+    """The powers of two in units of which disagreements are measured, where predictions are in those of another."""
+    return np.array([exponent * (question.degree or 0) for question in questions])
+
+
+def measure(
+    questions: Sequence[ResolvedQuestion],
+    evaluations: Evaluations,
+    extent: EvaluationRange,
+    probed: Probe,
+    single: bool,
+    record: Diagnostics,
+) -> tuple[FloatArray, FloatArray, float]:
+    """Disagreement of each question on all rows, its noise floor, and the noise of one prediction."""
+    single, unit = single or extent.single_precision, 2.0**extent.exponent
+    error = delta(probed, extent.scale * unit, single)
+    splits = Splits.whole(evaluations.weights)
+    spread = float(np.sqrt(splits.variances(evaluations.predictions[None])[0, 0]))
+    changes = inconstancy(error, extent.changed * unit, spread * unit, single)
+    error = error / unit
+    if changes is not None:
+        record.warn(changes, ModelWarning)
+        error = max(error, extent.changed)
+    with np.errstate(over="ignore", invalid="ignore"):  # an overflow is named below (N06)
+        roots = np.array([question.regional(evaluations, splits)[0, 0] for question in questions])
+        floors = np.array([_floor(question, evaluations, error) for question in questions])
+        countable = np.isfinite(roots * evaluations.n_rows) & np.isfinite(floors)
+    told = by_power_of_two(np.stack([floors, roots]), units_of(questions, extent.exponent))
+    for name, found in zip(("noise_floor", "measured_disagreement"), told.tolist(), strict=True):
+        record.note(name, {question.question.label: each for question, each in zip(questions, found, strict=True)})
+    if not np.all(countable):
+        raise too_large(extent.scale * unit)
+    size = float(np.max(np.abs(evaluations.predictions)))
+    for question, heard, least, root in zip(questions, roots > floors, *told.tolist(), strict=True):
+        _tell(question, bool(heard), least, root, (size, extent.scale * unit), record)
+    return roots, floors, error
+
+
+def _tell(
+    question: ResolvedQuestion, heard: bool, least: float, root: float, sizes: tuple[float, float], record: Diagnostics
+) -> None:
+    """Say where the noise floor hides more than rounding mostly makes, or where squares are no numbers."""
+    label, powers = question.question.label, 2 if question.first.behavior.key == "local" else 4
+    if heard and not np.finfo(np.float64).tiny <= root < np.inf:
+        text = f"the disagreement is beyond the range of numbers and reported as {root:.3g}; shares of it are right"
+        record.warn(f"N11: {label}: {text}.", ModelWarning)
+        return
+    if any(text.startswith(("M09", "N01")) for text in record.warnings):
+        return  # these say that the floor is high, and why
+    if sizes[0] > 0.0 and powers * np.log10(sizes[0]) < SMALLEST:
+        small = "whose squares are too small to be numbers"
+        text = f"predictions differ from their mean by {sizes[0]:.3g} at most, {small}"
+        remedy = "Rescale the predictions (and y)."
+    elif least * SWALLOWED < root <= least and not (question.first.draws or question.second.draws):
+        text = f"the measured disagreement {root:.3g} is below its noise floor {least:.3g}, but no mere rounding"
+        remedy = f"The predictions reach {sizes[1]:.3g}: explain them minus a constant, or in double precision."
+    else:
+        return
+    record.warn(f"N10: {label}: {text}; it is reported as 0. {remedy}", ModelWarning)
+
+
+def _floor(question: ResolvedQuestion, evaluations: Evaluations, error: float) -> float:
+    """The disagreement that rounding (and sampling) alone can produce (C4)."""
+    error, unscaled = question.first.behavior.error(error, evaluations), replace(evaluations, exponent=0)
+    total = floor(len(question.first.layout.sets), question.loss, order_of([question]), error)
+    for effect in (question.first, question.second):
+        if effect.draws:
+            errors = regional_part(0, "", effect, unscaled, np.arange(evaluations.n_rows)).errors
+            rows = evaluations.weights if effect.behavior.per_row else None
+            total += sampling_floor(question.loss, np.atleast_2d(errors), rows)
+    return total
+
+
+def grid_check(
+    comparisons: Sequence[ResolvedQuestion],
+    route: Route,
+    evaluations: Evaluations,
+    reference: FittedMaskings,
+    resources: Resources,
+    count: int,
+    seed: int,
+) -> dict[str, Any]:
+    """What ``diagnostics_`` says of a grid: its columns, and the gaps of a few rows with and without it.
+
+    The rows, drawn by the seed, are a region of their own. ``rms_difference`` is the root mean square of the difference
+    between their gaps on the grid and their exact gaps, ``rms_gap`` that of the exact gaps, in the question's units.
+    """
+    table = route.table
+    rows = np.sort(np.random.default_rng(seed).choice(table.n_rows, size=count, replace=False))
+    effects = [side for comparison in comparisons for side in (comparison.first, comparison.second)]
+    part = table.take(rows)
+    near = evaluations.restrict(rows)
+    exact, _ = evaluate(
+        Route(route.predictor, part),
+        request(part, effects),
+        reference,
+        weights=near.weights,
+        y=None if near.y is None else by_power_of_two(near.y, near.exponent),
+        resources=replace(resources, max_grid=None),
+        coordinates=near.coordinates,
+        exponent=near.exponent,
+    )
+    splits = Splits.whole(near.weights)
+    figures = {}
+    for comparison in comparisons:
+        snapped, true = (np.stack(list(comparison.gap_values(each, splits))) for each in (near, exact))
+        if not comparison.first.behavior.per_row:
+            snapped, true = snapped[..., 0], true[..., 0]
+        power = near.exponent * (comparison.first.behavior.degree or 0)
+        sizes = [np.sqrt(np.mean(np.square(gaps))) for gaps in (snapped - true, true)]
+        both = by_power_of_two(sizes, power).tolist()
+        figures[comparison.question.label] = dict(zip(("rms_difference", "rms_gap"), both, strict=True))
+    columns = {table.names[min(s)]: len(evaluations.matrices[s].values) for s in evaluations.snapped}
+    return {"columns": columns, "rows": len(rows), "gaps": figures}
+
+
+def in_words(note: dict[str, Any]) -> str:
+    """The note as a sentence, for the report."""
+    columns = ", ".join(f"{name} ({count})" for name, count in note["columns"].items())
+    errors = (gaps["rms_difference"] / gaps["rms_gap"] for gaps in note["gaps"].values() if gaps["rms_gap"] > 0)
+    return (
+        f"C22: on a grid of so many values: {columns}. On {note['rows']} rows the gaps differ from the exact ones by "
+        f"{max(errors, default=0.0):.1%} of their size (root mean square)."
+    )
+
+
+def note_bins(record: Diagnostics, evaluations: Evaluations, regions: Sequence[IntArray], beyond_chance: bool) -> None:
+    """Count the bins that are too thin to average over, and warn once (C10)."""
+    thin = single = 0
+    for bins in evaluations.bins.values():
+        if bins.single and beyond_chance:
+            continue  # no dependence beyond chance
+        for rows in regions:
+            counts = np.unique(bins.numbers[rows], return_counts=True)[1]
+            thin += int(np.count_nonzero(counts < THIN))
+            single += len(counts) == 1
+    record.note("thin_bins", {"cells": thin, "single_bin": single})
+    if thin or single:
+        record.warn(
+            f"C10: conditional masking has {thin} bins with fewer than {THIN} rows of a region, and {single} times all "
+            "rows of a region share one bin, where conditional equals marginal by construction.",
+            BinWarning,
+        )
+
+
+def cause(question: Disagreement) -> str:
+    """What makes the two explanations of a question differ.
+
+    Local effects under marginal masking differ by interactions alone; conditional against marginal by dependence alone
+    where effects are otherwise the same; variances and risks mix both, since covariances count in them.
+    """
+    first, second = question.first, question.second
+    if first.masking.key != second.masking.key:
+        return DEPEND if first.interaction == second.interaction else EITHER
+    return INTERACT if question.behavior.key == "local" and first.masking.key != "conditional" else EITHER
+
+
+def causes(
+    questions: Sequence[ResolvedQuestion], evaluations: Evaluations, floors: FloatArray
+) -> dict[str, dict[str, Any]]:
+    """For each question its cause, and the share of the disagreement that an additive model would keep.
+
+    The additive model has one average curve for each column (or group) of all rows; its recombined rows are sums of
+    curves, so the model is not asked. None where its values are not known.
+    """
+    count = min(evaluations.n_rows, MOST)
+    rows = np.linspace(0, evaluations.n_rows - 1, count).astype(np.intp)
+    some = evaluations.restrict(rows) if count < evaluations.n_rows else evaluations
+    return {
+        question.question.label: {
+            "cause": cause(question.question),
+            "without_interactions": _kept(question, some, floor),
+        }
+        for question, floor in zip(questions, floors.tolist(), strict=True)
+    }
+
+
+def _kept(question: ResolvedQuestion, evaluations: Evaluations, floor: float) -> float | None:
+    if cause(question.question) == INTERACT:
+        return 0.0
+    without = additive_evaluations(question, evaluations)
+    whole = Splits.whole(evaluations.weights)
+    total = float(question.regional(evaluations, whole)[0, 0])
+    if without is None or total <= floor:
+        return None
+    return float(question.regional(without, whole)[0, 0]) / total
+
+
+def additive_evaluations(question: ResolvedQuestion, evaluations: Evaluations) -> Evaluations | None:
+    """The evaluations of the additive model on the same rows; None where they cannot be read from those of the model.
+
+    With the curve ``c_i`` of each player, ``E_S[x, x'] = sum over S of c_i(x) + sum over the others of c_i(x')``.
+    """
+    players = question.first.layout.players
+    if evaluations.snapped or evaluations.against or not all(player in evaluations.stored_as for player in players):
+        return None
+    game = Game.of(Local(), Marginal(), evaluations, Splits.whole(evaluations.weights))
+    curves = {player: game.values({player: 1.0, frozenset(): -1.0})[0] for player in players}
+    total: FloatArray = np.sum(list(curves.values()), axis=0)
+    start = float(np.average(evaluations.predictions, weights=evaluations.weights))
+
+    def of(columns: Coalition) -> FloatArray:
+        inside = [curve for player, curve in curves.items() if player <= columns]
+        return np.sum(inside, axis=0) if inside else np.zeros_like(total)
+
+    def pairs(matrix: Matrix, own: FloatArray, rest: FloatArray) -> Matrix:
+        _, carriers, index = matrix.present
+        return Matrix(own[carriers][:, None] + rest[None, :], index)
+
+    known = evaluations.matrices.items()
+    matrices = {columns: pairs(matrix, of(columns), start + total - of(columns)) for columns, matrix in known}
+    phi = {}
+    for term, matrix in evaluations.attributions.items():
+        own = of(union(term.members)) if len(term.members) == 1 else 0.0 * total  # no effects of several players
+        phi[term] = pairs(matrix, own, -own)
+    return replace(evaluations, predictions=start + total, matrices=matrices, attributions=phi)
