@@ -36,7 +36,7 @@ def test_names_cannot_act_on_a_page(g):
         assert "<b>" not in each._repr_html_()
     for name in HOSTILE:
         rule = gx.Rule.parse("x ≤ 1").and_(name, gx.Rule.parse("x > 0").conditions[0][1])
-        assert re.sub("</?code>", "", rule._repr_html_()).count("<") == 0
+        assert re.sub("</?pre>", "", rule._repr_html_()).count("<") == 0
 
 
 def test_a_rule_and_a_region_read_as_sentences(g):

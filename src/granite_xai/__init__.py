@@ -51,11 +51,10 @@ if TYPE_CHECKING:
     from granite_xai.comparison import Comparison as Comparison, compare as compare
     from granite_xai.compute import Resources as Resources
     from granite_xai.disagreement import Disagreement as Disagreement, Objective as Objective
-    from granite_xai.display.comparison import ComparisonDisplay as ComparisonDisplay
+    from granite_xai.display.decisions import ComparisonDisplay as ComparisonDisplay, RowDisplay as RowDisplay
     from granite_xai.display.effect import EffectDisplay as EffectDisplay
     from granite_xai.display.importance import ImportanceDisplay as ImportanceDisplay
     from granite_xai.display.network import InteractionDisplay as InteractionDisplay
-    from granite_xai.display.row import RowDisplay as RowDisplay
     from granite_xai.display.stability import StabilityDisplay as StabilityDisplay
     from granite_xai.display.tree import PartitionDisplay as PartitionDisplay
     from granite_xai.estimator import Granite as Granite
@@ -116,8 +115,8 @@ _ROOMS = {
     "ImportanceDisplay": "display.importance",
     "InteractionDisplay": "display.network",
     "PartitionDisplay": "display.tree",
-    "RowDisplay": "display.row",
-    "ComparisonDisplay": "display.comparison",
+    "RowDisplay": "display.decisions",
+    "ComparisonDisplay": "display.decisions",
     "StabilityDisplay": "display.stability",
     "Estimate": "chance.estimate",
     "Stability": "chance.stability",

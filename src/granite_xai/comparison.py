@@ -4,30 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from html import escape
+from importlib import import_module
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from granite_xai.base.errors import InputError
-from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.base.wording import aligned, count, number, percent, plain, shortened
-from granite_xai.behavior import Risk
+from granite_xai.base.files import write_text
+from granite_xai.base.typing import FloatArray
+from granite_xai.base.wording import Told, count, number, percent, plain, shortened
 from granite_xai.compute import one_blas_thread
+from granite_xai.engine.splits import signed_lines, signs, slopes
 from granite_xai.estimator import Granite, fit_with_evaluations, fitted_view
-from granite_xai.fit_values import FitValues, target_of_fit
+from granite_xai.fit_values import FitValues, known_values
 from granite_xai.regions.partition import Partition
 from granite_xai.scopes import Scope
-from granite_xai.tables import Table, frame
+from granite_xai.tables import frame
 
 MEASURES = ("fraction", "mean prediction", "risk", "disagreement")
 """Figures of a region; its importances follow, one a set."""
-PAIRS, STEP = 50, 0.1
-"""Vectors of random signs, and how far they move the weights (page 7 of the method)."""
-LEVEL = 0.95
+LEVEL, MAX_SAMPLES = 0.95, 1000
 Z = NormalDist().inv_cdf(0.5 + LEVEL / 2)
-MAX_SAMPLES = 1000
 
 
 class Case(NamedTuple):
@@ -37,12 +36,11 @@ class Case(NamedTuple):
     values: FitValues
     scopes: tuple[Scope, ...]
     figures: FloatArray
-    moves: FloatArray
-    """(pairs, regions, figures): their mean square is the squared standard error."""
+    moves: FloatArray  # (pairs, regions, figures): their mean square is the squared standard error
 
 
 class Finding(NamedTuple):
-    """One figure of one region by one case, and how it differs from the first case."""
+    """One figure of one region by one case, and how it differs from the first case; 95 % intervals."""
 
     region: int
     rule: str
@@ -56,21 +54,22 @@ class Finding(NamedTuple):
     difference: float
     difference_low: float
     difference_high: float
-    changed: bool
-    """Whether the difference is more than chance, all lines of its measure taken together (Bonferroni)."""
+    changed: bool  # the difference is more than chance, all lines of its measure taken together (Bonferroni)
 
 
 class CaseCurve(NamedTuple):
-    """The average effect at some levels of a column (their codes), with the ends of its interval."""
+    """The average effect at some levels of a column by one case in one region, with the ends of its interval."""
 
-    codes: IntArray
+    case: str
+    scope: Scope
+    levels: NDArray[Any]
     mean: FloatArray
     low: FloatArray
     high: FloatArray
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison:
+class Comparison(Told):
     """What `compare` found.
 
     Attributes
@@ -91,9 +90,7 @@ class Comparison:
 
     partition: Partition
     cases: tuple[Case, ...]
-    sets: tuple[str, ...]
     paired: bool
-    table: Table = field(repr=False)
     findings: tuple[Finding, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -106,101 +103,92 @@ class Comparison:
 
     @property
     def changed(self) -> list[Finding]:
-        """What differs from the first case by more than chance: figures of regions, then importances."""
-        found = [finding for finding in self.findings if finding.changed]
-        clear = [abs(f.difference) / max(f.difference_high - f.difference, 1e-300) for f in found]
-        ranks = [(f.set is not None, -(abs(f.difference) if f.set else z)) for f, z in zip(found, clear, strict=True)]
-        return [found[i] for i in sorted(range(len(found)), key=ranks.__getitem__)]
+        """What differs from the first case by more than chance: figures of regions, the clearest first; importances."""
+        found = [f for f in self.findings if f.changed]
+        clear = {f: abs(f.difference) / (1.0 if f.set else f.difference_high - f.difference + 1e-300) for f in found}
+        return sorted(found, key=lambda f: (f.set is not None, -clear[f]))
 
     @property
     def columns(self) -> list[int]:
         """Positions of the columns with curves, those that are most important in some region first."""
-        known = self.cases[0].values
-        size = {
-            f.set: max(g.value for g in self.findings if g.set == f.set and g.value == g.value) for f in self.findings
-        }
-        names = known.table.names
-        return sorted(known.columns_with_curves(), key=lambda i: -size.get(names[i], 0.0))
+        known, size = self.cases[0].values, dict[str | None, float]()
+        for f in self.findings:
+            size[f.set] = max(size.get(f.set, 0.0), np.nan_to_num(f.value))
+        return sorted(known.columns_with_curves(), key=lambda i: -size.get(known.table.names[i], 0.0))
 
-    def curves(self, position: int, points: int = 24) -> list[tuple[Case, Scope, CaseCurve]]:
-        """The average effect of a column by each case in each region that has rows."""
-        cells = [(case, scope) for scope in self.cases[0].scopes for case in self.cases]
-        own = [(case, case.scopes[scope.region or 0]) for case, scope in cells]
-        return [(case, scope, _curve(case, position, scope, points)) for case, scope in own if len(scope.rows)]
+    def curves(self, position: int, points: int = 24) -> Iterator[CaseCurve]:
+        """The average effect of a column in each region that has rows, by each case."""
+        for case, scope in [(one, scope) for one in self.cases for scope in one.scopes if len(scope.rows)]:
+            ice, levels = case.values.curves(position, scope, points), case.values.table.columns[position].levels
+            shares = ice.weights / ice.weights.sum()
+            mean = ice.values @ shares
+            half = Z * np.sqrt(np.square(ice.values - mean[:, None]) @ np.square(shares))
+            yield CaseCurve(case.name, scope, levels[ice.codes], mean, mean - half, mean + half)
 
     def _found(self) -> Iterator[Finding]:
-        first = self.cases[0]
-        labels = [*((measure, None) for measure in MEASURES), *(("importance", name) for name in self.sets)]
-        several = {None: len(self.partition)} | dict.fromkeys(self.sets, len(self.partition) * len(self.sets))
+        first, regions = self.cases[0], len(self.partition)
+        sets = [":".join(names) for names in first.values.fitted.layout.labels]
+        labels: list[Any] = [(measure, None, regions) for measure in MEASURES]
+        labels += [("importance", name, regions * len(sets)) for name in sets]
         for case in self.cases:
-            own, gap = np.sqrt(np.square(case.moves).mean(axis=0)), case.figures - first.figures
             between = case.moves - first.moves if self.paired else np.sqrt(case.moves**2 + first.moves**2)
-            error = np.sqrt(np.square(between).mean(axis=0))
-            for k, rule in enumerate(self.partition.rules):
-                for i, (measure, name) in enumerate(labels):
-                    value, half, change, wide = (float(a[k, i]) for a in (case.figures, Z * own, gap, Z * error))
-                    strict = NormalDist().inv_cdf(1 - (1 - LEVEL) / 2 / several[name]) / Z
-                    changed = abs(change) > max(strict * wide, 1e-9 * abs(value))
-                    ends = value - half, value + half, change, change - wide, change + wide
-                    rows = len(case.scopes[k].rows)
-                    yield Finding(k, str(rule), measure, name, case.name, rows, value, *ends, bool(changed))
+            own, wide = (Z * np.sqrt(np.square(moves).mean(axis=0)) for moves in (case.moves, between))
+            cells = np.stack([case.figures, own, case.figures - first.figures, wide], axis=-1).tolist()
+            for region in self.partition:
+                for (measure, name, several), figures in zip(labels, cells[region.index], strict=True):
+                    value, half, change, error = figures
+                    strict = NormalDist().inv_cdf(1 - (1 - LEVEL) / 2 / several) / Z
+                    changed = abs(change) > max(strict * error, 1e-9 * abs(value))
+                    ends = value - half, value + half, change, change - error, change + error, changed
+                    head = region.index, str(region.rule), measure, name, case.name
+                    yield Finding(*head, len(case.scopes[region.index].rows), value, *ends)
 
     def frame(self) -> Any:
         """One line a finding, in the library of the first table; null where a region has no rows, or there is no y."""
         lines = [[None if cell != cell else cell for cell in finding] for finding in self.findings]
-        return frame({key: [line[i] for line in lines] for i, key in enumerate(Finding._fields)}, like=self.table)
+        columns = map(list, zip(*lines, strict=True))
+        return frame(dict(zip(Finding._fields, columns, strict=True)), like=self.cases[0].values.table)
 
     def sentences(self, most: int = 8) -> list[str]:
         """What changed by more than chance, or that nothing did."""
         rows = " and ".join(f"{count(case.values.table.n_rows, 'row')} ({plain(case.name)})" for case in self.cases)
         told = [f"{count(len(self.partition), 'region')} on {rows}. Intervals: {LEVEL:.0%}, the regions being given."]
-        if not self.changed:
-            return [*told, f"Nothing differs from {plain(self.names[0])} by more than chance."]
         for f in self.changed[:most]:
             what = f"importance of {plain(f.set)}" if f.set else f.measure
             figures = f"{number(f.value - f.difference)} → {number(f.value)}"
             ends = f"difference {number(f.difference)}, {number(f.difference_low)} to {number(f.difference_high)}"
             told.append(f"Region {f.region} ({shortened(f.rule)}), {plain(f.case)}: {what} {figures} ({ends}).")
         more = len(self.changed) - most
-        return [*told, f"And {more} more differences beyond chance."] if more > 0 else told
+        further = [f"And {more} more differences beyond chance."] if more > 0 else []
+        return told + (further if self.changed else [f"Nothing differs from {self.names[0]} by more than chance."])
 
     def lines(self) -> list[tuple[str, ...]]:
-        """The figures of every region and case, as cells of a table."""
-        known = {(f.region, f.case, f.measure): f for f in self.findings if f.set is None}
-        head = ("region", "case", "rows", *MEASURES, "rule")
-        body = []
-        for k, rule in enumerate(self.partition.rules):
-            for case in self.cases:
-                cells = [known[k, case.name, measure] for measure in MEASURES]
-                texts = [percent(cells[0].value), *(_with_half(f) for f in cells[1:])]
-                marks = ["*" if f.changed else "" for f in cells]
-                told = [text + mark for text, mark in zip(texts, marks, strict=True)]
-                body.append((str(k), plain(case.name), str(cells[0].n_samples), *told, shortened(plain(rule))))
-        return [head, *body]
+        """The figures of every region and case as a table; a star marks what differs by more than chance."""
+        cells: dict[tuple[int, str], list[str]] = {}
+        for f in (f for f in self.findings if f.set is None):
+            told = percent(f.value) if f.measure == "fraction" else f"{number(f.value)} ± {number(f.high - f.value)}"
+            text = f"{told}{'*' * f.changed}" if f.value == f.value else "–"
+            cells.setdefault((f.region, f.case), [str(f.n_samples)]).append(text)
+        rules = [shortened(str(rule)) for rule in self.partition.rules]
+        body = [(str(k), case, *texts, rules[k]) for (k, case), texts in sorted(cells.items(), key=lambda e: e[0][0])]
+        return [
+            ("region", "case", "rows", *MEASURES, f"rule (* differs from {self.names[0]} by more than chance)"),
+            *body,
+        ]
 
-    def __str__(self) -> str:
-        """Sentences and a table."""
-        note = f"* differs from {plain(self.names[0])} by more than chance"
-        return "\n".join([*self.sentences(), "", aligned(self.lines(), (1, 7)), "", note])
+    def _told(self) -> Any:
+        return self.sentences(), self.lines(), (1, 7)
 
     def __repr__(self) -> str:
         found = count(len(self.changed), "difference")
         return f"<Comparison of {', '.join(map(plain, self.names))}: {found} beyond chance>"
 
-    def _repr_html_(self) -> str:
-        return f"<pre>{escape(str(self))}</pre>"
-
     def html(self, path: Any = None) -> str:
         """One self-contained page; also written to ``path``."""
-        from importlib import import_module
-
-        return str(import_module("granite_xai.report.comparison").page(self, path))
-
-
-def _with_half(finding: Finding) -> str:
-    if finding.value != finding.value:
-        return "–"
-    return f"{number(finding.value)} ± {number(finding.high - finding.value)}"
+        page = str(import_module("granite_xai.report.handover").comparison_page(self))
+        if path is not None:
+            write_text(path, page)
+        return page
 
 
 def compare(models: Any, X: Any, y: Any = None, *, partition: Any = None, **options: Any) -> Comparison:
@@ -233,98 +221,68 @@ def compare(models: Any, X: Any, y: Any = None, *, partition: Any = None, **opti
     >>> gx.compare(g, {"then": toy.X, "now": toy.X + 0.0})
     <Comparison of then, now: 0 differences beyond chance>
     """
-    tables = isinstance(X, Mapping)
-    named = dict(models) if isinstance(models, Mapping) else _numbered(models)
-    if tables and len(named) > 1:
+    asked = _cases(models, X, y)
+    known = asked[0][1] if partition is None and isinstance(asked[0][1], Granite) else partition
+    found = fitted_view(known).result.partition if isinstance(known, Granite) else known
+    if found is not None and not isinstance(found, Partition):
+        text = f"partition={known!r} has no regions."
+        raise InputError(text, code="P01", argument="partition", hint="Pass a Partition.")
+    own = known.get_params(deep=False) if isinstance(known, Granite) else {}
+    kept = {name: value for name, value in own.items() if name not in ("model", "max_samples")}
+    settings = {"max_samples": MAX_SAMPLES, **kept, **options}
+    if found is None:  # searched on every other row, measured on the rest
+        _, model, *rows = asked[0]
+        found = Granite(model, **settings).fit(*(_half(each, 0) for each in rows)).partition_
+        asked = [(name, model, _half(X, 1), _half(y, 1)) for name, model, X, y in asked]
+    with one_blas_thread():
+        return Comparison(found, tuple(_case(*each, found, settings) for each in asked), not isinstance(X, Mapping))
+
+
+def _cases(models: Any, X: Any, y: Any) -> list[tuple[str, Any, Any, Any]]:
+    """Name, model, table and target of each case."""
+    several = list(models) if isinstance(models, Sequence) else [models]
+    names = ["first", "second", *(f"model {i + 3}" for i in range(len(several)))]
+    named = dict(models) if isinstance(models, Mapping) else dict(zip(names, several, strict=False))
+    if not isinstance(X, Mapping):
+        asked = [(name, model, X, y) for name, model in named.items()]
+    elif len(named) > 1:
         raise InputError("several models on several tables.", code="P03", argument="X", hint="Pass one of both.")
-    asked = [(name, next(iter(named.values())), *_pair(part)) for name, part in X.items()] if tables else []
-    asked = asked or [(name, model, X, y) for name, model in named.items()]
+    else:
+        pairs = {name: part if isinstance(part, tuple) and len(part) == 2 else (part, None) for name, part in X.items()}
+        asked = [(name, *named.values(), *pair) for name, pair in pairs.items()]
     if len(asked) < 2:
         raise InputError("there is one case; compare needs two.", code="P03", argument="models", hint="Name another.")
-    known = asked[0][1] if partition is None and isinstance(asked[0][1], Granite) else partition
-    settings, found = _settings(known, options), _regions(known)
-    if found is None:  # searched on every other row, measured on the rest
-        search, asked = _halves(asked)
-        found = Granite(search[0][1], **settings).fit(*search[0][2:]).partition_
-    with one_blas_thread():
-        cases = tuple(_case(*each, found, settings) for each in asked)
-    sets = tuple(":".join(names) for names in cases[0].values.fitted.layout.labels)
-    return Comparison(found, cases, sets, not tables, cases[0].values.table)
+    return asked
 
 
-def _numbered(models: Any) -> dict[str, Any]:
-    several = list(models) if isinstance(models, Sequence) else [models]
-    return {"first" if i == 0 else "second" if i == 1 else f"model {i + 1}": one for i, one in enumerate(several)}
-
-
-def _pair(part: Any) -> tuple[Any, Any]:
-    return part if isinstance(part, tuple) and len(part) == 2 else (part, None)
-
-
-def _regions(given: Any) -> Partition | None:
-    if isinstance(given, Granite):
-        return fitted_view(given).result.partition
-    if given is None or isinstance(given, Partition):
-        return given
-    raise InputError(f"partition={given!r} has no regions.", code="P01", argument="partition", hint="Pass a Partition.")
-
-
-def _halves(asked: Sequence[tuple[str, Any, Any, Any]]) -> tuple[list[Any], list[Any]]:
-    """Every other row of each table, and the rest."""
-
-    def part(table: Any, start: int) -> Any:
-        return None if table is None else table.iloc[start::2] if hasattr(table, "iloc") else table[start::2]
-
-    return tuple([(n, m, part(X, k), part(y, k)) for n, m, X, y in asked] for k in (0, 1))  # type: ignore[return-value]
-
-
-def _settings(fit: Any, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of the fit that the regions come from, for every case; but for the rows, which are other ones."""
-    own = fit.get_params(deep=False) if isinstance(fit, Granite) else {}
-    kept = {name: value for name, value in own.items() if name not in ("model", "max_samples")}
-    return {"max_samples": MAX_SAMPLES, **kept, **options}
+def _half(table: Any, start: int) -> Any:
+    """Every other row."""
+    return None if table is None else table.iloc[start::2] if hasattr(table, "iloc") else table[start::2]
 
 
 def _case(name: str, model: Any, X: Any, y: Any, partition: Partition, settings: dict[str, Any]) -> Case:
     """Evaluate a model on a table once, and read everything off the evaluations."""
     bare = model.model if isinstance(model, Granite) else model
     granite = Granite(bare, **settings | {"max_depth": 0, "partitioner": None, "confidence_level": None})
-    found, view = fit_with_evaluations(granite, X, y), fitted_view(granite)
-    values = FitValues(found.result, found.evaluations, found.route, view.resources, view.seed, False)
-    known, target = values.evaluations, None if y is None else target_of_fit(granite, X, y)
-    losses, rows = np.full(known.n_rows, np.nan), range(known.n_rows)
-    if target is not None:
-        losses = Risk().resolved(found.result.predictor.is_probability).function(values.by_row()[0], target)
-    regions = partition.apply(found.result.table)
+    values = known_values(granite, fit_with_evaluations(granite, X, y), X, y)
+    regions = partition.apply(values.table)
     scopes = tuple(Scope(k, np.flatnonzero(regions == k), str(rule)) for k, rule in enumerate(partition.rules))
-    signs = np.random.default_rng([view.seed, len(rows)]).choice([-1.0, 1.0], size=(PAIRS, len(rows)))
-    figures = _figures(values, scopes, losses, np.ones((1, len(rows))))[0]
-    up, down = (_figures(values, scopes, losses, 1.0 + side * STEP * signs) for side in (1, -1))
-    return Case(name, values, scopes, figures, (up - down) / (2 * STEP))
+    figures = _figures(values, scopes)
+    return Case(name, values, scopes, figures[0], slopes(figures, values.table.n_rows))
 
 
-def _curve(case: Case, position: int, scope: Scope, points: int) -> CaseCurve:
-    ice = case.values.curves(position, scope, points)
-    shares = ice.weights / ice.weights.sum()
-    mean = ice.values @ shares
-    half = Z * np.sqrt(np.square(ice.values - mean[:, None]) @ np.square(shares))
-    return CaseCurve(ice.codes, mean, mean - half, mean + half)
-
-
-def _figures(values: FitValues, scopes: Sequence[Scope], losses: FloatArray, factors: FloatArray) -> FloatArray:
-    """The figures of every region under several weightings of the rows, (weightings, regions, figures)."""
-    question = values.fitted.comparisons[0]
-    found = np.full((len(factors), len(scopes), len(MEASURES) + len(question.second.layout.sets)), np.nan)
-    weights, predictions = values.evaluations.weights * factors, values.by_row()[0]
+def _figures(values: FitValues, scopes: Sequence[Scope]) -> FloatArray:
+    """The figures of every region, with the weights of the rows and with random signs: (1 + 2 P, regions, figures)."""
+    question, known = values.fitted.comparisons[0], values.evaluations
+    lines = signed_lines(signs(np.arange(known.n_rows), values.seed), known.weights)
+    predictions, _, losses = values.by_row()
+    found = np.full((len(lines), len(scopes), len(MEASURES) + len(question.second.layout.sets)), np.nan)
     found[:, :, 0] = 0.0
-    for k, scope in enumerate(scopes):
-        if not len(scope.rows):
-            continue
-        node = values.evaluations.restrict(scope.rows)
-        for b, each in enumerate(weights):
-            here = replace(node, weights=each[scope.rows])
-            told = values.sized(question, here)
-            shares = here.weights / here.weights.sum()
-            means = shares @ predictions[scope.rows], shares @ losses[scope.rows]
-            found[b, k] = [here.weights.sum() / each.sum(), *means, told.gaps.sum(), *told.sizes[1]]
+    for k, rows in ((k, scope.rows) for k, scope in enumerate(scopes) if len(scope.rows)):
+        node = known.restrict(rows)
+        for b, weights in enumerate(lines):
+            here = replace(node, weights=weights[rows])
+            told, total = values.sized(question, here), here.weights.sum()
+            means = [np.nan if cells is None else here.weights @ cells[rows] / total for cells in (predictions, losses)]
+            found[b, k] = [total / weights.sum(), *means, told.gaps.sum(), *told.sizes[1]]
     return found

@@ -11,7 +11,7 @@ import numpy as np
 
 from granite_xai.base.errors import InputError
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.base.wording import aligned, count, html_table, number, plain
+from granite_xai.base.wording import Told, count, number
 from granite_xai.tables import Table, frame
 
 
@@ -36,7 +36,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Explanation:
+class Explanation(Told):
     """Values of one or more explanations, for each region, set and (where local) row.
 
     Attributes
@@ -86,29 +86,19 @@ class Explanation:
         wanted = self.names[0] if name is None else name
         return [part for part in self.parts if part.name == wanted]
 
-    def _sizes(self) -> list[tuple[str, ...]]:
-        """The typical size of each effect: one line a region and set, the explanations side by side."""
-        lines: dict[tuple[str, str], list[str]] = {}
+    def _told(self) -> Any:
+        """The typical size of each effect (for local ones the mean over the rows), the explanations side by side."""
+        lines: dict[tuple[object, ...], dict[str, str]] = {}
         for part in self.parts:
             sizes = part.values if part.rows is None else np.abs(part.values).mean(axis=0)
             for names, size in zip(part.sets or self.sets, sizes.tolist(), strict=True):
-                lines.setdefault((str(part.region), ":".join(names)), []).append(number(size))
-        width = max(map(len, lines.values()))
-        told = [(*key, *cells, *[""] * (width - len(cells))) for key, cells in lines.items()]
-        return [("region", "set", *self.names[:width], *[""] * (width - len(self.names))), *told]
-
-    def __str__(self) -> str:
-        """The typical size of each effect; for local ones the mean of the sizes over the rows."""
-        rows = self._sizes()
-        more = f"\n… and {len(rows) - 31:,} more" if len(rows) > 31 else ""
-        return f"{repr(self)[1:-1]}\n\n{aligned([tuple(map(plain, row)) for row in rows[:31]], (1,))}{more}"
+                lines.setdefault((part.region, ":".join(names)), {})[part.name] = number(size)
+        rows = [(*key, *(cells.get(name, "") for name in self.names)) for key, cells in lines.items()]
+        return [repr(self)[1:-1]], [("region", "set", *self.names), *rows], (1,)
 
     def __repr__(self) -> str:
         amounts = count(len(self.sets), "set"), count(len({part.region for part in self.parts}), "region")
         return f"<Explanation: {' and '.join(self.names)} of {', '.join(amounts)}, {count(self.table.n_rows, 'row')}>"
-
-    def _repr_html_(self) -> str:
-        return html_table(self._sizes(), repr(self)[1:-1], left=(1,))
 
     def frame(self) -> Any:
         """A tidy table in the library of X: region, set, explanation, row, value, standard_error."""

@@ -14,6 +14,7 @@ from granite_xai.base.errors import GraniteError, InputError
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.behavior import Local, Risk
 from granite_xai.behavior.behavior import Game
+from granite_xai.behavior.losses import risk_loss
 from granite_xai.catalog import questions as named_questions
 from granite_xai.compute import Resources
 from granite_xai.compute.units import by_power_of_two
@@ -84,22 +85,6 @@ class FitValues:
     seed: int
     by_trees: bool
 
-    @classmethod
-    def again(
-        cls, fitted: FitResult, y: FloatArray | None, resources: Resources, seed: int, by_trees: bool
-    ) -> FitValues:
-        """Ask once more what the fit asked: nobody keeps its evaluations."""
-        singles = {frozenset({i}) for i in range(fitted.table.n_columns)}
-        wanted = request(
-            fitted.table,
-            [side for question in fitted.comparisons for side in (question.first, question.second)],
-            {union(members) for members in fitted.surrogate.effects} | singles,
-            resources.max_grid,
-        )
-        route = Route(fitted.predictor, fitted.table)
-        known: dict[str, Any] = {"weights": fitted.weights, "y": y, "resources": resources, "exponent": fitted.exponent}
-        return cls(fitted, evaluate(route, wanted, fitted.reference, **known)[0], route, resources, seed, by_trees)
-
     @property
     def table(self) -> Table:
         """The fitting rows."""
@@ -123,10 +108,10 @@ class FitValues:
 
     def by_row(self) -> tuple[FloatArray, FloatArray | None, FloatArray | None]:
         """Predictions, and with a target that and the losses of the rows."""
-        known, risk = self.evaluations, Risk().resolved(self.fitted.predictor.is_probability)
+        known, loss = self.evaluations, risk_loss("log" if self.fitted.predictor.is_probability else "squared")
         predictions = by_power_of_two(known.predictions + known.offset, known.exponent)
         target = None if known.y is None else by_power_of_two(known.y, known.exponent)
-        return predictions, target, None if target is None else risk.function(predictions, target)
+        return predictions, target, None if target is None else loss.pair(predictions, target)
 
     def with_target(self, y: FloatArray | None) -> FitValues:
         """The same with a target that the question itself did not need."""
@@ -334,33 +319,15 @@ def _spread(curves: FloatArray, bins: IntArray, weights: FloatArray) -> float:
     return float((np.square(means - centre[:, None]) @ mass).sum() / weights.sum())
 
 
-def known_values(granite: Granite, found: FitRun | None, X: Any = None, y: Any = None) -> FitValues | None:
-    """What a fit knows of its rows, asking again if nobody kept it; with X and y of the fit also about risk.
-
-    None without rows or model: there is nothing to ask.
-    """
-    view = fitted_view(granite)
-    fitted = view.result
-    if found is None and (granite.model is None or not fitted.table.container.n_rows):
-        return None
-    target = None if y is None else target_of_fit(granite, X, y)
-    if found is None and target is None and any(question.first.behavior.needs_y for question in fitted.comparisons):
-        hint = "Pass them: report(X, y)."
-        raise InputError("the report of a question about risk needs X and y of the fit.", code="T01", hint=hint)
+def known_values(granite: Granite, found: FitRun, X: Any = None, y: Any = None) -> FitValues:
+    """What a fit knows of its rows; with X and y of the fit also about risk, which costs nothing."""
+    view, target = fitted_view(granite), None
     by_trees = view.diagnostics["evaluations"]["path"] != "model"
-    if found is None:
-        return FitValues.again(fitted, target, view.resources, view.seed, by_trees).with_target(target)
     known = FitValues(found.result, found.evaluations, found.route, view.resources, view.seed, by_trees)
-    return known.with_target(target)
-
-
-def target_of_fit(granite: Granite, X: Any, y: Any) -> FloatArray | None:
-    """The target of the fitting rows, for questions about risk that nobody asked but that cost nothing."""
-    view = fitted_view(granite)
-    everyone = read_rows_of(granite, X)
-    target = view.target(y, everyone, Risk().resolved(view.result.predictor.is_probability))
-    rows = np.asarray(view.diagnostics["rows"]["search"])
-    if rows.max() >= everyone.n_rows or not everyone.take(rows).same_rows(view.result.table):
-        hint = "Pass the table of the fit; for other rows use test=(X, y) or evaluate(X, y)."
-        raise InputError("X is not the table of the fit.", code="P03", argument="X", hint=hint)
-    return None if target is None else target[rows]
+    if y is not None:
+        everyone, rows = read_rows_of(granite, X), np.asarray(view.diagnostics["rows"]["search"], dtype=np.intp)
+        target = view.target(y, everyone, Risk().resolved(view.result.predictor.is_probability))
+        if rows.max() >= everyone.n_rows or not everyone.take(rows).same_rows(view.result.table):
+            hint = "Pass the table of the fit; for other rows use test=(X, y) or evaluate(X, y)."
+            raise InputError("X is not the table of the fit.", code="P03", argument="X", hint=hint)
+    return known if target is None else known.with_target(target[rows])

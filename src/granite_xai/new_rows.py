@@ -8,14 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from html import escape
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from granite_xai.base.options import whole_number
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.base.wording import aligned, count, number, percent, shortened
+from granite_xai.base.wording import Told, count, number, percent, shortened
 from granite_xai.behavior import Behavior
 from granite_xai.chance.estimate import Estimate, Sample, estimate
 from granite_xai.chance.replicates import Confidence
@@ -38,7 +37,7 @@ from granite_xai.trees.routes import Route
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Evaluation:
+class Evaluation(Told):
     """Disagreement on other rows, which serve both as explained rows and as reference, inside each region.
 
     Attributes
@@ -75,19 +74,15 @@ class Evaluation:
             return float("nan")
         return self.disagreement / self.global_disagreement
 
-    def __str__(self) -> str:
+    def _told(self) -> Any:
         """What is left, and a line a region."""
-        rows: list[tuple[str, ...]] = [("region", "rows", "without regions", "with them", "rule")]
-        told = zip(self.counts, self.by_region.tolist(), self.regional.tolist(), self.rules, strict=True)
-        rows += [(str(k), *map(number, line[:3]), shortened(line[3])) for k, line in enumerate(told)]
-        return f"{repr(self)[1:-1]}\n\n{aligned(rows, (4,))}"
+        lines = zip(range(len(self.rules)), self.counts, self.by_region.tolist(), self.regional.tolist(), strict=True)
+        rows = [(*map(number, line), shortened(rule)) for line, rule in zip(lines, self.rules, strict=True)]
+        return [repr(self)[1:-1]], [("region", "rows", "without regions", "with them", "rule"), *rows], (4,)
 
     def __repr__(self) -> str:
         left = f"{number(self.global_disagreement)} → {number(self.disagreement)}, {percent(self.remaining)} left"
         return f"<Evaluation of {count(sum(self.counts), 'row')} in {count(len(self.rules), 'region')}: {left}>"
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{escape(str(self))}</pre>"
 
     def in_units(self, power: int) -> Evaluation:
         """The same in the model's own units, where these figures are in units of a power of two."""

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from granite_xai.base.typing import BoolArray, FloatArray, IntArray
+from granite_xai.base.typing import BoolArray, FloatArray
 from granite_xai.base.wording import number, percent, plain, shortened, value
 from granite_xai.fit import FitResult
 from granite_xai.surrogate import Curve
 from granite_xai.tables import Column
 
-CLEAR = 0.15
-"""Distance of two distributions (of their cumulated shares, or of the shares of levels) from which a trait is told."""
-FLAT = 0.1
-"""Share of a curve's way that it may move where it is called flat."""
+CLEAR, FLAT, SLIGHT = 0.15, 0.1, 0.05
+"""Distance from which a trait is told; share of a curve's way that is flat; of the largest effect that is not told."""
 
 
 class Trait(NamedTuple):
-    """A column whose values in the region are unlike those of the other rows."""
+    """A column whose values in the region are unlike those of the other rows: the largest gap of cumulated shares."""
 
     column: str
     distance: float
@@ -50,144 +48,114 @@ class RegionProfile(NamedTuple):
 
     def sentences(self, most: int = 3) -> list[str]:
         """The profile in words; what every region could say of itself is left out."""
-        told = []
         own = [trait for trait in self.traits if not trait.in_rule and trait.distance >= CLEAR][:most]
-        if own:
-            who = "; ".join(f"{plain(t.column)} {t.here}, elsewhere {t.elsewhere}" for t in own)
-            told.append(f"Besides its rule: {who}.")
-        for (here, there), what in ((self.prediction, "Mean prediction"), (self.target, "mean target")):
-            if here == here and there == there:
-                told.append(f"{what} {number(here)}, elsewhere {number(there)}")
-        if self.risk[0] == self.risk[0] and self.risk[1] > 0:
+        who = "; ".join(f"{plain(t.column)} {t.here}, elsewhere {t.elsewhere}" for t in own)
+        means = {"mean prediction": self.prediction, "mean target": self.target}
+        told = [f"{name} {number(a)}, elsewhere {number(b)}" for name, (a, b) in means.items() if not np.isnan(a + b)]
+        if self.risk[1] > 0 and self.risk[0] == self.risk[0]:
             told.append(f"the model's error is {_times(self.risk[0] / self.risk[1])} elsewhere")
-        figures = ", ".join(t for t in told if not t.endswith("."))
-        found = [t for t in told if t.endswith(".")] + ([figures[0].upper() + figures[1:] + "."] if figures else [])
-        return [*found, *(effect.words for effect in self.effects[:most])]
+        found = [f"Besides its rule: {who}" if who else "", ", ".join(told)]
+        return [*(f"{f[0].upper()}{f[1:]}." for f in found if f), *(effect.words for effect in self.effects[:most])]
 
 
-def profiles(
-    fitted: FitResult,
-    predictions: FloatArray | None = None,
-    target: FloatArray | None = None,
-    losses: FloatArray | None = None,
-) -> list[RegionProfile]:
-    """The profile of every region, from the fitting rows and the curves of the fit."""
-    regions, several = fitted.regions, len(fitted.partition) > 1
-    sizes = np.array([[_size(curve, fitted, k) for curve in s.curves] for k, s in enumerate(fitted.surrogate.regions)])
-    masses = np.bincount(regions, weights=fitted.weights, minlength=len(fitted.partition))
-    found = []
+def profiles(fitted: FitResult, *by_row: FloatArray | None) -> list[RegionProfile]:
+    """The profile of every region; ``by_row``: predictions, target and losses of the fitting rows, where known."""
+    weights, count, found = fitted.weights, len(fitted.partition), []
+    shapes = [[Shape.of(fitted, k, curve) for curve in g.curves] for k, g in enumerate(fitted.surrogate.regions)]
     for k, region in enumerate(fitted.partition):
-        inside = regions == k
+        parts = fitted.regions == k, fitted.regions != k
         ruled = {name for name, _ in region.rule.conditions}
-        columns = fitted.table.columns if several else ()
-        traits = [_trait(column, inside, fitted.weights, column.name in ruled) for column in columns]
-        others = np.delete(np.arange(len(masses)), k)
-        rest = masses[others] @ sizes[others] / masses[others].sum() if several else np.full(sizes.shape[1], np.nan)
-        effects = list(_effects(fitted, k, sizes[k], rest))
-        means = (_means(cells, inside, fitted.weights) for cells in (predictions, target, losses))
+        columns = fitted.table.columns if count > 1 else ()
+        traits = [_trait(column, parts, weights, column.name in ruled) for column in columns]
+        means: Any = [_means(cells, parts, weights) for cells in (*by_row, None, None, None)[:3]]
         ranked = tuple(sorted(traits, key=lambda trait: -trait.distance))
-        found.append(RegionProfile(k, ranked, next(means), next(means), next(means), tuple(effects)))
+        masses = np.bincount(fitted.regions, weights=weights, minlength=count).astype(np.float64)
+        found.append(RegionProfile(k, ranked, *means, tuple(_effects(shapes, k, masses))))
     return found
 
 
-def _means(cells: FloatArray | None, inside: BoolArray, weights: FloatArray) -> tuple[float, float]:
-    if cells is None:
-        return np.nan, np.nan
-    parts = [(cells[part], weights[part]) for part in (inside, ~inside)]
-    here, there = (float(values @ shares / shares.sum()) if len(values) else np.nan for values, shares in parts)
-    return here, there
+def _means(cells: FloatArray | None, parts: Sequence[BoolArray], weights: FloatArray) -> tuple[float, float]:
+    known = [np.nan if cells is None or not p.any() else np.average(cells[p], weights=weights[p]) for p in parts]
+    return float(known[0]), float(known[1])
 
 
-def _trait(column: Column, inside: BoolArray, weights: FloatArray, in_rule: bool) -> Trait:
-    """How far the distribution here is from that of all other rows."""
-    here, rest = (_shares(column, part, weights) for part in (inside, ~inside))
-    ordered = column.kind not in ("nominal", "boolean")
-    gap = np.abs(np.cumsum(here - rest)).max() if ordered else np.abs(here - rest).sum() / 2
-    return Trait(column.name, float(gap), _typical(column, here), _typical(column, rest), in_rule)
-
-
-def _shares(column: Column, part: BoolArray, weights: FloatArray) -> FloatArray:
-    """Share of each level among some rows, missing values first."""
-    counts = np.bincount(column.codes[part] + 1, weights=weights[part], minlength=len(column.levels) + 1)
-    return counts / (counts.sum() or 1.0)
+def _trait(column: Column, parts: Sequence[BoolArray], weights: FloatArray, in_rule: bool) -> Trait:
+    """How far the distribution of the levels (missing values first) here is from that of all other rows."""
+    levels = range(len(column.levels) + 2)
+    here, rest = (np.histogram(column.codes[p] + 1, levels, weights=weights[p])[0] / weights[p].sum() for p in parts)
+    labels = column.kind in ("nominal", "boolean")
+    gap = np.abs(here - rest).sum() / 2 if labels else np.abs(np.cumsum(here - rest)).max()
+    return Trait(column.name, float(gap), _typical(column, here[1:]), _typical(column, rest[1:]), in_rule)
 
 
 def _typical(column: Column, shares: FloatArray) -> str:
     """The middle of the present values and where eight of ten lie; for labels the most frequent one with its share."""
-    present = shares[1:] / (shares[1:].sum() or 1.0)
-    if not shares[1:].any():
+    if not shares.any():
         return "missing"
+    below, texts = np.cumsum(shares) / shares.sum(), [level_text(column, level) for level in column.levels]
     if column.kind not in ("numeric", "date"):
-        top = int(np.argmax(present))
-        return f"{_level(column, top)} ({percent(float(present[top]), 0)})"
-    low, middle, high = (int(np.searchsorted(np.cumsum(present), q - 1e-12)) for q in (0.1, 0.5, 0.9))
-    ends = f" ({_level(column, low)} to {_level(column, high)})" if low < high else ""
-    return f"{_level(column, middle)}{ends}"
+        top = int(np.argmax(shares))
+        return f"{texts[top]} ({percent(float(shares[top] / shares.sum()), 0)})"
+    low, middle, high = (texts[min(int(np.searchsorted(below, q - 1e-12)), len(texts) - 1)] for q in (0.1, 0.5, 0.9))
+    return middle + (f" ({low} to {high})" if low != high else "")
 
 
-def _level(column: Column, code: int) -> str:
-    level = column.levels[min(code, len(column.levels) - 1)]
-    return value(float(level)) if column.kind == "numeric" else shortened(plain(level), 30)
+def level_text(column: Column, level: Any) -> str:
+    """A value of a column as a person would write it."""
+    return value(float(level)) if column.kind == "numeric" else shortened(plain(level), 40)
 
 
-def _known(curve: Curve, fitted: FitResult, region: int) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Levels that rows of the region carry, the effect there, and the shares of the rows."""
-    rows = np.flatnonzero(fitted.regions == region)
-    column = fitted.table.columns[curve.column.position]
-    codes = column.codes[rows]
-    shares = np.bincount(codes[codes >= 0], weights=fitted.weights[rows][codes >= 0], minlength=len(column.levels))
-    levels = np.flatnonzero(shares)
-    return levels, curve.effects[1:][levels], shares[levels] / (shares.sum() or 1.0)
+class Shape(NamedTuple):
+    """A curve where rows of its region are: the levels that they carry, the effect there, and its size."""
+
+    column: Column
+    levels: list[str]
+    effects: FloatArray
+    size: float
+
+    @classmethod
+    def of(cls, fitted: FitResult, region: int, curve: Curve) -> Shape:
+        """The curve of a column in a region."""
+        column, inside = fitted.table.columns[curve.column.position], fitted.regions == region
+        codes, weights = column.codes[inside], fitted.weights[inside]
+        masses = np.bincount(codes + 1, weights=weights, minlength=len(column.levels) + 1)[1:]
+        there = np.flatnonzero(masses)
+        effects, shares = curve.effects[1:][there], masses[there] / (masses.sum() or 1.0)
+        size = float(np.sqrt(shares @ np.square(effects - shares @ effects)))
+        return cls(column, [level_text(column, level) for level in column.levels[there]], effects, size)
+
+    @property
+    def words(self) -> str:
+        """Where it is high and low, whether it rises or falls, and where it is flat."""
+        texts, steps = self.levels, np.diff(self.effects)
+        if not texts:
+            return "no value is known"
+        told = f"highest at {texts[int(np.argmax(self.effects))]}, lowest at {texts[int(np.argmin(self.effects))]}"
+        if self.column.kind in ("nominal", "boolean") or len(texts) < 4:
+            return told
+        way = np.append(0.0, np.cumsum(np.abs(steps)))
+        if abs(steps.sum()) > 0.9 * way[-1]:
+            told = "it rises" if steps.sum() > 0 else "it falls"
+        below, above = (int(np.searchsorted(way[1:], share * way[-1])) for share in (FLAT, 1 - FLAT))
+        if below > len(steps) // 3:
+            return f"{told}, hardly below {texts[below]}"
+        return f"{told}, hardly above {texts[above + 1]}" if above + 1 < len(steps) * 2 // 3 else told
 
 
-def _size(curve: Curve, fitted: FitResult, region: int) -> float:
-    """Root mean square of the effect over the rows of the region."""
-    _, effects, shares = _known(curve, fitted, region)
-    return float(np.sqrt(shares @ np.square(effects - shares @ effects)))
-
-
-def _effects(fitted: FitResult, region: int, sizes: FloatArray, rest: FloatArray) -> Iterator[EffectInWords]:
+def _effects(shapes: Sequence[Sequence[Shape]], region: int, masses: FloatArray) -> Iterator[EffectInWords]:
     """The strongest columns, those first whose effect is least like that in the other regions."""
-    largest = float(np.nanmax([*sizes, *np.nan_to_num(rest)], initial=0.0))
-    unlike = sizes * (
-        1 + np.abs(np.log((sizes + 1e-300) / (np.where(np.isnan(rest), sizes, rest) + 1e-300))).clip(0, 2)
-    )
-    for i in np.argsort(-unlike, kind="stable"):
-        if sizes[i] <= 0.05 * largest:
-            continue
-        curve = fitted.surrogate.regions[region].curves[i]
-        effects = _known(curve, fitted, region)[1]
-        shape, *others = (
-            _shape(fitted, k, i) for k in [region, *(k for k in range(len(fitted.partition)) if k != region)]
-        )
-        if others and {shape, others[0]} == {"it rises", "it falls"} and len(set(others)) == 1:
-            shape += f" (elsewhere {others[0]})"
-        ratio = "" if np.isnan(rest[i]) or rest[i] <= 0 else f", {_times(sizes[i] / rest[i])} elsewhere"
-        name = plain(curve.column.name)
-        words = f"{name} moves the prediction by {number(float(np.ptp(effects)))}{ratio}: {shape}."
-        yield EffectInWords(curve.column.name, float(sizes[i]), float(rest[i]), words)
-
-
-def _shape(fitted: FitResult, region: int, i: int) -> str:
-    """Where a curve is high and low, whether it rises or falls, and where it is flat."""
-    curve = fitted.surrogate.regions[region].curves[i]
-    column, (levels, effects, _) = curve.column, _known(curve, fitted, region)
-    if not len(levels):
-        return "no value is known"
-    top, bottom = int(np.argmax(effects)), int(np.argmin(effects))
-    ends = f"highest at {_level(column, levels[top])}, lowest at {_level(column, levels[bottom])}"
-    if column.kind in ("nominal", "boolean") or len(levels) < 4:
-        return ends
-    steps = np.diff(effects)
-    way = np.cumsum(np.abs(steps)) / (np.abs(steps).sum() or 1.0)
-    if abs(float(steps.sum())) > 0.9 * float(np.abs(steps).sum()):
-        ends = "it rises" if steps.sum() > 0 else "it falls"
-    flat_below, flat_above = int(np.searchsorted(way, FLAT)), int(np.searchsorted(way, 1 - FLAT)) + 1
-    if flat_below > len(steps) // 3:
-        return f"{ends}, hardly below {_level(column, levels[flat_below])}"
-    if flat_above < len(steps) * 2 // 3:
-        return f"{ends}, hardly above {_level(column, levels[flat_above])}"
-    return ends
+    sizes, others = np.array([[each.size for each in line] for line in shapes]), np.arange(len(shapes)) != region
+    rest = np.average(sizes[others], axis=0, weights=masses[others]) if others.any() else np.nan * sizes[0]
+    ratios = sizes[region] / np.where(rest > 0, rest, sizes[region] + 1e-300)
+    unlike = sizes[region] * (1 + np.abs(np.log(ratios + 1e-300)).clip(0, 2))
+    largest = np.nanmax([sizes[region], rest], initial=0.0)
+    for i in (i for i in np.argsort(-unlike, kind="stable") if sizes[region, i] > SLIGHT * largest):
+        own, there = shapes[region][i], {line[i].words for k, line in enumerate(shapes) if k != region}
+        turned = len(there) == 1 and {own.words, *there} == {"it rises", "it falls"}
+        told = f"{own.words} (elsewhere {there.pop()})" if turned else own.words
+        ratio = f", {_times(ratios[i])} elsewhere" if rest[i] > 0 else ""
+        moves = f"{plain(own.column.name)} moves the prediction by {number(float(np.ptp(own.effects)))}{ratio}"
+        yield EffectInWords(own.column.name, own.size, float(rest[i]), f"{moves}: {told}.")
 
 
 def _times(ratio: float) -> str:
@@ -196,6 +164,6 @@ def _times(ratio: float) -> str:
     >>> _times(2.04), _times(0.5), _times(1.02), _times(0.31), _times(7.3)
     ('twice as much as', 'half as much as', 'as much as', '0.31 times as much as', '7.3 times as much as')
     """
-    named: Sequence[tuple[float, str]] = ((1.0, ""), (2.0, "twice "), (0.5, "half "), (3.0, "three times "))
-    word = next((text for known, text in named if abs(ratio / known - 1) < 0.12), None)
-    return f"{f'{ratio:.2g} times ' if word is None else word}as much as"
+    named = {1.0: "", 2.0: "twice ", 0.5: "half ", 3.0: "three times "}
+    word = next((text for known, text in named.items() if abs(ratio / known - 1) < 0.12), f"{ratio:.2g} times ")
+    return f"{word}as much as"

@@ -11,19 +11,18 @@ from granite_xai.base.errors import InputError
 from granite_xai.base.typing import AleDifference, Coalition, FloatArray, IntArray, Term, Terms
 from granite_xai.base.wording import count
 from granite_xai.compute import Resources, require_evaluations
-from granite_xai.engine.signed_pairs import signs
+from granite_xai.engine.splits import signs
 from granite_xai.explainer import Explainer
 from granite_xai.explanation import Explanation, Part
 from granite_xai.interaction import Partial
+from granite_xai.masking.bins import common_bins
 from granite_xai.new_rows import NewRows, explain_rows, rows_by_region
 from granite_xai.resolved import MAX_EXACT_PLAYERS, MAX_PAIRS, ResolvedExplainer, resolve
 from granite_xai.tables import Table, require_rows
 from granite_xai.trees.routes import Route
 
-HANDFUL = 5
-"""Rows of a region below which they are no reference for each other."""
-BLOCK = 2**20
-"""Recombined rows that are sent to the model at once, at most."""
+HANDFUL, BLOCK = 5, 2**20
+"""Rows of a region that can be a reference for each other, at least; recombined rows sent to the model at once."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,8 +40,8 @@ class AgainstFit:
     @property
     def signs(self) -> FloatArray:
         """Random signs of the references, one line a replicate; none without a confidence level."""
-        confidence, count = self.rows.fitted.confidence, len(self.references)
-        return np.zeros((0, count)) if confidence is None else signs(np.arange(count), confidence.seed)
+        confidence, amount = self.rows.fitted.confidence, len(self.references)
+        return np.zeros((0, amount)) if confidence is None else signs(np.arange(amount), confidence.seed)
 
     def part(self, name: str, positions: IntArray, effect: ResolvedExplainer) -> Part:
         """The values of an effect; `positions` are those of the rows in the table of all rows."""
@@ -50,7 +49,9 @@ class AgainstFit:
             # Nobody else's rows are read: a baseline is that of the fit already.
             return self.rows.observe([effect], self.region).parts(self.region, [name], positions, None)[0]
         known: dict[Term, FloatArray] = {}
-        self._pay({term for terms in effect.terms for term in terms if isinstance(term, frozenset)})
+        asked = {term for terms in effect.terms for term in terms if isinstance(term, frozenset)}
+        lines = sum(len(self._donors(visible)[1]) for visible in asked)
+        require_evaluations(self.rows.resources, lines * len(self.references))
         found = self._effects(effect, effect.terms, known)
         draws = [self._effects(effect, draw, known)[..., 0] for draw in effect.draws]
         drawn = np.std(draws, axis=0, ddof=1) / np.sqrt(len(draws)) if draws else 0.0
@@ -58,10 +59,11 @@ class AgainstFit:
         base = self._value(effect, frozenset(), known)[:, 0]
         return Part(self.region, name, positions, found[..., 0], errors, base, effect.layout.labels)
 
-    def _pay(self, coalitions: set[Coalition]) -> None:
+    def _donors(self, visible: Coalition) -> tuple[IntArray, IntArray]:
+        """The distinct rows of some columns: the number of each row's, and a row for each."""
         table = self.rows.route.table
-        lines = sum(len(table.distinct(sorted(visible))[1]) if visible else 1 for visible in coalitions)
-        require_evaluations(self.rows.resources, lines * len(self.references))
+        nothing = np.zeros(table.n_rows, np.intp), np.zeros(1, np.intp)
+        return table.distinct(sorted(visible)) if visible else nothing
 
     def _effects(self, effect: ResolvedExplainer, terms: Sequence[Terms], known: dict[Term, FloatArray]) -> FloatArray:
         """Each set's effect and how it moves when the references are weighted by random signs, (n, sets, 1 + P)."""
@@ -70,45 +72,38 @@ class AgainstFit:
 
     def _value(self, effect: ResolvedExplainer, term: Term, known: dict[Term, FloatArray]) -> FloatArray:
         if term not in known:
-            if isinstance(term, AleDifference):
-                known[term] = self._alone(self._change(effect, term))
-            elif isinstance(term, frozenset):
+            table, predictor = self.rows.route.table, self.rows.fitted.predictor
+            everything = frozenset(range(table.n_columns))
+            if isinstance(term, frozenset) and term != everything:
                 known[term] = self._masked(effect, term)
-            else:
-                raise TypeError(f"{term} is no value of a row")
+            else:  # what does not depend on the references, or is not said to
+                values = predictor.on_rows(table) if term == everything else self._change(effect, term)
+                known[term] = np.pad(values[:, None], ((0, 0), (0, len(self.signs))))
         return known[term]
 
     def _masked(self, effect: ResolvedExplainer, visible: Coalition) -> FloatArray:
         """``F_T``: the mean over the region's fitting rows (of the same bin, if there are some) with T replaced."""
         fitted, table, rows = self.rows.fitted, self.rows.route.table, self.references
-        if visible == frozenset(range(table.n_columns)):
-            return self._alone(fitted.predictor.on_rows(table))
-        codes, donors = (
-            table.distinct(sorted(visible)) if visible else (np.zeros(table.n_rows, np.intp), np.zeros(1, np.intp))
-        )
-        bins = fitted.reference.bins.get((effect.masking, visible))
+        codes, donors = self._donors(visible)
         shares = np.tile(fitted.weights[rows], (len(donors), 1))
-        if bins is not None and visible:
-            same = bins(table)[donors][:, None] == bins(fitted.table)[rows]
+        if visible and (effect.masking, visible) in fitted.reference.bins:
+            own, theirs = common_bins(fitted.reference.bins[effect.masking, visible], table, fitted.table)
+            same = own[donors][:, None] == theirs[rows]
             shares = np.where(same | ~same.any(axis=1, keepdims=True), shares, 0.0)
-        means, drawn = np.empty((len(donors), 1 + len(self.signs))), self.signs
-        step = max(1, BLOCK // len(rows))
-        for start in range(0, len(donors), step):
-            some = donors[start : start + step]
+        shares /= shares.sum(axis=1, keepdims=True)
+        means, step = np.empty((len(donors), 1 + len(self.signs))), max(1, BLOCK // len(rows))
+        for block in (slice(start, start + step) for start in range(0, len(donors), step)):
+            some = donors[block]
             pairs = np.tile(rows, len(some)), table, np.repeat(some, len(rows))
             hybrids = fitted.predictor.recombined(fitted.table, *pairs, sorted(visible)).reshape(len(some), -1)
-            part = shares[start : start + step]
-            part = part / part.sum(axis=1, keepdims=True)
-            mean = (hybrids * part).sum(axis=1, keepdims=True)
-            means[start : start + step] = np.hstack([mean, ((hybrids - mean) * part) @ drawn.T])
+            mean = (hybrids * shares[block]).sum(axis=1, keepdims=True)
+            means[block] = np.hstack([mean, ((hybrids - mean) * shares[block]) @ self.signs.T])
         return means[codes]
 
-    def _alone(self, values: FloatArray) -> FloatArray:
-        """Values that do not depend on the references."""
-        return np.pad(np.asarray(values)[:, None], ((0, 0), (0, len(self.signs))))
-
-    def _change(self, effect: ResolvedExplainer, term: AleDifference) -> FloatArray:
+    def _change(self, effect: ResolvedExplainer, term: Term) -> FloatArray:
         """The row's own change across its interval, or the mean of those of the region's fitting rows in it."""
+        if not isinstance(term, AleDifference):
+            raise TypeError(f"{term} is no value of a row")
         fitted, rows = self.rows.fitted, self.references
         there = replace(self.rows, route=Route(fitted.predictor, fitted.table.take(rows)), y=None, weights=None)
         known, own = (each.observe([effect]).evaluations.changes[term.column] for each in (there, self.rows))
@@ -145,12 +140,10 @@ def explain_among_themselves(new: NewRows, regions: IntArray) -> Explanation:
     """The same with the rows as their own reference; refused for a handful of them, which says nothing (D46)."""
     for region, rows in rows_by_region(regions):
         if len(rows) < HANDFUL:
-            words = (
-                f"region {region} has {count(len(rows), 'row')} of X: a row that is its own reference has no effects."
-            )
+            few = f"region {region} has {count(len(rows), 'row')} of X"
+            words = f"{few}: a row that is its own reference has no effects."
             hint = f'Pass {HANDFUL} rows or more of each region, or use reference="fitting" with a local question.'
-            labels = new.route.table.row_labels(rows)
-            raise InputError(words, code="D46", argument="X", rows=labels, hint=hint)
+            raise InputError(words, code="D46", argument="X", rows=new.route.table.row_labels(rows), hint=hint)
     return explain_rows(new, regions)
 
 
@@ -161,6 +154,5 @@ def without_paths(
     if not effect.by_paths or not isinstance(side.interaction, Partial):
         return effect
     pairs = 0 if len(effect.layout.players) <= MAX_EXACT_PLAYERS else MAX_PAIRS
-    most = resources.max_evaluations
     axes = (effect.masking, effect.behavior, side.interaction, side.influence, table)
-    return resolve(*axes, max_evaluations=most, random_state=seed, pairs=pairs)
+    return resolve(*axes, max_evaluations=resources.max_evaluations, random_state=seed, pairs=pairs)

@@ -8,13 +8,14 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from html import escape
-from typing import Any, TypeVar
+from typing import Any
 
-Entry = TypeVar("Entry")
 ALL_ROWS = "all rows"
 MISSING = "missing"
 LONGEST = 60
 """Characters of a name or rule that are shown (S07); frames and partitions have it in full."""
+SCREEN = 30
+"""Lines of a table that an object shows of itself."""
 FEW_ROWS = 20
 """Rows below which a region is flagged (S15): its figures say little, and they are about few."""
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\"}
@@ -153,42 +154,42 @@ def aligned(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> str:
     return "\n".join("  ".join(c + b if i in left else b + c for i, (c, b) in line).rstrip() for line in lines)
 
 
-def html_table(
-    rows: Sequence[Sequence[object]], caption: str = "", left: Collection[int] = (0,), most: int = 30
-) -> str:
-    """A small table for a notebook: the first row holds the headings, further rows than a screen are counted.
+class Told:
+    """What tells itself in sentences and a table of at most a screen: in text, and the same in a notebook."""
 
-    >>> html_table([["a", "b"], ["<x>", 1]])[-75:]
-    '<tr><td style="text-align:left">&lt;x&gt;</td><td>1</td></tr></table></div>'
-    """
-    looks = [' style="text-align:left"' if i in left else "" for i in range(len(rows[0]))]
-    cells = [[escape(str(visible(str(cell)))) for cell in row] for row in rows[: most + 1]]
-    lines = [
-        "".join(f"<{tag}{look}>{c}</{tag}>" for c, look in zip(row, looks, strict=True))
-        for tag, row in zip(["th", *["td"] * most], cells, strict=False)
-    ]
-    more = f"<p>… and {len(rows) - most - 1:,} more</p>" if len(rows) > most + 1 else ""
-    told = f"<p>{escape(str(visible(caption)))}</p>" if caption else ""
-    return f"<div>{told}<table>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>{more}</div>"
+    __slots__ = ()
+
+    def _told(self) -> tuple[Sequence[str], Sequence[Sequence[object]], Collection[int]]:
+        """Sentences, the rows of a table (the first one its headings), and its columns that begin at the left."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        sentences, rows, left = self._told()
+        table = aligned([[plain(cell) for cell in row] for row in rows[: SCREEN + 1]], left)
+        more = [f"… and {len(rows) - SCREEN - 1:,} more"] if len(rows) > SCREEN + 1 else []
+        return "\n".join([*map(plain, sentences), *([""] if sentences else []), table, *more])
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"
 
 
-class Listed(dict[str, Entry]):
-    """A dictionary that shows itself as a table: in text, and in a notebook.
+class Listed(Told, dict[str, Any]):
+    """A dictionary that shows itself as a table.
 
-    >>> Listed({"a": 1.5}, ("name", "half"), lambda entry: (str(entry / 2),))
+    >>> Listed({"a": 1.5}, ("name", "half"), lambda entry: (entry / 2,))
     name  half
     a     0.75
     """
 
-    def __init__(self, entries: Mapping[str, Entry], headings: Sequence[str], cells: Callable[[Entry], Sequence[str]]):
+    def __init__(self, entries: Mapping[str, Any], headings: Sequence[str], cells: Callable[[Any], Sequence[object]]):
         super().__init__(entries)
         self._rows = [tuple(headings), *((name, *cells(entry)) for name, entry in entries.items())]
 
-    def __repr__(self) -> str:
-        return aligned(self._rows, range(len(self._rows[0])))
+    def _told(self) -> tuple[Sequence[str], Sequence[Sequence[object]], Collection[int]]:
+        """One line an entry."""
+        return (), self._rows, range(len(self._rows[0]))
 
-    def _repr_html_(self) -> str:
-        return html_table(self._rows, left=range(len(self._rows[0])))
+    __repr__ = Told.__str__
 
 
 def _places(text: str) -> int:

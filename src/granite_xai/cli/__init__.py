@@ -72,14 +72,9 @@ def parser() -> argparse.ArgumentParser:
     add("--figures", metavar="DIR", help="also write its figures (PNG, SVG) and tables (CSV) to a new or empty folder")
     add("--save", metavar="FILE", help="also save the fitted regions as JSON, for apply and evaluate")
     add("--plan", action="store_true", help="say what it would cost (rows, bytes, seconds) and stop")
-    evaluate, row, both = (
-        _command(commands, name, text)
-        for name, text in (
-            ("evaluate", "measure saved regions on other rows"),
-            ("row", "explain rows of a table one by one, each in its region"),
-            ("compare", "put saved regions under two models, or under one model on two tables"),
-        )
-    )
+    evaluate = _command(commands, "evaluate", "measure saved regions on other rows")
+    row = _command(commands, "row", "explain rows of a table one by one, each in its region")
+    both = _command(commands, "compare", "put saved regions under two models, or under one model on two tables")
     for command in (evaluate, row, both):
         command.add_argument("saved", help="file that explain --save wrote")
         _inputs(command)

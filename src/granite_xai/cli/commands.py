@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import granite_xai as gx
-from granite_xai.base.wording import aligned, number, signed
+from granite_xai.base.wording import aligned
 from granite_xai.cli.files import Case, check_outputs, features_and_target, load_model, opened, read_table
 from granite_xai.cli.speaking import escaped, remark, remarks_instead_of_warnings, say, say_json
 
@@ -43,15 +43,16 @@ def explain(options: argparse.Namespace) -> None:
 
 
 def _say_report(report: gx.Report, options: argparse.Namespace, also: str | None = None) -> None:
-    ways = {"report": report.html, "markdown": report.markdown}
+    ways: dict[str, Any] = {
+        "report": report.html,
+        "markdown": report.markdown,
+        "figures": partial(report.figures, formats=("png", "svg")),
+    }
     paths = {way: path for way in ways if (path := getattr(options, way, None))}
     for way, path in paths.items():
         ways[way](path)
-    figures = getattr(options, "figures", None)
-    if figures:
-        report.figures(figures, ("png", "svg"))
     say(report.json().rstrip("\n") if options.json else str(report))
-    for path in filter(None, (*paths.values(), figures, also)):
+    for path in filter(None, (*paths.values(), also)):
         remark(f"Written: {path}")
 
 
@@ -105,9 +106,8 @@ def compare(options: argparse.Namespace) -> None:
         found = gx.compare(models, tables, None if options.other_data else y, max_samples=options.max_samples or None)
     if options.report:
         found.html(options.report)
-    say(found.frame().to_json(orient="records", force_ascii=False) if options.json else str(found))
-    if options.report:
         remark(f"Written: {options.report}")
+    _say_frame(found.frame(), True) if options.json else say(str(found))
 
 
 def compare_frameworks(options: argparse.Namespace) -> None:
@@ -176,30 +176,23 @@ def _fit_and_rows(options: argparse.Namespace) -> tuple[gx.Granite, Any, Any, An
 
 def row(options: argparse.Namespace) -> None:
     """Rows one by one: one of them in full, several as a table."""
+    from pandas import concat
+
     granite, X, *_ = _fit_and_rows(options)
-    chosen = options.row
-    if options.key:
-        column, _, wanted = options.key.partition("=")
-        if column not in X:
-            raise gx.InputError(f"the table has no column {column!r}.", code="P04", argument="key", columns=[column])
-        chosen = [i for i, cell in enumerate(X[column].astype(str)) if cell == wanted]
-    wrong = [i for i in chosen if not 0 <= i < len(X)]
-    if wrong or not chosen:
-        asked = f"--key {options.key}" if options.key else f"--row {wrong[0]}"
+    column, _, wanted = (options.key or "").partition("=")
+    if options.key and column not in X:
+        raise gx.InputError(f"the table has no column {column!r}.", code="P04", argument="key", columns=[column])
+    chosen = [i for i, cell in enumerate(X[column].astype(str)) if cell == wanted] if options.key else options.row
+    if not chosen or not all(0 <= i < len(X) for i in chosen):
+        asked = f"--key {options.key}" if options.key else f"--row {' '.join(map(str, chosen))}"
         raise gx.InputError(f"{asked}: no such row among {len(X):,}.", code="P04", argument="row")
-    X = _fitting_columns(granite, X)
     with remarks_instead_of_warnings(options):
-        found = [granite.explain_row(X.iloc[[i]]) for i in chosen]
-    if options.json:
-        say_json([json.loads(each.frame().to_json(orient="records", force_ascii=False)) for each in found])
-    elif len(found) == 1:
+        found = [granite.explain_row(_fitting_columns(granite, X).iloc[[i]]) for i in chosen]
+    table = concat([each.frame() for each in found])
+    if len(found) == 1 and not options.json:
         say(str(found[0]))
     else:
-        lines = [
-            (each.row, each.region, number(each.prediction), number(each.mean), each.strongest(), signed(each.rest))
-            for each in found
-        ]
-        _say_table(("row", "region", "prediction", "mean", "strongest contributions", "only together"), lines, False)
+        _say_frame(table, options.json)
 
 
 def evaluate(options: argparse.Namespace) -> None:
@@ -251,9 +244,7 @@ def show(options: argparse.Namespace) -> None:
     elif isinstance(saved, gx.Partition):
         say_json(saved.to_dict()) if options.json else say(str(saved))
     else:
-        table = saved.frame()
-        records = table.to_json(orient="records", force_ascii=False)
-        say(records if options.json else escaped(table.to_string(index=False)))
+        _say_frame(saved.frame(), options.json)
 
 
 def questions(options: argparse.Namespace) -> None:
@@ -279,6 +270,11 @@ def frameworks(options: argparse.Namespace) -> None:
     _say_table(list(table), table.itertuples(index=False), options.json)
     if not options.json:
         say("\n✓ addressed, ✗ not, * all choices, – not defined. m, c, b: marginal, conditional, baseline masking.")
+
+
+def _say_frame(table: Any, as_json: bool) -> None:
+    records = table.to_json(orient="records", force_ascii=False)
+    say(records if as_json else escaped(table.to_string(index=False, na_rep="–")))
 
 
 def _say_table(names: Sequence[str], lines: Iterable[Iterable[object]], as_json: bool) -> None:

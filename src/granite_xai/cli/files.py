@@ -225,11 +225,9 @@ def _train(X: Any, y: Any, seed: int) -> Case:
     strata = y if labels and y.value_counts().min() >= _FEW else None
     parts = train_test_split(X, y, test_size=_HELD_OUT, random_state=seed, stratify=strata)
     model = kind(random_state=seed, categorical_features="from_dtype").fit(parts[0], parts[2])
-    measure = "R²" if not labels else "ROC AUC" if len(model.classes_) == 2 else "balanced accuracy"
-    by = {"R²": "r2", "ROC AUC": "roc_auc", "balanced accuracy": "balanced_accuracy"}[
-        measure
-    ]  # rare classes count, too
-    score = get_scorer(by)(model, parts[1], parts[3]) if parts[3].nunique() > 1 else float("nan")
+    two = labels and len(model.classes_) == 2  # rare classes count, too
+    measure, by = ("ROC AUC", "roc_auc") if two else ("balanced accuracy",) * 2 if labels else ("R²", "r2")
+    score = get_scorer(by.replace(" ", "_"))(model, parts[1], parts[3]) if parts[3].nunique() > 1 else float("nan")
     fitted = f"{kind.__name__} fitted to {y.name!r} on {len(parts[0]):,} rows"
     remark(f"{fitted}; {measure} {score:.3f} on the other {len(parts[1]):,} rows.")
     return Case(model, parts[0], parts[2], (parts[1], parts[3]))
@@ -255,7 +253,7 @@ def check_outputs(options: argparse.Namespace, **read: str | None) -> None:
             words = " and ".join(f"--{option} {outputs[option]}" for option in (one, two))
             raise _unsafe(f"{words} are one file.", argument=two, hint="Choose two files.")
     folder = Path(getattr(options, "figures", None) or "")
-    if folder.name and not options.force and folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
+    if folder.name and not options.force and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         hint = "Choose another folder, or pass --force to replace files in it."
         raise _unsafe(f"--figures {folder} exists and is not an empty folder.", argument="figures", hint=hint)
     for option, path in outputs.items():

@@ -7,12 +7,13 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from granite_xai.base.errors import InputError, column_text, count_text
 from granite_xai.base.typing import BoolArray, IntArray
-from granite_xai.base.wording import ALL_ROWS, aligned, html_table, percent, quoted, rows_of, shortened
+from granite_xai.base.wording import ALL_ROWS, Told, aligned, percent, quoted, rows_of, shortened
 from granite_xai.regions.conditions import Condition, complementary
 from granite_xai.regions.rule import Rule, find_column, satisfied
 from granite_xai.regions.words import is_missing
@@ -21,19 +22,6 @@ from granite_xai.tables import Table
 Line = tuple[str, ...]
 _percent = partial(percent, rounding=0.0)  # nothing but zero is zero
 HEADINGS = ("", "region", "rows", "of all rows", "disagreement", "left after splits", "not split because")
-
-REASONS = {
-    "below alpha": "it holds less than the price of a region, alpha times the disagreement on all rows",
-    "maximum depth": "max_depth conditions lead to it",
-    "too few samples": "two regions need more rows",
-    "no split leaves enough rows": "every cut would leave too few rows on one side",
-    "improvement too small": "the best split saves too little",
-    "split undone": "it was split, but the splits below did not save their price together",
-    "nothing to explain": "what is left is rounding or noise of the model",
-    "no more than chance": "what is left may be chance in these rows",
-    "given": "the rule was given, nobody searched",
-}
-"""Why a region was not split, in words; the manual's page on decisions has the same."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +60,7 @@ Node = Leaf | Split
 
 
 @dataclass(frozen=True, repr=False)
-class Region:
+class Region(Told):
     """One part of a partition.
 
     Parameters
@@ -108,9 +96,10 @@ class Region:
         known = f"{rows_of(self.n_samples)}, {_percent(self.disagreement)} of the disagreement"
         return f"<Region {self.index}: {self.rule}{'' if math.isnan(self.fraction) else f'; {known}'}>"
 
-    def _repr_html_(self) -> str:
+    def _told(self) -> Any:
+        """Its line of the table of regions."""
         headings = ("region", "rows", "of all rows", "disagreement", "rule", "not split because")
-        return html_table([headings, (self.index, *_figures(self), self.rule, self.stop_reason)], left=(4, 5))
+        return (), [headings, (self.index, *_figures(self), self.rule, self.stop_reason)], (4, 5)
 
 
 def leaves(node: Node, rule: Rule = Rule()) -> Iterator[tuple[Rule, Leaf]]:  # noqa: B008

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass, field
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ import numpy as np
 from granite_xai.base.errors import FormatError, InputError, count_text
 from granite_xai.base.files import NAN_AS_NULL, Structure, broken, entry
 from granite_xai.base.typing import IntArray
+from granite_xai.base.wording import Told
 from granite_xai.regions.code import DIALECTS
 from granite_xai.regions.conditions import Condition
 from granite_xai.regions.nodes import Leaf, Node, Region, Split, find_leaves, leaves, list_text, tree_text
@@ -34,7 +34,7 @@ _BELOW = ("left", "right", "children")
 
 
 @dataclass(frozen=True, repr=False)
-class Partition:
+class Partition(Told):
     """Disjoint regions that cover every possible row.
 
     Parameters
@@ -113,9 +113,6 @@ class Partition:
     def __repr__(self) -> str:
         rules = "; ".join(str(rule) for rule in self.rules[:4])
         return f"<Partition of {len(self)} regions: {rules}{'; …' if len(self) > 4 else ''}>"
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{escape(str(self))}</pre>"
 
     @property
     def rules(self) -> tuple[Rule, ...]:

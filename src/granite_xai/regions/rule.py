@@ -6,7 +6,6 @@ import re
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from itertools import islice
 from typing import Any
 
@@ -16,6 +15,7 @@ from granite_xai.base.errors import InputError, listing
 from granite_xai.base.files import Structure, broken, entry
 from granite_xai.base.options import choose
 from granite_xai.base.typing import BoolArray
+from granite_xai.base.wording import Told
 from granite_xai.regions.code import DIALECTS, PANDAS, PYTHON, ROW, Polars, written
 from granite_xai.regions.conditions import Condition, Interval, Levels
 from granite_xai.regions.words import KEYWORDS, SIZES, UNITS, Bound, Label, as_number, instant, unquoted
@@ -43,7 +43,7 @@ Orders = Mapping[str, Sequence[Label]]
 
 
 @dataclass(frozen=True, repr=False)
-class Rule:
+class Rule(Told):
     """The rows that satisfy one condition on each of some columns.
 
     Membership, text and JSON derive from the same conditions; no rule is ever merged as text. Dates with a time zone
@@ -86,9 +86,6 @@ class Rule:
 
     def __repr__(self) -> str:
         return f"<Rule: {self}>"
-
-    def _repr_html_(self) -> str:
-        return f"<code>{escape(str(self))}</code>"
 
     @property
     def is_empty(self) -> bool:

@@ -42,7 +42,7 @@ def render(story: dict[str, Any], page: str = "page.html") -> str:
     variables = f":root{{{light}}}\n@media (prefers-color-scheme:dark){{:root{{{dark}}}}}\n"
     style, script = variables + _asset("style.css"), _asset("script.js")
     sources = f"style-src {_hash(style)}; script-src {_hash(script)}"
-    template, largest = _environment().get_template(page), reach(story["effects"])
+    template, largest = environment().get_template(page), reach(story["effects"])
     drawn = [{"effect": effect, "charts": effect_charts(effect, largest)} for effect in story["effects"]]
     filled: str = template.render(
         story=story,
@@ -56,7 +56,8 @@ def render(story: dict[str, Any], page: str = "page.html") -> str:
 
 
 @cache
-def _environment() -> Any:
+def environment() -> Any:
+    """The templates, with the filters that they use."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     made = Environment(

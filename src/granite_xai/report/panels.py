@@ -41,8 +41,8 @@ def regions(source: ReportSource, importance: dict[str, Any] | None) -> list[dic
     explained: list[float | None] = [None] * len(partition)
     words: list[list[str]] = [[] for _ in partition]
     if values is not None:
-        explained = [values.explained(scope) for scope in values.regions]
         words = [each.sentences() for each in profiles(source.fitted, *values.by_row())]
+        explained = [values.explained(scope) for scope in values.regions]
     return [
         {
             "region": region.index,
@@ -153,7 +153,7 @@ def _effect(values: FitValues, position: int, points: int, most: int, others: An
         panel = _panel(column, values.curves(position, scope, points), most, generator)
         lines = [{"name": name, **_line(column, scope.rows, by[k])} for name, by in others.get(column.name, ())]
         found.append({"region": scope.region, **panel, "lines": lines})
-    return axis_of(column, found)
+    return _told(column, found)
 
 
 def _panel(column: Column, ice: ColumnCurves, most: int, generator: np.random.Generator) -> dict[str, Any]:
@@ -177,7 +177,7 @@ def _quantile(values: FloatArray, weights: FloatArray, share: float) -> FloatArr
     return np.asarray(np.take_along_axis(values, order, axis=1)[np.arange(len(values)), place])
 
 
-def axis_of(column: Column, panels: list[dict[str, Any]]) -> dict[str, Any]:
+def _told(column: Column, panels: list[dict[str, Any]]) -> dict[str, Any]:
     """A column with its axis and panels."""
     labels = None if column.kind in ("numeric", "date") else [plain(level) for level in column.levels]
     axis = {"labels": labels} | ({"origin": str(column.levels[0])} if column.kind == "date" else {})
@@ -223,7 +223,7 @@ def stored_effects(source: ReportSource) -> list[dict[str, Any]]:
             mean = {"x": places_on_page(column, chosen), "mean": listed(curve.effects[1:][chosen])}
             nothing: dict[str, Any] = {"low": None, "high": None, "curves": [], "lines": []}
             panels.append({"region": region if several else None, **mean, **nothing})
-        found.append(axis_of(column, panels))
+        found.append(_told(column, panels))
     return found
 
 

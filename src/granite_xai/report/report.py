@@ -46,9 +46,9 @@ class Report:
     Parameters
     ----------
     granite : Granite
-        Fitted; the model is asked again about its rows, if both are still there.
+        Fitted; one that was loaded or unpickled tells what its curves hold.
     X, y : table and array, optional
-        Those of the fit; needed for questions about risk.
+        Those of the fit; with them the report also maps questions about risk.
     test, title
         As in `explain`.
 
@@ -73,35 +73,22 @@ class Report:
     story: dict[str, Any]
     granite: Granite = field(compare=False)
 
-    def __init__(
-        self,
-        granite: Granite,
-        X: Any = None,
-        y: Any = None,
-        *,
-        test: Any = None,
-        title: str | None = None,
-        story: dict[str, Any] | None = None,
-    ) -> None:
+    def __init__(self, granite: Granite, X: Any = None, y: Any = None, *, story: Any = None, **told: Any) -> None:
+        if story is None:
+            run = fitted_view(granite).run
+            story = tell(ReportSource(granite, run and known_values(granite, run, X, y)), **told)
         object.__setattr__(self, "granite", granite)
-        object.__setattr__(
-            self,
-            "story",
-            story
-            or tell(
-                ReportSource(granite, known_values(granite, fitted_view(granite).run, X, y)), test=test, title=title
-            ),
-        )
+        object.__setattr__(self, "story", story)
 
     def show(self) -> None:
         """Show the page: in the notebook if this is one, otherwise in the browser, from a temporary file."""
         shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
         if getattr(shell, "kernel", None) is not None:
             sys.modules["IPython"].display.display(self)
-            return
-        path = Path(tempfile.mkdtemp(prefix="granite-")) / "report.html"
-        self.html(path)
-        webbrowser.open(path.as_uri())
+        else:
+            path = Path(tempfile.mkdtemp(prefix="granite-")) / "report.html"
+            self.html(path)
+            webbrowser.open(path.as_uri())
 
     def __str__(self) -> str:
         """The story as text for a terminal."""
@@ -132,7 +119,7 @@ class Report:
         """Write the figures, as PNG, SVG or PDF, and the numbers behind them as CSV; returns the files."""
         from granite_xai.report.handover import write_figures
 
-        return write_figures(self.granite, {"report": self.frame()}, folder, formats)
+        return write_figures(self, Path(folder), formats)
 
     def frame(self) -> Any:
         """One line for each scope and set, in the library of X: both sides and their disagreement.
