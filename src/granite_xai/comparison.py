@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from importlib import import_module
 from statistics import NormalDist
 from typing import Any, NamedTuple
@@ -90,11 +90,7 @@ class Comparison(Told):
 
     partition: Partition
     cases: tuple[Case, ...]
-    paired: bool
-    findings: tuple[Finding, ...] = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "findings", tuple(self._found()))
+    findings: tuple[Finding, ...]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -125,24 +121,6 @@ class Comparison(Told):
             half = Z * np.sqrt(np.square(ice.values - mean[:, None]) @ np.square(shares))
             yield CaseCurve(case.name, scope, levels[ice.codes], mean, mean - half, mean + half)
 
-    def _found(self) -> Iterator[Finding]:
-        first, regions = self.cases[0], len(self.partition)
-        sets = [":".join(names) for names in first.values.fitted.layout.labels]
-        labels: list[Any] = [(measure, None, regions) for measure in MEASURES]
-        labels += [("importance", name, regions * len(sets)) for name in sets]
-        for case in self.cases:
-            between = case.moves - first.moves if self.paired else np.sqrt(case.moves**2 + first.moves**2)
-            own, wide = (Z * np.sqrt(np.square(moves).mean(axis=0)) for moves in (case.moves, between))
-            cells = np.stack([case.figures, own, case.figures - first.figures, wide], axis=-1).tolist()
-            for region in self.partition:
-                for (measure, name, several), figures in zip(labels, cells[region.index], strict=True):
-                    value, half, change, error = figures
-                    strict = NormalDist().inv_cdf(1 - (1 - LEVEL) / 2 / several) / Z
-                    changed = abs(change) > max(strict * error, 1e-9 * abs(value))
-                    ends = value - half, value + half, change, change - error, change + error, changed
-                    head = region.index, str(region.rule), measure, name, case.name
-                    yield Finding(*head, len(case.scopes[region.index].rows), value, *ends)
-
     def frame(self) -> Any:
         """One line a finding, in the library of the first table; null where a region has no rows, or there is no y."""
         lines = [[None if cell != cell else cell for cell in finding] for finding in self.findings]
@@ -151,16 +129,16 @@ class Comparison(Told):
 
     def sentences(self, most: int = 8) -> list[str]:
         """What changed by more than chance, or that nothing did."""
-        rows = " and ".join(f"{count(case.values.table.n_rows, 'row')} ({plain(case.name)})" for case in self.cases)
+        rows = " and ".join(f"{count(case.values.table.n_rows, 'row')} ({case.name})" for case in self.cases)
         told = [f"{count(len(self.partition), 'region')} on {rows}. Intervals: {LEVEL:.0%}, the regions being given."]
         for f in self.changed[:most]:
-            what = f"importance of {plain(f.set)}" if f.set else f.measure
-            figures = f"{number(f.value - f.difference)} → {number(f.value)}"
-            ends = f"difference {number(f.difference)}, {number(f.difference_low)} to {number(f.difference_high)}"
-            told.append(f"Region {f.region} ({shortened(f.rule)}), {plain(f.case)}: {what} {figures} ({ends}).")
+            what = f"importance of {f.set}" if f.set else f.measure
+            figures, ends = map(number, (f.value - f.difference, f.value)), (f.difference_low, f.difference_high)
+            gap = f"difference {number(f.difference)}, {' to '.join(map(number, ends))}"
+            told.append(f"Region {f.region} ({shortened(f.rule)}), {f.case}: {what} {' → '.join(figures)} ({gap}).")
         more = len(self.changed) - most
-        further = [f"And {more} more differences beyond chance."] if more > 0 else []
-        return told + (further if self.changed else [f"Nothing differs from {self.names[0]} by more than chance."])
+        told += [f"And {more} more differences beyond chance."] if more > 0 else []
+        return told if self.changed else [*told, f"Nothing differs from {self.names[0]} by more than chance."]
 
     def lines(self) -> list[tuple[str, ...]]:
         """The figures of every region and case as a table; a star marks what differs by more than chance."""
@@ -223,33 +201,50 @@ def compare(models: Any, X: Any, y: Any = None, *, partition: Any = None, **opti
     """
     asked = _cases(models, X, y)
     known = asked[0][1] if partition is None and isinstance(asked[0][1], Granite) else partition
-    found = fitted_view(known).result.partition if isinstance(known, Granite) else known
-    if found is not None and not isinstance(found, Partition):
+    fit = fitted_view(known).result if isinstance(known, Granite) else None
+    if fit is None and not isinstance(known, Partition | None):
         text = f"partition={known!r} has no regions."
         raise InputError(text, code="P01", argument="partition", hint="Pass a Partition.")
-    own = known.get_params(deep=False) if isinstance(known, Granite) else {}
-    kept = {name: value for name, value in own.items() if name not in ("model", "max_samples")}
-    settings = {"max_samples": MAX_SAMPLES, **kept, **options}
+    own = {} if fit is None else {**known.get_params(deep=False), "max_samples": MAX_SAMPLES}
+    settings = {"max_samples": MAX_SAMPLES, **own, **options}
+    settings.pop("model", None)
+    found = known if fit is None else fit.partition
     if found is None:  # searched on every other row, measured on the rest
-        _, model, *rows = asked[0]
-        found = Granite(model, **settings).fit(*(_half(each, 0) for each in rows)).partition_
+        found = Granite(asked[0][1], **settings).fit(*(_half(each, 0) for each in asked[0][2:])).partition_
         asked = [(name, model, _half(X, 1), _half(y, 1)) for name, model, X, y in asked]
     with one_blas_thread():
-        return Comparison(found, tuple(_case(*each, found, settings) for each in asked), not isinstance(X, Mapping))
+        cases = tuple(_case(*each, found, settings) for each in asked)
+        return Comparison(found, cases, tuple(_findings(found, cases, not isinstance(X, Mapping))))
+
+
+def _findings(partition: Partition, cases: Sequence[Case], paired: bool) -> Iterator[Finding]:
+    sets = [":".join(names) for names in cases[0].values.fitted.layout.labels]
+    labels: list[Any] = [(measure, None, len(partition)) for measure in MEASURES]
+    labels += [("importance", name, len(partition) * len(sets)) for name in sets]
+    figures, moves = cases[0].figures, cases[0].moves
+    for case in cases:
+        between = case.moves - moves if paired else np.sqrt(case.moves**2 + moves**2)
+        own, wide = (Z * np.sqrt(np.square(each).mean(axis=0)) for each in (case.moves, between))
+        cells = np.stack([case.figures, own, case.figures - figures, wide], axis=-1).tolist()
+        for region, scope in zip(partition, case.scopes, strict=True):
+            for (*label, several), (value, half, gap, error) in zip(labels, cells[region.index], strict=True):
+                strict = NormalDist().inv_cdf(1 - (1 - LEVEL) / 2 / several) / Z
+                changed = abs(gap) > max(strict * error, 1e-9 * abs(value))
+                ends = value - half, value + half, gap, gap - error, gap + error, changed
+                yield Finding._make((region.index, scope.rule, *label, case.name, len(scope.rows), value, *ends))
 
 
 def _cases(models: Any, X: Any, y: Any) -> list[tuple[str, Any, Any, Any]]:
     """Name, model, table and target of each case."""
-    several = list(models) if isinstance(models, Sequence) else [models]
+    several = models if isinstance(models, list | tuple) else [models]
     names = ["first", "second", *(f"model {i + 3}" for i in range(len(several)))]
     named = dict(models) if isinstance(models, Mapping) else dict(zip(names, several, strict=False))
-    if not isinstance(X, Mapping):
-        asked = [(name, model, X, y) for name, model in named.items()]
-    elif len(named) > 1:
+    if isinstance(X, Mapping) and len(named) > 1:
         raise InputError("several models on several tables.", code="P03", argument="X", hint="Pass one of both.")
-    else:
-        pairs = {name: part if isinstance(part, tuple) and len(part) == 2 else (part, None) for name, part in X.items()}
-        asked = [(name, *named.values(), *pair) for name, pair in pairs.items()]
+    given = X.items() if isinstance(X, Mapping) else ()
+    tables = {name: each if isinstance(each, tuple) else (each, None) for name, each in given}
+    asked = [(name, *named.values(), *pair) for name, pair in tables.items()]
+    asked = asked or [(name, model, X, y) for name, model in named.items()]
     if len(asked) < 2:
         raise InputError("there is one case; compare needs two.", code="P03", argument="models", hint="Name another.")
     return asked

@@ -15,7 +15,6 @@ from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.base.errors import InputError
 from granite_xai.base.options import choose, real_number, whole_number
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.chance.rows import rows_needed
 from granite_xai.chance.stability import Stability
 from granite_xai.compute import Resources
 from granite_xai.compute.units import by_power_of_two
@@ -347,15 +346,7 @@ class Granite(BaseEstimator):
         half_width : float
             Half the width of the interval, as a share: 0.05 is five points.
         """
-        view = fitted_view(self)
-        history = [(step["search"], step["standard_error"]) for step in view.diagnostics["rows"]["steps"]]
-        history = [(count, error) for count, error in history if error is not None and error > 0]
-        real_number("half_width", half_width, above=0)
-        if not history or view.result.confidence is None:
-            text = "rows_needed() needs an interval, and this fit has none."
-            hint = "Fit with a confidence_level and held-out rows (holdout=), on rows with more than chance."
-            raise InputError(text, code="P03", argument="half_width", hint=hint)
-        return rows_needed(history, half_width, view.result.confidence.normal)
+        return fitted_view(self).rows_needed(real_number("half_width", half_width, above=0))
 
 
 def fitted_view(g: Any) -> FittedGranite:
@@ -409,11 +400,3 @@ def restore(g: Granite, result: FitResult, diagnostics: dict[str, Any]) -> None:
     for name in ("feature_names_in_", *(attributes["_fitted"].learned if "_fitted" in attributes else ())):
         attributes.pop(name, None)  # also what another partitioner learned
     attributes.update(state | dict(result.learned))
-
-
-def held_out_fidelity(granite: Granite, X: Any) -> float:
-    """Share of the prediction's variance on other rows that the regional additive surrogate explains."""
-    fitted = fitted_view(granite)
-    predictions = fitted.result.predictor.on_rows(fitted.read(X))
-    variance = float(predictions.var())
-    return 1.0 - float(np.square(predictions - granite.predict(X)).mean()) / variance if variance else 1.0

@@ -12,13 +12,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from granite_xai.base.errors import InputError
 from granite_xai.base.options import whole_number
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.base.wording import Told, count, number, percent, shortened
 from granite_xai.behavior import Behavior
 from granite_xai.chance.estimate import Estimate, Sample, estimate
 from granite_xai.chance.replicates import Confidence
-from granite_xai.chance.rows import drawn
+from granite_xai.chance.rows import drawn, rows_needed
 from granite_xai.compute import Resources, one_blas_thread
 from granite_xai.compute.units import by_power_of_two
 from granite_xai.disagreement import ResolvedQuestion, ScaledObjective
@@ -379,3 +380,20 @@ class FittedGranite:
             weights[rows],
         )
         return new, self.regions(table)
+
+    def rows_needed(self, half_width: float) -> int:
+        """Rows for an interval of a half width, extrapolated from the sizes that the fit went through."""
+        steps, confidence = self.diagnostics["rows"]["steps"], self.result.confidence
+        history = [(step["search"], step["standard_error"]) for step in steps if (step["standard_error"] or 0) > 0]
+        if not history or confidence is None:
+            text = "rows_needed() needs an interval, and this fit has none."
+            hint = "Fit with a confidence_level and held-out rows (holdout=), on rows with more than chance."
+            raise InputError(text, code="P03", argument="half_width", hint=hint)
+        return rows_needed(history, half_width, confidence.normal)
+
+    def held_out_fidelity(self, X: Any) -> float:
+        """Share of the prediction's variance on other rows that the regional additive surrogate explains."""
+        table, surrogate, predictor = self.read(X), self.result.surrogate, self.result.predictor
+        told = surrogate.predict(table, self.regions(table), predictor if surrogate.needs_model else None)
+        truth = predictor.on_rows(table)
+        return 1.0 - float(np.square(truth - told).mean()) / float(truth.var()) if truth.var() else 1.0

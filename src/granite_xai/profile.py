@@ -67,10 +67,10 @@ def profiles(fitted: FitResult, *by_row: FloatArray | None) -> list[RegionProfil
         ruled = {name for name, _ in region.rule.conditions}
         columns = fitted.table.columns if count > 1 else ()
         traits = [_trait(column, parts, weights, column.name in ruled) for column in columns]
-        means: Any = [_means(cells, parts, weights) for cells in (*by_row, None, None, None)[:3]]
+        means = [_means(cells, parts, weights) for cells in (*by_row, None, None, None)[:3]]
         ranked = tuple(sorted(traits, key=lambda trait: -trait.distance))
         masses = np.bincount(fitted.regions, weights=weights, minlength=count).astype(np.float64)
-        found.append(RegionProfile(k, ranked, *means, tuple(_effects(shapes, k, masses))))
+        found.append(RegionProfile._make((k, ranked, *means, tuple(_effects(shapes, k, masses)))))
     return found
 
 

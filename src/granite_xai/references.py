@@ -40,8 +40,8 @@ class AgainstFit:
     @property
     def signs(self) -> FloatArray:
         """Random signs of the references, one line a replicate; none without a confidence level."""
-        confidence, amount = self.rows.fitted.confidence, len(self.references)
-        return np.zeros((0, amount)) if confidence is None else signs(np.arange(amount), confidence.seed)
+        confidence, count = self.rows.fitted.confidence, len(self.references)
+        return np.zeros((0, count)) if confidence is None else signs(np.arange(count), confidence.seed)
 
     def part(self, name: str, positions: IntArray, effect: ResolvedExplainer) -> Part:
         """The values of an effect; `positions` are those of the rows in the table of all rows."""
@@ -71,14 +71,13 @@ class AgainstFit:
         return np.stack(np.broadcast_arrays(*columns), axis=1)
 
     def _value(self, effect: ResolvedExplainer, term: Term, known: dict[Term, FloatArray]) -> FloatArray:
-        if term not in known:
-            table, predictor = self.rows.route.table, self.rows.fitted.predictor
-            everything = frozenset(range(table.n_columns))
-            if isinstance(term, frozenset) and term != everything:
-                known[term] = self._masked(effect, term)
-            else:  # what does not depend on the references, or is not said to
-                values = predictor.on_rows(table) if term == everything else self._change(effect, term)
-                known[term] = np.pad(values[:, None], ((0, 0), (0, len(self.signs))))
+        everything = frozenset(range(self.rows.route.table.n_columns))
+        if term not in known and isinstance(term, frozenset) and term != everything:
+            known[term] = self._masked(effect, term)
+        elif term not in known:  # what does not depend on the references, or is not said to
+            own = term == everything
+            values = self.rows.fitted.predictor.on_rows(self.rows.route.table) if own else self._change(effect, term)
+            known[term] = np.pad(values[:, None], ((0, 0), (0, len(self.signs))))
         return known[term]
 
     def _masked(self, effect: ResolvedExplainer, visible: Coalition) -> FloatArray:
@@ -107,12 +106,9 @@ class AgainstFit:
         fitted, rows = self.rows.fitted, self.references
         there = replace(self.rows, route=Route(fitted.predictor, fitted.table.take(rows)), y=None, weights=None)
         known, own = (each.observe([effect]).evaluations.changes[term.column] for each in (there, self.rows))
-        joined = replace(
-            known,
-            places=np.append(known.places, own.places),
-            starts=np.append(known.starts, own.starts + len(known.values)),
-            values=np.append(known.values, own.values),
-        )
+        starts = np.append(known.starts, own.starts + len(known.values))
+        cells = {name: np.append(getattr(known, name), getattr(own, name)) for name in ("places", "values")}
+        joined = replace(known, starts=starts, **cells)
         weights = np.append(fitted.weights[rows], np.zeros(len(own.places)))[:, None]
         members = np.ones(weights.shape, dtype=np.bool_)
         return joined.gaps(members, weights, float(not term.averaged), float(term.averaged))[len(rows) :, 0]

@@ -162,8 +162,9 @@ def explain_one(fitted: FitResult, table: Table, regions: IntArray, resources: R
     found = np.where(np.abs(found) > 1e-12 * np.abs([mean, *found]).max(), found, 0.0)
     place = (table.row_labels([0])[0], k, str(region.rule), region.n_samples)
     figures = (float(fitted.predictor.on_rows(table)[0]), mean, name, tuple(map(":".join, effect.layout.labels)))
-    stands: Any = (texts, *map(np.array, standing), found, errors, changes, near, typical)
-    return RowExplanation(*place, *figures, *stands, curves, table, inside)
+    stands = (texts, *map(np.array, standing), found, errors, changes, near, typical)
+    cells: Any = (*place, *figures, *stands, curves, table, inside)
+    return RowExplanation(*cells)
 
 
 def _contributing(

@@ -25,7 +25,7 @@ from granite_xai.base.wording import ALL_ROWS, plain
 from granite_xai.compute import one_blas_thread
 from granite_xai.compute.units import by_power_of_two
 from granite_xai.display.figures import framed
-from granite_xai.estimator import Granite, fit_with_evaluations, fitted_view, held_out_fidelity
+from granite_xai.estimator import Granite, fit_with_evaluations, fitted_view
 from granite_xai.fit_options import GraniteOptions
 from granite_xai.fit_values import known_values
 from granite_xai.fitting import collected_for
@@ -293,6 +293,6 @@ def _evaluation(granite: Granite, test: Any) -> dict[str, Any]:
         "global_disagreement": found.global_disagreement,
         "disagreement": found.disagreement,
         "remaining": found.remaining,
-        "explained": held_out_fidelity(granite, X),
+        "explained": fitted_view(granite).held_out_fidelity(X),
         "regions": lines,
     }
