@@ -243,9 +243,7 @@ class Granite(BaseEstimator):
             Ask the model for effects at new values instead of interpolating between those of the fit.
         """
         fitted = fitted_view(self)
-        table, surrogate = fitted.read(X), fitted.result.surrogate
-        predictor = fitted.result.predictor if exact or surrogate.needs_model else None
-        return surrogate.predict(table, fitted.regions(table), predictor, exact)
+        return fitted.predict(fitted.read(X), exact)
 
     def evaluate(
         self,
@@ -315,8 +313,7 @@ class Granite(BaseEstimator):
 
     def report(self, X: Any = None, y: Any = None, test: Any = None, title: str | None = None) -> Any:
         """The `Report` of this fit, as `explain` tells it; with the rows of the fit or, if X is None, those it kept."""
-        room = import_module("granite_xai.report")  # which knows estimators, not the other way round
-        return room.explain(self, X, y, test=test, title=title)
+        return import_module("granite_xai.report").explain(self, X, y, test=test, title=title)
 
     def stability(self, n_resamples: int = 50, models: Sequence[tuple[Any, Any, Any]] | None = None) -> Stability:
         """Which splits and regions come back: on random halves of the fitting rows, or for refits of the learner.

@@ -372,13 +372,8 @@ class FittedGranite:
         if max_samples is not None:
             rows = drawn(rows, np.arange(len(weights)), whole_number("max_samples", max_samples, at_least=1), self.seed)
         table = everyone if len(rows) == everyone.n_rows else everyone.take(rows)
-        new = NewRows(
-            self.result,
-            Route(self.result.predictor, table),
-            None if target is None else target[rows],
-            self.resources if resources is None else resources,
-            weights[rows],
-        )
+        y, limits = None if target is None else target[rows], resources or self.resources
+        new = NewRows(self.result, Route(self.result.predictor, table), y, limits, weights[rows])
         return new, self.regions(table)
 
     def rows_needed(self, half_width: float) -> int:
@@ -391,9 +386,13 @@ class FittedGranite:
             raise InputError(text, code="P03", argument="half_width", hint=hint)
         return rows_needed(history, half_width, confidence.normal)
 
+    def predict(self, table: Table, exact: bool = False) -> FloatArray:
+        """The regional additive surrogate of the model on other rows."""
+        surrogate, asked = self.result.surrogate, exact or self.result.surrogate.needs_model
+        return surrogate.predict(table, self.regions(table), self.result.predictor if asked else None, exact)
+
     def held_out_fidelity(self, X: Any) -> float:
         """Share of the prediction's variance on other rows that the regional additive surrogate explains."""
-        table, surrogate, predictor = self.read(X), self.result.surrogate, self.result.predictor
-        told = surrogate.predict(table, self.regions(table), predictor if surrogate.needs_model else None)
-        truth = predictor.on_rows(table)
-        return 1.0 - float(np.square(truth - told).mean()) / float(truth.var()) if truth.var() else 1.0
+        table = self.read(X)
+        truth = self.result.predictor.on_rows(table)
+        return 1.0 - float(np.square(truth - self.predict(table)).mean() / truth.var()) if truth.var() else 1.0

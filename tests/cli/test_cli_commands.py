@@ -106,14 +106,14 @@ def test_rows_are_explained_one_by_one(folder, capsys):
     golden("row", out)
     code, several, _ = run(capsys, *ROW, "--row", "17", "3", "5")
     assert code == 0
-    assert [line.split()[0] for line in several.splitlines()] == ["row", "17", "3", "5"]
+    assert [line.split()[0] for line in several.splitlines()] == ["row", *["17"] * 4, *["3"] * 4, *["5"] * 4]
     table = pd.read_csv("table.csv")
     table["id"] = [f"c{i}" for i in range(len(table))]
     table.to_csv("with_id.csv", index=False)
     by_key = ("row", "regions.json", "with_id.csv", *ROW[3:], "--key", "id=c17")
     assert run(capsys, *by_key)[1] == out
-    lines = json.loads(run(capsys, *by_key, "--json")[1])[0]
-    assert lines[-1]["set"] == "together"
+    lines = json.loads(run(capsys, *by_key, "--json")[1])
+    assert [line["set"] for line in lines] == ["a", "b", "c", "together"]
     code, _, err = run(capsys, *ROW, "--row", "900")
     assert code == 2
     assert "no such row" in err
@@ -134,23 +134,6 @@ def test_the_report_is_handed_over_as_markdown_and_as_figures(folder, capsys):
     assert run(capsys, *EXPLAIN, "--figures", "out", "--force")[0] == 0
     assert run(capsys, *EXPLAIN, "--markdown", "table.csv")[0] == 2
     assert run(capsys, *EXPLAIN, "--markdown", "one", "--report", "one")[0] == 2
-
-
-def test_two_models_or_two_tables_on_saved_regions(folder, capsys):
-    run(capsys, *EXPLAIN, "--save", "regions.json")
-    (folder / "other.py").write_text("from own_model import predict\ndef shifted(X):\n    return predict(X) + 1\n")
-    compare = ("compare", *ROW[1:])
-    code, out, err = run(capsys, *compare, "--other-predictor", "other:shifted", "--report", "two.html")
-    assert code == 0
-    assert "second: mean prediction" in out
-    assert err == "Written: two.html\n"
-    assert (folder / "two.html").read_text(encoding="utf-8").startswith("<!doctype html>")
-    pd.read_csv("table.csv").assign(b=1.0).to_csv("now.csv", index=False)
-    code, out, _ = run(capsys, *compare, "--other-data", "now.csv", "--json")
-    assert code == 0
-    moved = [line for line in json.loads(out) if line["measure"] == "fraction" and line["case"] == "now.csv"]
-    assert [line["value"] for line in moved] == [0.0, 1.0]
-    assert run(capsys, *compare, "--other-data", "now.csv", "--report", "now.csv")[0] == 2
 
 
 def test_explain_as_json_is_the_story(folder, capsys):
