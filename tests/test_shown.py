@@ -20,7 +20,7 @@ def g():
 
 def shown(g, X):
     objects = [g.partition_, g.partition_[0], g.partition_[0].rule, g.evaluate(X), g.explain(X), g.explain_row(X[:1])]
-    return [*objects, gx.questions(), gx.explanations()]
+    return [*objects, g.estimate_, gx.questions(), gx.explanations()]
 
 
 def test_every_object_is_short_in_text_and_in_a_notebook(g):

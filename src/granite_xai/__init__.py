@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from granite_xai.display.effect import EffectDisplay as EffectDisplay
     from granite_xai.display.importance import ImportanceDisplay as ImportanceDisplay
     from granite_xai.display.network import InteractionDisplay as InteractionDisplay
+    from granite_xai.display.row import RowDisplay as RowDisplay
     from granite_xai.display.stability import StabilityDisplay as StabilityDisplay
     from granite_xai.display.tree import PartitionDisplay as PartitionDisplay
     from granite_xai.estimator import Granite as Granite
