@@ -53,6 +53,7 @@ ROOMS: dict[str, tuple[str, str]] = {
     "scopes": ("", "All rows or one region, with the values of explanations there"),
     "fit_values": ("", "What a fit knows of its own rows, in plain numbers"),
     "cost": ("", "What a fit would cost, before any of it is done"),
+    "comparison": ("", "The same regions for two models, tables or groups; what differs by more than chance"),
     "chance": ("", "What chance does to the figures: replicates, estimates with intervals, stability"),
     "fitting": ("", "From options and a table to a fit: rows, plan, judgement, what an interrupt leaves"),
     "frameworks": ("", "Earlier methods as configurations, compared"),

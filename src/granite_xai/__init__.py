@@ -48,12 +48,13 @@ if TYPE_CHECKING:
     from granite_xai.catalog import explanations as explanations, question as question, questions as questions
     from granite_xai.chance.estimate import Estimate as Estimate
     from granite_xai.chance.stability import Stability as Stability
+    from granite_xai.comparison import Comparison as Comparison, compare as compare
     from granite_xai.compute import Resources as Resources
     from granite_xai.disagreement import Disagreement as Disagreement, Objective as Objective
+    from granite_xai.display.decisions import ComparisonDisplay as ComparisonDisplay, RowDisplay as RowDisplay
     from granite_xai.display.effect import EffectDisplay as EffectDisplay
     from granite_xai.display.importance import ImportanceDisplay as ImportanceDisplay
     from granite_xai.display.network import InteractionDisplay as InteractionDisplay
-    from granite_xai.display.row import RowDisplay as RowDisplay
     from granite_xai.display.stability import StabilityDisplay as StabilityDisplay
     from granite_xai.display.tree import PartitionDisplay as PartitionDisplay
     from granite_xai.estimator import Granite as Granite
@@ -104,6 +105,8 @@ _ROOMS = {
     "Joint": "influence",
     "Interactions": "influence",
     "RowExplanation": "row",
+    "compare": "comparison",
+    "Comparison": "comparison",
     "Partition": "regions.partition",
     "Region": "regions.partition",
     "Rule": "regions.rule",
@@ -112,7 +115,8 @@ _ROOMS = {
     "ImportanceDisplay": "display.importance",
     "InteractionDisplay": "display.network",
     "PartitionDisplay": "display.tree",
-    "RowDisplay": "display.row",
+    "RowDisplay": "display.decisions",
+    "ComparisonDisplay": "display.decisions",
     "StabilityDisplay": "display.stability",
     "Estimate": "chance.estimate",
     "Stability": "chance.stability",

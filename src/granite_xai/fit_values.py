@@ -121,7 +121,11 @@ class FitValues:
 
     def question(self, question: ResolvedQuestion, scope: Scope) -> QuestionValues:
         """Both sides of a question in one scope."""
-        found, exponent = _question_values(question, self.evaluations.restrict(scope.rows)), self.evaluations.exponent
+        return self.sized(question, self.evaluations.restrict(scope.rows))
+
+    def sized(self, question: ResolvedQuestion, node: Evaluations) -> QuestionValues:
+        """Both sides of a question where all rows of some evaluations of this fit are the region."""
+        found, exponent = _question_values(question, node), self.evaluations.exponent
         power = exponent * (question.first.behavior.degree or 0)
         first, second, sizes = (by_power_of_two(each, power) for each in (*found.sides, found.sizes))
         return QuestionValues((first, second), sizes, by_power_of_two(found.gaps, exponent * (question.degree or 0)))

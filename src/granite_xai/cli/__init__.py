@@ -74,12 +74,19 @@ def parser() -> argparse.ArgumentParser:
     add("--plan", action="store_true", help="say what it would cost (rows, bytes, seconds) and stop")
     evaluate = _command(commands, "evaluate", "measure saved regions on other rows")
     row = _command(commands, "row", "explain rows of a table one by one, each in its region")
-    for command in (evaluate, row):
+    both = _command(commands, "compare", "put saved regions under two models, or under one model on two tables")
+    for command in (evaluate, row, both):
         command.add_argument("saved", help="file that explain --save wrote")
         _inputs(command)
     which = row.add_argument_group("which rows, one of").add_mutually_exclusive_group(required=True).add_argument
     which("--row", type=int, nargs="+", metavar="N", help="positions in the table, from 0")
     which("--key", metavar="COLUMN=VALUE", help="rows with this value; the column need be no feature")
+    other = both.add_argument_group("compared with, one of").add_mutually_exclusive_group(required=True).add_argument
+    other("--other-model", metavar="FILE", help="another model, on the same table")
+    other("--other-predictor", metavar="MODULE:NAME", help="the same, in a module")
+    other("--other-data", metavar="FILE", help="another table, by the same model")
+    both.add_argument("--max-samples", type=int, default=1000, help="rows of each table, at most; default: 1000")
+    _outputs(both, "the comparison")
     _limits(evaluate.add_argument_group("what it may cost").add_argument, samples="all")
     apply = _command(commands, "apply", "print the region of each row of a table, as CSV")
     apply.add_argument("saved", help="file that explain --save or gx.save wrote")
@@ -92,6 +99,7 @@ def parser() -> argparse.ArgumentParser:
     text = "list published frameworks, or compare them on a model and a table"
     inner = _command(commands, "frameworks", text).add_subparsers(metavar="compare")
     compare = _command(inner, "compare", "fit every framework and measure its regions on other rows")
+    compare.set_defaults(command="compare_frameworks")
     _inputs(compare, train=True)
     _settings(compare)
     compare.add_argument("--test", metavar="FILE", help="a table of other rows; default: every fourth row of the data")

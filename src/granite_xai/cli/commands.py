@@ -91,6 +91,26 @@ def _plan(granite: gx.Granite, case: Case, options: argparse.Namespace) -> None:
 
 
 def compare(options: argparse.Namespace) -> None:
+    """The saved regions under two models, or under one model on two tables."""
+    check_outputs(options, data=options.data, test=options.other_data, model=options.model, saved=options.saved)
+    granite, X, y, _ = _fit_and_rows(options)
+    models: dict[str, Any] = {"first": granite}
+    tables: Any = _fitting_columns(granite, X)
+    if options.other_data:
+        there = features_and_target(read_table(options.other_data), options)
+        tables = {options.data: (tables, y), options.other_data: (_fitting_columns(granite, there[0]), there[1])}
+    else:
+        named = {"model": options.other_model, "predictor": options.other_predictor}
+        models["second"] = load_model(argparse.Namespace(**{**vars(options), **named}))
+    with remarks_instead_of_warnings(options):
+        found = gx.compare(models, tables, None if options.other_data else y, max_samples=options.max_samples or None)
+    if options.report:
+        found.html(options.report)
+        remark(f"Written: {options.report}")
+    _say_frame(found.frame(), True) if options.json else say(str(found))
+
+
+def compare_frameworks(options: argparse.Namespace) -> None:
     """Fit every framework and measure its regions on other rows."""
     case = opened(options)
     X, y, test = case.X, case.y, case.test

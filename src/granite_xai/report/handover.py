@@ -1,7 +1,8 @@
-"""What is handed over: the report as Markdown for a model card, and as a folder of figures."""
+"""What is handed over: the report as Markdown for a model card and as a folder of figures, and a comparison's page."""
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
@@ -9,11 +10,13 @@ from typing import Any
 
 from granite_xai.base.files import write_text
 from granite_xai.base.wording import plain
+from granite_xai.comparison import Comparison
+from granite_xai.display.decisions import ComparisonDisplay
 from granite_xai.display.effect import EffectDisplay
 from granite_xai.display.importance import ImportanceDisplay
 from granite_xai.display.tree import PartitionDisplay
 from granite_xai.estimator import fitted_view
-from granite_xai.report.page import environment
+from granite_xai.report.page import environment, render
 
 _MARKS = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_[]<>|#"})
 
@@ -55,3 +58,11 @@ def _drawn(display: Any, ending: str) -> bytes:
     figure.savefig(held, format=ending)
     plt.close(figure)
     return held.getvalue()
+
+
+def comparison_page(found: Comparison) -> str:
+    """What changed, the figures of every region, and the curves of all cases, on one self-contained page."""
+    opening, *further = found.sentences(12)
+    picture = base64.b64encode(_drawn(ComparisonDisplay.from_comparison(found, max_features=8), "svg")).decode()
+    told = {"title": " and ".join(found.names), "opening": opening, "further": further, "table": found.lines()}
+    return render(told | {"effects": [], "importances": [], "picture": picture}, "comparison.html")

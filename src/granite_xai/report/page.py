@@ -36,15 +36,15 @@ COLORS = {
 Scale = Callable[[float], float]
 
 
-def render(story: dict[str, Any]) -> str:
-    """Fill the templates with a story."""
+def render(story: dict[str, Any], page: str = "page.html") -> str:
+    """Fill the templates of a page with a story."""
     light, dark = (";".join(f"--{use}:{pair[k]}" for use, pair in COLORS.items()) for k in (0, 1))
     variables = f":root{{{light}}}\n@media (prefers-color-scheme:dark){{:root{{{dark}}}}}\n"
     style, script = variables + _asset("style.css"), _asset("script.js")
     sources = f"style-src {_hash(style)}; script-src {_hash(script)}"
-    template, largest = environment().get_template("page.html"), reach(story["effects"])
+    template, largest = environment().get_template(page), reach(story["effects"])
     drawn = [{"effect": effect, "charts": effect_charts(effect, largest)} for effect in story["effects"]]
-    page: str = template.render(
+    filled: str = template.render(
         story=story,
         style=style,
         script=script,
@@ -52,7 +52,7 @@ def render(story: dict[str, Any]) -> str:
         drawn=drawn,
         bars=[importance_rows(importance, 30) for importance in story["importances"]],
     )
-    return page
+    return filled
 
 
 @cache

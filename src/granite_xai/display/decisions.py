@@ -1,7 +1,8 @@
-"""RowDisplay: from the mean of a region to the prediction of one row, and where the row stands on the curves."""
+"""RowDisplay: one row against its region. ComparisonDisplay: the same regions under several models or tables."""
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -10,14 +11,16 @@ import numpy as np
 from granite_xai.base.options import whole_number
 from granite_xai.base.wording import count, drawable, number, percent, shortened, signed, told_apart, wrapped
 from granite_xai.catalog import title
+from granite_xai.comparison import Comparison
 from granite_xai.display.axis import Axis
-from granite_xai.display.figures import BLUE, GREY, ORANGE, SMALL, Drawn, grid_of, sheet, tidy
+from granite_xai.display.figures import BLUE, GREY, ORANGE, SMALL, Drawn, framed, grid_of, set_title, sheet, tidy
 from granite_xai.row import RowExplanation
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_BARS = 10
+COLORS = (BLUE, ORANGE, "#009E73", "#CC79A7", GREY)
 
 
 @dataclass(eq=False)
@@ -127,3 +130,99 @@ def _here(ax: Axes, found: RowExplanation, i: int) -> None:
     told = f"{axis.name} = {drawable(shortened(found.values[i], 20))}: {signed(found.contributions[i])}"
     where = f"{percent(stand, 0)} of the region's rows lie below" if stand == stand else same
     ax.set_title(f"{told}\n{where}", fontsize=SMALL + 1, loc="left")
+
+
+@dataclass(eq=False)
+class ComparisonDisplay(Drawn):
+    """Average effects (PDP) of the strongest columns by each case, with pointwise intervals: a panel for each region.
+
+    Make it with `from_comparison`.
+
+    Examples
+    --------
+    >>> import granite_xai as gx
+    >>> toy = gx.datasets.make_toy(n=120)
+    >>> found = gx.compare({"old": toy.model, "new": lambda X: 2 * toy.model(X)}, toy.X)
+    >>> display = ComparisonDisplay.from_comparison(found, max_features=1)
+    >>> list(display.frame())
+    ['set', 'region', 'rule', 'case', 'x', 'level', 'mean', 'low', 'high']
+    """
+
+    comparison: Comparison = field(repr=False)
+    positions: tuple[int, ...]
+
+    @classmethod
+    def from_comparison(
+        cls, comparison: Comparison, *, features: Sequence[Hashable] | None = None, max_features: int = 3
+    ) -> ComparisonDisplay:
+        """Choose the columns.
+
+        Parameters
+        ----------
+        comparison : Comparison
+            What ``gx.compare`` found.
+        features : columns, optional
+            None: the ``max_features`` strongest ones of the first case.
+        max_features : int
+            Columns drawn, at most.
+        """
+        strongest = comparison.columns[: whole_number("max_features", max_features, at_least=1)]
+        table = comparison.cases[0].values.table
+        return cls(
+            comparison, tuple(strongest if features is None else (table.resolve(f, "features") for f in features))
+        )
+
+    def plot(self, ax: Any = None) -> ComparisonDisplay:
+        """Draw the curves: a line of panels for each column.
+
+        Parameters
+        ----------
+        ax : Axes or array of Axes, optional
+            Where: its place is divided among the panels, or one Axes a panel. None: a new figure.
+        """
+        from matplotlib.lines import Line2D
+
+        found, regions = self.comparison, len(self.comparison.partition)
+        grid = len(self.positions), regions
+        drawn = sheet(ax, range(grid[0] * regions), grid, (max(6.0, 2.4 * regions + 0.6), 2.3 * grid[0] + 0.8))
+        colors = {name: COLORS[i % len(COLORS)] for i, name in enumerate(found.names)}
+        for line, position in enumerate(self.positions):
+            axis, curves = Axis.of(found.cases[0].values.table, position), list(found.curves(position))
+            ends = [float(end) for curve in curves for end in (curve.low.min(), curve.high.max())]
+            pad = 0.05 * (max(ends) - min(ends) or 1.0)
+            for k, panel in enumerate(drawn.axes[line * regions : (line + 1) * regions]):
+                tidy(panel)
+                panel.axhline(0.0, color=GREY, linewidth=0.4)
+                for curve in curves:
+                    if curve.scope.region == k:
+                        x, color = axis.numbers(curve.levels), colors[curve.case]
+                        half = curve.high - curve.mean
+                        panel.errorbar(
+                            x,
+                            curve.mean,
+                            None if axis.ordered else half,
+                            fmt="-" if axis.ordered else "o",
+                            color=color,
+                            ms=4,
+                        )
+                        if axis.ordered:
+                            panel.fill_between(x, curve.low, curve.high, color=color, alpha=0.18, linewidth=0)
+                axis.dress(panel)
+                panel.set_ylim(min(ends) - pad, max(ends) + pad)
+                panel.tick_params(labelleft=k == 0)
+                if line == 0:
+                    set_title(panel, found.cases[0].scopes[k], 26)
+        handles = [Line2D([], [], color=color, label=drawable(shortened(name, 40))) for name, color in colors.items()]
+        self._keep(drawn, ax, "Average effects by case, in the same regions", handles)
+        return self
+
+    def frame(self) -> Any:
+        """Everything drawn, one line a point: set, region, rule, case, x, level (null for numbers), mean, low, high."""
+        table, lines = self.comparison.cases[0].values.table, []
+        for position in self.positions:
+            axis = Axis.of(table, position)
+            for curve in self.comparison.curves(position):
+                head = (axis.column.name, curve.scope.region, curve.scope.rule, curve.case)
+                points = zip(axis.numbers(curve.levels), axis.texts(curve.levels), *curve[3:], strict=True)
+                lines += [(*head, float(x), text, *map(float, figures)) for x, text, *figures in points]
+        return framed("set region rule case x level mean low high", lines, table)
