@@ -59,6 +59,7 @@ CASES: dict[str, dict[str, str]] = {
         "D42": "Rules use the members of a group.",
         "D43": "Weights that are negative, missing, all zero or too few: an error.",
         "D44": "A data set that is neither in the folder nor on OpenML: an error saying where to put it.",
+        "D46": "Fewer than five rows of a region as their own reference: an error that says why.",
     },
     "Target and risk": {
         "T01": "A question about risk without ``y``: an error before the model is asked.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ from hypothesis import assume, given, strategies as st
 
 import granite_xai as gx
 import oracle as o
+from granite_xai import references
 from strategies import Case, cases, examples, interactions, maskings, paper, questions, quiet, rounding, scale_of
 
 
@@ -112,8 +114,8 @@ def test_other_rows_are_explained_region_by_region(name, data):
     case = data.draw(cases(min_rows=5, max_rows=8, min_columns=2, max_columns=3, weighted=None))
     question, asked, _ = data.draw(questions(case, name))
     granite, fit, other, new = both(case, question, asked, data)
-    with quiet():
-        parts = granite.explain(other.X, np.array(other.y)).parts
+    with quiet(), mock.patch.object(references, "HANDFUL", 1):
+        parts = granite.explain(other.X, np.array(other.y), reference="rows").parts
     region = o.apply(fit.root, new.fitted, new.X)
     present = sorted(set(region))
     assert [part.region for part in parts] == [k for k in present for _ in range(2)]
@@ -127,6 +129,40 @@ def test_other_rows_are_explained_region_by_region(name, data):
         for k, S in enumerate(sets):
             values = [wanted[S][n] for n in rows] if side.per_row else wanted[S]
             assert part.values[..., k] == pytest.approx(values, rel=0, abs=1e-10 * scale)
+
+
+@pytest.mark.parametrize("name", [name for name, (behavior, *_) in o.NAMED.items() if behavior == "local"])
+@given(data=st.data())
+@examples(15)
+def test_other_rows_are_explained_against_the_fitting_rows_of_their_region(name, data):
+    """``F_T`` at a row is the mean over the region's fitting rows; over all of them where none shares the row's bin."""
+    case = data.draw(cases(min_rows=5, max_rows=8, min_columns=2, max_columns=3, weighted=None))
+    question, asked, _ = data.draw(questions(case, name))
+    granite, fit, other, _ = both(case, question, asked, data)
+    if not case.has_missing:  # cells of several rows: a row that no fitting row is
+        mixed = [tuple(data.draw(st.sampled_from(case.rows))[j] for j in range(case.d)) for _ in range(3)]
+        other = case.with_rows(mixed, [0.0] * 3)
+    problem, extra = case.problem(), len(case.rows)
+    with quiet():
+        found = granite.explain(other.X).parts
+    weights = [*problem.w, *[1.0] * len(other.rows)]
+    joined = o.Problem(case.call, [*case.rows, *other.rows], None, weights, problem.kinds, problem)
+    region = o.apply(fit.root, problem, other.problem(problem).X)
+    scale = scale_of(case, problem, vars(asked.first))
+    sets = o.question_sets(asked, case.d)
+    for part, side in zip(found, len(set(region)) * [asked.first, asked.second], strict=True):
+        rows = fit.root.leaves()[part.region].rows
+        for i, values in zip(part.rows.tolist(), part.values, strict=True):
+
+            def nu(T, n=extra + i, rows=rows, side=side):
+                T = frozenset(T)
+                bins = o.bins_of(joined, side, T) if side.masking == "conditional" else dict.fromkeys(joined.rows, 0)
+                mates = [m for m in rows if bins[m] == bins[n]] or rows
+                values = joined.R(T)[n]
+                return values[n] if T == joined.D else o.mean([values[m] for m in mates], joined.weights_of(mates))
+
+            wanted = [o.influence_of(nu, joined.D, S, side) for S in sets]
+            assert values == pytest.approx(wanted, rel=0, abs=1e-10 * scale)
 
 
 @pytest.mark.parametrize("name", [*o.NAMED, "coe", "ale"])

@@ -48,8 +48,10 @@ if TYPE_CHECKING:
     from granite_xai.catalog import explanations as explanations, question as question, questions as questions
     from granite_xai.chance.estimate import Estimate as Estimate
     from granite_xai.chance.stability import Stability as Stability
+    from granite_xai.comparison import Comparison as Comparison, compare as compare
     from granite_xai.compute import Resources as Resources
     from granite_xai.disagreement import Disagreement as Disagreement, Objective as Objective
+    from granite_xai.display.decisions import ComparisonDisplay as ComparisonDisplay, RowDisplay as RowDisplay
     from granite_xai.display.effect import EffectDisplay as EffectDisplay
     from granite_xai.display.importance import ImportanceDisplay as ImportanceDisplay
     from granite_xai.display.network import InteractionDisplay as InteractionDisplay
@@ -70,6 +72,7 @@ if TYPE_CHECKING:
     from granite_xai.regions.partition import Partition as Partition, Region as Region
     from granite_xai.regions.rule import Rule as Rule
     from granite_xai.report import Report as Report, explain as explain
+    from granite_xai.row import RowExplanation as RowExplanation
 
 __version__ = "0.1.0"
 
@@ -84,6 +87,8 @@ _NAMES = {
     "behavior": "Local Sensitivity Risk",
     "interaction": "Pure Partial Full",
     "influence": "Individual Joint Interactions",
+    "row": "RowExplanation",
+    "comparison": "compare Comparison",
     "regions.partition": "Partition Region",
     "regions.rule": "Rule",
     "compute": "Resources",
@@ -91,6 +96,7 @@ _NAMES = {
     "display.importance": "ImportanceDisplay",
     "display.network": "InteractionDisplay",
     "display.tree": "PartitionDisplay",
+    "display.decisions": "RowDisplay ComparisonDisplay",
     "display.stability": "StabilityDisplay",
     "chance.estimate": "Estimate",
     "chance.stability": "Stability",

@@ -20,6 +20,7 @@ TITLES: dict[str, tuple[str, str]] = {
     "shap": ("SHAP", "each row's prediction shared out fairly among the columns"),
     "baseline-shap": ("baseline SHAP", "each row's prediction shared out, counted from one baseline row"),
     "cice": ("conditional ICE", "what a row's prediction loses when a column is hidden, among similar rows"),
+    "preddiff": ("PredDiff", "conditional ICE by another name"),
     "mplot": ("M-plot", "the mean prediction of rows with similar values of a column"),
     "cshap": ("conditional SHAP", "SHAP that compares with similar rows only"),
     "local-change": ("local changes", "how each row's prediction changes across its interval of a column"),
@@ -35,6 +36,7 @@ TITLES: dict[str, tuple[str, str]] = {
     "pure-risk": ("pure risk importance", "error that a column saves alone"),
     "sage": ("SAGE", "saved error shared out fairly among the columns"),
     "cfi": ("CFI", "what the error gains when a column is shuffled among similar rows"),
+    "csage": ("conditional SAGE", "SAGE that compares with similar rows only"),
     "prediction": ("the model", "the prediction itself"),
     "additive": ("its additive surrogate", "the sum of one average curve per column"),
 }

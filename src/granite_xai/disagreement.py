@@ -12,6 +12,7 @@ import numpy as np
 from granite_xai.base.errors import InputError
 from granite_xai.base.options import choose, real_number, unknown
 from granite_xai.base.typing import BoolArray, Elementwise, FloatArray, IntArray, Term, Terms
+from granite_xai.base.wording import Listed
 from granite_xai.behavior import Behavior
 from granite_xai.behavior.behavior import Game, read_twice
 from granite_xai.behavior.losses import Loss, gap_loss
@@ -225,7 +226,8 @@ def questions() -> dict[str, Disagreement]:
     >>> questions()["ice-pdp"].first.name
     'ice'
     """
-    return dict(_questions())
+    headings = ("question", "first", "second", "about")
+    return Listed(_questions(), headings, lambda q: (q.first.name or "", q.second.name or "", q.behavior.key))
 
 
 @cache

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.base.errors import InputError
-from granite_xai.base.options import real_number, whole_number
+from granite_xai.base.options import choose, real_number, whole_number
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.chance.rows import rows_needed
 from granite_xai.chance.stability import Stability
 from granite_xai.compute import Resources
 from granite_xai.compute.units import by_power_of_two
@@ -23,7 +23,9 @@ from granite_xai.fit import FitResult, FitRun
 from granite_xai.fit_options import chosen_limits
 from granite_xai.fitting import collected_for, half_samples, open_inputs, refits, searched
 from granite_xai.models import accepts_missing
-from granite_xai.new_rows import Evaluation, FittedGranite, evaluate_rows, explain_rows
+from granite_xai.new_rows import Evaluation, FittedGranite, evaluate_rows
+from granite_xai.references import explain_against_fit, explain_among_themselves
+from granite_xai.row import RowExplanation, explain_one, one_row
 from granite_xai.tables.opening import is_lazy, region_numbers
 
 _SHOWN = ("partition", "remaining", "estimate", "stability", "fidelity", "global_fidelity")  # as fitted attributes
@@ -214,9 +216,7 @@ class Granite(BaseEstimator):
             Ask the model for effects at new values instead of interpolating between those of the fit.
         """
         fitted = fitted_view(self)
-        table, surrogate = fitted.read(X), fitted.result.surrogate
-        predictor = fitted.result.predictor if exact or surrogate.needs_model else None
-        return surrogate.predict(table, fitted.regions(table), predictor, exact)
+        return fitted.predict(fitted.read(X), exact)
 
     def evaluate(
         self,
@@ -256,6 +256,7 @@ class Granite(BaseEstimator):
         sample_weight: Any = None,
         max_samples: int | None = None,
         resources: Resources | None = None,
+        reference: str = "fitting",
     ) -> Explanation:
         """Both sides of the question on other rows, region by region.
 
@@ -263,9 +264,23 @@ class Granite(BaseEstimator):
         ----------
         X, y, sample_weight, max_samples, resources
             As in `evaluate`.
+        reference : "fitting" or "rows"
+            The fitting rows of the region, or the rows of X in it (always so for sensitivity and risk).
         """
-        limits = resources and chosen_limits(resources)
-        return explain_rows(*fitted_view(self).other_rows(X, y, sample_weight, max_samples, limits))
+        view, limits = fitted_view(self), resources and chosen_limits(resources)
+        rows = view.other_rows(X, y, sample_weight, max_samples, limits)
+        among = choose("reference", reference, {"fitting": False, "rows": True})
+        return explain_among_themselves(*rows) if among else explain_against_fit(*rows, view.seed)
+
+    def explain_row(self, x: Any) -> RowExplanation:
+        """Why this row (a table of one, a mapping or a list): what each column adds to the mean of its region."""
+        view = fitted_view(self)
+        table = view.read(one_row(view.result.table, x))
+        return explain_one(view.result, table, view.regions(table), view.resources, view.seed)
+
+    def report(self, X: Any = None, y: Any = None, test: Any = None, title: str | None = None) -> Any:
+        """The `Report` of this fit, as `explain` tells it; with the rows of the fit or, if X is None, those it kept."""
+        return import_module("granite_xai.report").explain(self, X, y, test=test, title=title)
 
     def stability(self, n_resamples: int = 50, models: Sequence[tuple[Any, Any, Any]] | None = None) -> Stability:
         """Which splits and regions come back: on random halves of the fitting rows, or for refits of the learner.
@@ -295,15 +310,7 @@ class Granite(BaseEstimator):
         half_width : float
             Half the width of the interval, as a share: 0.05 is five points.
         """
-        view = fitted_view(self)
-        history = [(step["search"], step["standard_error"]) for step in view.diagnostics["rows"]["steps"]]
-        history = [(count, error) for count, error in history if error is not None and error > 0]
-        real_number("half_width", half_width, above=0)
-        if not history or view.result.confidence is None:
-            text = "rows_needed() needs an interval, and this fit has none."
-            hint = "Fit with a confidence_level and held-out rows (holdout=), on rows with more than chance."
-            raise InputError(text, code="P03", argument="half_width", hint=hint)
-        return rows_needed(history, half_width, view.result.confidence.normal)
+        return fitted_view(self).rows_needed(real_number("half_width", half_width, above=0))
 
 
 def fitted_view(g: Any) -> FittedGranite:
@@ -315,7 +322,7 @@ def fitted_view(g: Any) -> FittedGranite:
     resources = Resources() if g.resources is None else g.resources
     if resources.max_grid == "auto":  # what the fit came to
         resources = replace(resources, max_grid=g.diagnostics_.get("plan", {}).get("max_grid"))
-    return FittedGranite(vars(g)["_fitted"], resources, g.diagnostics_, g.max_samples)
+    return FittedGranite(vars(g)["_fitted"], resources, g.diagnostics_, g.max_samples, vars(g).get("_run"))
 
 
 def fit_with_evaluations(g: Granite, X: Any, y: Any = None, sample_weight: Any = None, clusters: Any = None) -> FitRun:
@@ -352,11 +359,3 @@ def restore(g: Granite, result: FitResult, diagnostics: dict[str, Any]) -> None:
     for name in ("feature_names_in_", *(attributes["_fitted"].learned if "_fitted" in attributes else ())):
         attributes.pop(name, None)  # also what another partitioner learned
     attributes.update(state | dict(result.learned))
-
-
-def held_out_fidelity(granite: Granite, X: Any) -> float:
-    """Share of the prediction's variance on other rows that the regional additive surrogate explains."""
-    fitted = fitted_view(granite)
-    predictions = fitted.result.predictor.on_rows(fitted.read(X))
-    variance = float(predictions.var())
-    return 1.0 - float(np.square(predictions - granite.predict(X)).mean()) / variance if variance else 1.0

@@ -11,6 +11,7 @@ import numpy as np
 
 from granite_xai.base.options import choose
 from granite_xai.base.typing import FloatArray, IntArray, Terms
+from granite_xai.base.wording import Listed
 from granite_xai.behavior import BEHAVIORS, Behavior, Local, Risk, Sensitivity
 from granite_xai.behavior.behavior import Game
 from granite_xai.compute import Resources, one_blas_thread, require_supported
@@ -181,6 +182,7 @@ _EXPLANATIONS: dict[str, tuple[Any, ...]] = {
     "shap": ("marginal", _LOCAL, "partial"),
     "baseline-shap": ("baseline", _LOCAL, "partial"),
     "cice": ("conditional", _LOCAL, "full"),
+    "preddiff": ("conditional", _LOCAL, "full"),
     "mplot": ("conditional", _LOCAL, "pure"),
     "cshap": ("conditional", _LOCAL, "partial"),
     "local-change": ("accumulated", _LOCAL, "full"),
@@ -196,6 +198,7 @@ _EXPLANATIONS: dict[str, tuple[Any, ...]] = {
     "pure-risk": ("marginal", _RISK, "pure"),
     "sage": ("marginal", _RISK, "partial"),
     "cfi": ("conditional", _RISK, "full"),
+    "csage": ("conditional", _RISK, "partial"),
     "prediction": ("marginal", _LOCAL, Whole()),
     "additive": ("marginal", _LOCAL, Additive()),
 }
@@ -211,7 +214,8 @@ def explanations() -> dict[str, Explainer]:
     >>> explanations()["pdp"].interaction.key
     'pure'
     """
-    return dict(_explanations())
+    headings = ("explanation", "masking", "behavior", "interaction")
+    return Listed(_explanations(), headings, lambda one: (one.masking.key, one.behavior.key, one.interaction.key))
 
 
 @cache

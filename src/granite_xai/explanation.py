@@ -11,6 +11,7 @@ import numpy as np
 
 from granite_xai.base.errors import InputError
 from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.base.wording import Told, count, number
 from granite_xai.tables import Table, frame
 
 
@@ -34,8 +35,8 @@ class Part:
     """Whether values are means over drawn orders of arrival."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Explanation:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Explanation(Told):
     """Values of one or more explanations, for each region, set and (where local) row.
 
     Attributes
@@ -84,6 +85,20 @@ class Explanation:
     def _parts(self, name: str | None) -> list[Part]:
         wanted = self.names[0] if name is None else name
         return [part for part in self.parts if part.name == wanted]
+
+    def _told(self) -> Any:
+        """The typical size of each effect (for local ones the mean over the rows), the explanations side by side."""
+        lines: dict[tuple[object, ...], dict[str, str]] = {}
+        for part in self.parts:
+            sizes = part.values if part.rows is None else np.abs(part.values).mean(axis=0)
+            for names, size in zip(part.sets or self.sets, sizes.tolist(), strict=True):
+                lines.setdefault((part.region, ":".join(names)), {})[part.name] = number(size)
+        rows = [(*key, *(cells.get(name, "") for name in self.names)) for key, cells in lines.items()]
+        return [repr(self)[1:-1]], [("region", "set", *self.names), *rows], (1,)
+
+    def __repr__(self) -> str:
+        amounts = count(len(self.sets), "set"), count(len({part.region for part in self.parts}), "region")
+        return f"<Explanation: {' and '.join(self.names)} of {', '.join(amounts)}, {count(self.table.n_rows, 'row')}>"
 
     def frame(self) -> Any:
         """A tidy table in the library of X: region, set, explanation, row, value, standard_error."""

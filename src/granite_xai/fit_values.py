@@ -9,21 +9,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from granite_xai.base.errors import GraniteError
+from granite_xai.base.errors import GraniteError, InputError
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
-from granite_xai.behavior import Local
+from granite_xai.behavior import Local, Risk
 from granite_xai.behavior.behavior import Game
+from granite_xai.behavior.losses import risk_loss
 from granite_xai.catalog import questions as named_questions
 from granite_xai.compute import Resources
 from granite_xai.compute.units import by_power_of_two
 from granite_xai.curves import dependence_bins
 from granite_xai.disagreement import ResolvedQuestion
 from granite_xai.engine.splits import Splits
+from granite_xai.estimator import Granite, fitted_view
 from granite_xai.evaluation_plan import evaluate, request
 from granite_xai.evaluations.evaluations import Bins, Evaluations
 from granite_xai.evaluations.plan import plan
 from granite_xai.explainer import regional_part
-from granite_xai.fit import FitResult
+from granite_xai.fit import FitResult, FitRun
+from granite_xai.fitting import read_rows_of
 from granite_xai.interaction import union
 from granite_xai.masking import Marginal
 from granite_xai.masking.fitted import FittedMaskings, fit_reference
@@ -99,6 +102,13 @@ class FitValues:
         known = self.evaluations
         return float(Splits.whole(known.weights).variances(known.predictions[None])[0, 0])
 
+    def by_row(self) -> tuple[FloatArray, FloatArray | None, FloatArray | None]:
+        """Predictions, and with a target that and the losses of the rows."""
+        known, loss = self.evaluations, risk_loss("log" if self.fitted.predictor.is_probability else "squared")
+        predictions = by_power_of_two(known.predictions + known.offset, known.exponent)
+        target = None if known.y is None else by_power_of_two(known.y, known.exponent)
+        return predictions, target, None if target is None else loss.pair(predictions, target)
+
     def with_target(self, y: FloatArray | None) -> FitValues:
         """The same with a target that the question itself did not need."""
         if y is None or self.evaluations.y is not None or self.evaluations.exponent:  # y has no part in that unit
@@ -107,7 +117,11 @@ class FitValues:
 
     def question(self, question: ResolvedQuestion, scope: Scope) -> QuestionValues:
         """Both sides of a question in one scope."""
-        found, exponent = _question_values(question, self.evaluations.restrict(scope.rows)), self.evaluations.exponent
+        return self.sized(question, self.evaluations.restrict(scope.rows))
+
+    def sized(self, question: ResolvedQuestion, node: Evaluations) -> QuestionValues:
+        """Both sides of a question where all rows of some evaluations of this fit are the region."""
+        found, exponent = _question_values(question, node), self.evaluations.exponent
         power = exponent * (question.first.behavior.degree or 0)
         first, second, sizes = (by_power_of_two(each, power) for each in (*found.sides, found.sizes))
         return QuestionValues((first, second), sizes, by_power_of_two(found.gaps, exponent * (question.degree or 0)))
@@ -294,3 +308,19 @@ def _spread(curves: FloatArray, bins: IntArray, weights: FloatArray) -> float:
     means = curves @ members.T / np.maximum(mass, 1e-300)
     centre = curves @ weights / weights.sum()
     return float((np.square(means - centre[:, None]) @ mass).sum() / weights.sum())
+
+
+def known_values(granite: Granite, found: FitRun, X: Any = None, y: Any = None) -> tuple[FitValues, FloatArray | None]:
+    """What a fit knows of its rows, with X and y of the fit also about risk, which costs nothing; and the target."""
+    view = fitted_view(granite)
+    by_trees = not view.diagnostics["evaluations"]["path"].startswith("model")
+    rest = view.resources, view.seed, by_trees, found.inputs.clusters
+    known = FitValues(found.result, found.evaluations, found.route, *rest)
+    if y is None:
+        return known, None
+    everyone, rows = read_rows_of(granite, X), np.asarray(view.diagnostics["rows"]["search"], dtype=np.intp)
+    target = view.target(y, everyone, Risk().resolved(view.result.predictor.is_probability))
+    if rows.max() >= everyone.n_rows or not everyone.take(rows).same_rows(view.result.table):
+        hint = "Pass the table of the fit; for other rows use test=(X, y) or evaluate(X, y)."
+        raise InputError("X is not the table of the fit.", code="P03", argument="X", hint=hint)
+    return (known if target is None else known.with_target(target[rows])), target

@@ -12,12 +12,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from granite_xai.base.errors import InputError
 from granite_xai.base.options import whole_number
 from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.base.wording import Told, count, number, percent, shortened
 from granite_xai.behavior import Behavior
 from granite_xai.chance.estimate import Estimate, Sample, estimate
 from granite_xai.chance.replicates import Confidence
-from granite_xai.chance.rows import drawn
+from granite_xai.chance.rows import drawn, rows_needed
 from granite_xai.compute import Resources, one_blas_thread
 from granite_xai.compute.units import by_power_of_two
 from granite_xai.disagreement import ResolvedQuestion, ScaledObjective
@@ -35,8 +37,8 @@ from granite_xai.tables.opening import collected
 from granite_xai.trees.routes import Route
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Evaluation:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Evaluation(Told):
     """Disagreement on other rows, which serve both as explained rows and as reference, inside each region.
 
     Attributes
@@ -72,6 +74,16 @@ class Evaluation:
         if self.estimate is not None and np.isnan(self.estimate.remaining):
             return float("nan")
         return self.disagreement / self.global_disagreement
+
+    def _told(self) -> Any:
+        """What is left, and a line a region."""
+        lines = zip(range(len(self.rules)), self.counts, self.by_region.tolist(), self.regional.tolist(), strict=True)
+        rows = [(*map(number, line), shortened(rule)) for line, rule in zip(lines, self.rules, strict=True)]
+        return [repr(self)[1:-1]], [("region", "rows", "without regions", "with them", "rule"), *rows], (4,)
+
+    def __repr__(self) -> str:
+        left = f"{number(self.global_disagreement)} → {number(self.disagreement)}, {percent(self.remaining)} left"
+        return f"<Evaluation of {count(sum(self.counts), 'row')} in {count(len(self.rules), 'region')}: {left}>"
 
     def in_units(self, power: int) -> Evaluation:
         """The same in the model's own units, where these figures are in units of a power of two."""
@@ -317,6 +329,7 @@ class FittedGranite:
     resources: Resources
     diagnostics: Mapping[str, Any]
     max_samples: int | str | None
+    run: FitRun | None = None  # its evaluations and inputs, while they are in memory
 
     @property
     def seed(self) -> int:
@@ -359,11 +372,27 @@ class FittedGranite:
         if max_samples is not None:
             rows = drawn(rows, np.arange(len(weights)), whole_number("max_samples", max_samples, at_least=1), self.seed)
         table = everyone if len(rows) == everyone.n_rows else everyone.take(rows)
-        new = NewRows(
-            self.result,
-            Route(self.result.predictor, table),
-            None if target is None else target[rows],
-            self.resources if resources is None else resources,
-            weights[rows],
-        )
+        y, limits = None if target is None else target[rows], resources or self.resources
+        new = NewRows(self.result, Route(self.result.predictor, table), y, limits, weights[rows])
         return new, self.regions(table)
+
+    def rows_needed(self, half_width: float) -> int:
+        """Rows for an interval of a half width, extrapolated from the sizes that the fit went through."""
+        steps, confidence = self.diagnostics["rows"]["steps"], self.result.confidence
+        history = [(step["search"], step["standard_error"]) for step in steps if (step["standard_error"] or 0) > 0]
+        if not history or confidence is None:
+            text = "rows_needed() needs an interval, and this fit has none."
+            hint = "Fit with a confidence_level and held-out rows (holdout=), on rows with more than chance."
+            raise InputError(text, code="P03", argument="half_width", hint=hint)
+        return rows_needed(history, half_width, confidence.normal)
+
+    def predict(self, table: Table, exact: bool = False) -> FloatArray:
+        """The regional additive surrogate of the model on other rows."""
+        surrogate, asked = self.result.surrogate, exact or self.result.surrogate.needs_model
+        return surrogate.predict(table, self.regions(table), self.result.predictor if asked else None, exact)
+
+    def held_out_fidelity(self, X: Any) -> float:
+        """Share of the prediction's variance on other rows that the regional additive surrogate explains."""
+        table = self.read(X)
+        truth = self.result.predictor.on_rows(table)
+        return 1.0 - float(np.square(truth - self.predict(table)).mean() / truth.var()) if truth.var() else 1.0

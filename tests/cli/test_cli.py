@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -38,6 +39,16 @@ def test_demo_prints_the_tree_and_the_four_figures(capsys):
     assert "442 rows and 10 columns" in text
     for figure in ("disagreement_", "remaining_", "fidelity_", "global_fidelity_"):
         assert figure in text
+
+
+def test_demo_writes_its_report_where_there_is_none(capsys):
+    """As make demo does; a file of that name stays as it is."""
+    assert cli.main(["demo"]) == 0
+    assert Path("report.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert "report.html" in capsys.readouterr().err
+    Path("report.html").write_text("mine", encoding="utf-8")
+    assert cli.main(["demo"]) == 0
+    assert Path("report.html").read_text(encoding="utf-8") == "mine"
 
 
 def test_demo_as_json_holds_what_the_estimator_says(capsys):

@@ -95,6 +95,47 @@ def test_saved_regions_are_applied_evaluated_and_shown(folder, capsys):
     assert (folder / "again.html").exists()
 
 
+ROW = ("row", "regions.json", "table.csv", "--predictor", "own_model:predict", "--target", "y")
+
+
+def test_rows_are_explained_one_by_one(folder, capsys):
+    """From a file without rows the curves of the fit tell it; by position, and by a column that is no feature."""
+    run(capsys, *EXPLAIN, "--save", "regions.json")
+    code, out, _ = run(capsys, *ROW, "--row", "17")
+    assert code == 0
+    golden("row", out)
+    code, several, _ = run(capsys, *ROW, "--row", "17", "3", "5")
+    assert code == 0
+    assert [line.split()[0] for line in several.splitlines()] == ["row", *["17"] * 4, *["3"] * 4, *["5"] * 4]
+    table = pd.read_csv("table.csv")
+    table["id"] = [f"c{i}" for i in range(len(table))]
+    table.to_csv("with_id.csv", index=False)
+    by_key = ("row", "regions.json", "with_id.csv", *ROW[3:], "--key", "id=c17")
+    assert run(capsys, *by_key)[1] == out
+    lines = json.loads(run(capsys, *by_key, "--json")[1])
+    assert [line["set"] for line in lines] == ["a", "b", "c", "together"]
+    code, _, err = run(capsys, *ROW, "--row", "900")
+    assert code == 2
+    assert "no such row" in err
+    assert run(capsys, *ROW, "--key", "nowhere=1")[0] == 2
+
+
+def test_the_report_is_handed_over_as_markdown_and_as_figures(folder, capsys):
+    code, _, err = run(capsys, *EXPLAIN, "--markdown", "card.md", "--figures", "out")
+    assert code == 0
+    assert err == "Written: card.md\nWritten: out\n"
+    assert (folder / "card.md").read_text(encoding="utf-8").startswith("# Where ICE and PDP agree\n")
+    kinds = {path.suffix for path in (folder / "out").iterdir()}
+    assert kinds == {".png", ".svg", ".csv"}
+    assert {path.stem for path in (folder / "out").iterdir()} == {"regions", "effects", "importances", "report"}
+    code, _, err = run(capsys, *EXPLAIN, "--figures", "out")
+    assert code == 2
+    assert "not an empty folder" in err
+    assert run(capsys, *EXPLAIN, "--figures", "out", "--force")[0] == 0
+    assert run(capsys, *EXPLAIN, "--markdown", "table.csv")[0] == 2
+    assert run(capsys, *EXPLAIN, "--markdown", "one", "--report", "one")[0] == 2
+
+
 def test_explain_as_json_is_the_story(folder, capsys):
     code, out, _ = run(capsys, *EXPLAIN, "--json")
     assert code == 0

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
+import types
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -10,7 +13,6 @@ import pytest
 
 import granite_xai as gx
 from granite_xai.base.wording import brief
-from granite_xai.report.report import retold
 from granite_xai.report.sentences import spoken
 from granite_xai.tables import read_table
 from report.cases import Classifier, product, stories, table
@@ -234,7 +236,7 @@ def test_missing_values_and_categories_have_a_story():
 
 def test_F09_a_loaded_object_is_told_from_its_curves(report, tmp_path):
     gx.save(report.granite, tmp_path / "g.json")
-    again = retold(gx.load(tmp_path / "g.json"))
+    again = gx.Report(gx.load(tmp_path / "g.json"))
     assert again.story["figures"] == report.story["figures"]
     assert "<svg" in again.html()
 
@@ -258,3 +260,86 @@ def test_two_reports_of_one_fit_are_equal():
 def test_the_models_of_these_tests_interact():
     X, _ = gx.datasets.load_diabetes()
     assert product(X).std() > 0
+
+
+@pytest.mark.parametrize("question", ["ice-pdp", "pfi-risk", "mplot-pdp"])
+@pytest.mark.filterwarnings("ignore::granite_xai.base.errors.BinWarning")
+def test_a_fit_has_the_report_that_explain_would_have_told(X, question):
+    """The same story but for its costs, by the three ways to ask for it."""
+    y = interacting(X)
+    told = gx.explain(interacting, X, y, question=question, max_samples=100, title="One").story
+    g = gx.Granite(interacting, question, max_samples=100).fit(X, y)
+    stories_of_the_fit = [
+        gx.explain(g, X, y, title="One").story,
+        g.report(X, y, title="One").story,
+        gx.Report(g, X, y, title="One").story,
+    ]
+    for each in (told, *stories_of_the_fit):
+        each.pop("provenance")
+    for each in stories_of_the_fit:
+        assert each == told
+
+
+def test_the_report_of_a_fit_needs_no_table(X):
+    g = gx.Granite(interacting).fit(X)
+    assert g.report().story["effects"] == gx.explain(interacting, X).story["effects"]
+    assert g.report(test=X[:40]).story["evaluation"]["n_rows"] == 40
+
+
+def test_the_report_of_a_fit_says_what_it_lacks(X):
+    g = gx.Granite(interacting, "pfi-risk").fit(X, interacting(X))
+    assert g.report().story["effects"] == g.report(X, interacting(X)).story["effects"]
+    with pytest.raises(gx.InputError, match="not the table of the fit"):
+        g.report(X[::-1], interacting(X))
+    with pytest.raises(gx.InputError, match="options already"):
+        gx.explain(g, X, max_depth=1)
+    from sklearn.exceptions import NotFittedError
+
+    with pytest.raises(NotFittedError):
+        gx.explain(gx.Granite(interacting), X)
+
+
+def test_the_page_is_shown_in_the_browser(X, monkeypatch):
+    opened = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    gx.Granite(interacting, max_depth=1).fit(X[:50]).report().show()
+    path = Path.from_uri(opened[0]) if hasattr(Path, "from_uri") else Path(opened[0].removeprefix("file://"))
+    assert path.read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+def test_the_page_is_shown_in_the_notebook(X, monkeypatch):
+    shown = []
+    display = types.SimpleNamespace(display=shown.append)
+    shell = types.SimpleNamespace(kernel=object())
+    monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: shell, display=display))
+    report = gx.Granite(interacting, max_depth=1).fit(X[:50]).report()
+    report.show()
+    assert shown == [report]
+
+
+def test_markdown_says_what_the_page_says(report, tmp_path):
+    text = report.markdown(tmp_path / "card.md")
+    assert (tmp_path / "card.md").read_text(encoding="utf-8") == text
+    assert report.story["opening"].replace("<", "\\<") in text
+    assert text.count("\n| ") >= 5 + 2 * len(report.story["regions"])
+    assert "## Held-out rows" in text
+
+
+def test_S04_names_cannot_act_in_markdown():
+    for name, told in stories():
+        if name == "classifier":
+            text = told.markdown()
+            assert "<script" not in text.replace("\\<", "")
+            assert all(line.isprintable() for line in text.splitlines())
+
+
+@pytest.mark.parametrize("question", ["ice-pdp", "pfi-risk"])
+def test_figures_and_their_numbers_lie_in_a_folder(X, tmp_path, question):
+    told = gx.explain(interacting, X[:60], interacting(X[:60]), question=question, max_depth=1)
+    written = told.figures(tmp_path / "out", ("png", "svg", "pdf"))
+    assert all(path.stat().st_size > 0 for path in written)
+    names = {"regions", "effects", "report"} | ({"importances"} if question == "ice-pdp" else set())
+    assert {path.stem for path in written} == names
+    assert pd.read_csv(tmp_path / "out" / "report.csv").shape == told.frame().shape
+    again = gx.load(gx.save(told.granite, tmp_path / "g.json"))
+    assert {path.stem for path in gx.Report(again).figures(tmp_path / "again")} == {"regions", "report"}

@@ -6,13 +6,16 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from html import escape
 from typing import Any
 
 ALL_ROWS = "all rows"
 MISSING = "missing"
 LONGEST = 60
 """Characters of a name or rule that are shown (S07); frames and partitions have it in full."""
+SCREEN = 30
+"""Lines of a table that an object shows of itself."""
 FEW_ROWS = 20
 """Rows below which a region is flagged (S15): its figures say little, and they are about few."""
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\"}
@@ -43,6 +46,15 @@ def number(value: Any) -> str:
     if isinstance(value, int) or (size >= 1000 and size < 1e15):
         return f"{value:,.0f}"
     return f"{value:.4g}"
+
+
+def signed(amount: float) -> str:
+    """A number with its sign.
+
+    >>> signed(3.0), signed(-0.5)
+    ('+3', '−0.5')
+    """
+    return ("−" if amount < 0 else "+") + number(abs(float(amount)))
 
 
 def value(amount: float) -> str:
@@ -151,6 +163,44 @@ def aligned(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> str:
     blanks = ([" " * (width - _places(cell)) for cell, width in zip(row, widths, strict=True)] for row in rows)
     lines = (enumerate(zip(row, blank, strict=True)) for row, blank in zip(rows, blanks, strict=True))
     return "\n".join("  ".join(c + b if i in left else b + c for i, (c, b) in line).rstrip() for line in lines)
+
+
+class Told:
+    """What tells itself in sentences and a table of at most a screen: in text, and the same in a notebook."""
+
+    __slots__ = ()
+
+    def _told(self) -> tuple[Sequence[str], Sequence[Sequence[object]], Collection[int]]:
+        """Sentences, the rows of a table (the first one its headings), and its columns that begin at the left."""
+        return [repr(self)], [()], ()
+
+    def __str__(self) -> str:
+        sentences, rows, left = self._told()
+        table = aligned([[plain(cell) for cell in row] for row in rows[: SCREEN + 1]], left)
+        more = [f"… and {len(rows) - SCREEN - 1:,} more"] if len(rows) > SCREEN + 1 else []
+        return "\n".join([*map(plain, sentences), *([""] if sentences else []), table, *more])
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"
+
+
+class Listed(Told, dict[str, Any]):
+    """A dictionary that shows itself as a table.
+
+    >>> Listed({"a": 1.5}, ("name", "half"), lambda entry: (entry / 2,))
+    name  half
+    a     0.75
+    """
+
+    def __init__(self, entries: Mapping[str, Any], headings: Sequence[str], cells: Callable[[Any], Sequence[object]]):
+        super().__init__(entries)
+        self._rows = [tuple(headings), *((name, *cells(entry)) for name, entry in entries.items())]
+
+    def _told(self) -> tuple[Sequence[str], Sequence[Sequence[object]], Collection[int]]:
+        """One line an entry."""
+        return (), self._rows, range(len(self._rows[0]))
+
+    __repr__ = Told.__str__
 
 
 def _places(text: str) -> int:

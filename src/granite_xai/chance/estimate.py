@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.base.wording import ALL_ROWS, percent
+from granite_xai.base.wording import ALL_ROWS, Told, percent
 from granite_xai.chance.replicates import Confidence, mean_excess
 from granite_xai.compute.units import by_power_of_two
 from granite_xai.disagreement import ResolvedQuestion
@@ -62,8 +62,8 @@ class EstimateLine:
 Record = TypeVar("Record", EstimateLine, "Estimate")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Estimate:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Estimate(Told):
     """What the regions leave of the disagreement, without what chance adds: the number to quote.
 
     Attributes
@@ -151,6 +151,9 @@ class Estimate:
         """The figures as plain values; None where there is none."""
         own = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "lines"}
         return {name: None if value != value else value for name, value in own.items()}
+
+    def __repr__(self) -> str:
+        return f"<Estimate: {self}>"
 
     def __str__(self) -> str:
         if self.below_noise_floor:

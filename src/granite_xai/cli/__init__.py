@@ -22,8 +22,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     0 ok, 2 usage, 3 data, 4 model, 5 resources, 130 interrupted. `arguments` follow ``granite`` on the command line.
 
-    >>> main(["demo", "--data", "diabetes"])  # doctest: +ELLIPSIS
-    HistGradientBoostingRegressor on the diabetes data, 442 rows and 10 columns...
+    >>> main(["questions"])  # doctest: +ELLIPSIS
+    question...
     0
     """
     options = parser().parse_args(arguments)
@@ -57,7 +57,7 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(required=True, metavar="command")
     demo = _command(commands, "demo", "fit a model on known data, find its regions and print them")
     demo.add_argument("--data", choices=("diabetes", "bike"), default="diabetes", help="diabetes needs no network")
-    _outputs(demo, "the report")
+    _outputs(demo, "the report", " (default: report.html, unless there is one)")
     explain = _command(commands, "explain", "find the regions of a model and tell the story")
     _inputs(explain, train=True)
     _settings(explain)
@@ -65,11 +65,25 @@ def parser() -> argparse.ArgumentParser:
     add("--test", metavar="FILE", help="a table of other rows, for figures that the fit did not see")
     add("--title", help="headline of the report")
     _outputs(explain, "the report")
+    add("--markdown", metavar="FILE", help="also write the report as Markdown, for a model card")
+    add("--figures", metavar="DIR", help="also write its figures (PNG, SVG) and tables (CSV) to a new or empty folder")
     add("--save", metavar="FILE", help="also save the fitted regions as JSON, for apply and evaluate")
     add("--plan", action="store_true", help="say what it would cost (rows, bytes, seconds) and stop")
     evaluate = _command(commands, "evaluate", "measure saved regions on other rows")
-    evaluate.add_argument("saved", help="file that explain --save wrote")
-    _inputs(evaluate)
+    row = _command(commands, "row", "explain rows of a table one by one, each in its region")
+    both = _command(commands, "compare", "put saved regions under two models, or under one model on two tables")
+    for command in (evaluate, row, both):
+        command.add_argument("saved", help="file that explain --save wrote")
+        _inputs(command)
+    which = row.add_argument_group("which rows, one of").add_mutually_exclusive_group(required=True).add_argument
+    which("--row", type=int, nargs="+", metavar="N", help="positions in the table, from 0")
+    which("--key", metavar="COLUMN=VALUE", help="rows with this value; the column need be no feature")
+    other = both.add_argument_group("compared with, one of").add_mutually_exclusive_group(required=True).add_argument
+    other("--other-model", metavar="FILE", help="another model, on the same table")
+    other("--other-predictor", metavar="MODULE:NAME", help="the same, in a module")
+    other("--other-data", metavar="FILE", help="another table, by the same model")
+    both.add_argument("--max-samples", type=int, default=1000, help="rows of each table, at most; default: 1000")
+    _outputs(both, "the comparison")
     _limits(evaluate.add_argument_group("what it may cost").add_argument, samples="all")
     apply = _command(commands, "apply", "print the region of each row of a table, as CSV")
     apply.add_argument("saved", help="file that explain --save or gx.save wrote")
@@ -82,6 +96,7 @@ def parser() -> argparse.ArgumentParser:
     text = "list published frameworks, or compare them on a model and a table"
     inner = _command(commands, "frameworks", text).add_subparsers(metavar="compare")
     compare = _command(inner, "compare", "fit every framework and measure its regions on other rows")
+    compare.set_defaults(command="compare_frameworks")
     _inputs(compare, train=True)
     _settings(compare)
     compare.add_argument("--test", metavar="FILE", help="a table of other rows; default: every fourth row of the data")
@@ -119,9 +134,9 @@ def _inputs(command: argparse.ArgumentParser, *, train: bool = False) -> None:
     add("--weights", metavar="COLUMN", help="how much each row counts; it is no feature")
 
 
-def _outputs(command: argparse.ArgumentParser, report: str) -> None:
+def _outputs(command: argparse.ArgumentParser, report: str, default: str = "") -> None:
     add = command.add_argument
-    add("--report", metavar="FILE", help=f"also write {report} as one HTML file")
+    add("--report", metavar="FILE", help=f"also write {report} as one HTML file{default}")
     add("--force", action="store_true", help="replace existing files also when they are of another kind")
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Iterable, Sequence
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import granite_xai as gx
@@ -40,10 +43,16 @@ def explain(options: argparse.Namespace) -> None:
 
 
 def _say_report(report: gx.Report, options: argparse.Namespace, also: str | None = None) -> None:
-    if options.report:
-        report.html(options.report)
+    ways: dict[str, Any] = {
+        "report": report.html,
+        "markdown": report.markdown,
+        "figures": partial(report.figures, formats=("png", "svg")),
+    }
+    paths = {way: path for way in ways if (path := getattr(options, way, None))}
+    for way, path in paths.items():
+        ways[way](path)
     say(report.json().rstrip("\n") if options.json else str(report))
-    for path in filter(None, (options.report, also)):
+    for path in filter(None, (*paths.values(), also)):
         remark(f"Written: {path}")
 
 
@@ -82,6 +91,26 @@ def _plan(granite: gx.Granite, case: Case, options: argparse.Namespace) -> None:
 
 
 def compare(options: argparse.Namespace) -> None:
+    """The saved regions under two models, or under one model on two tables."""
+    check_outputs(options, data=options.data, test=options.other_data, model=options.model, saved=options.saved)
+    granite, X, y, _ = _fit_and_rows(options)
+    models: dict[str, Any] = {"first": granite}
+    tables: Any = _fitting_columns(granite, X)
+    if options.other_data:
+        there = features_and_target(read_table(options.other_data), options)
+        tables = {options.data: (tables, y), options.other_data: (_fitting_columns(granite, there[0]), there[1])}
+    else:
+        named = {"model": options.other_model, "predictor": options.other_predictor}
+        models["second"] = load_model(argparse.Namespace(**{**vars(options), **named}))
+    with remarks_instead_of_warnings(options):
+        found = gx.compare(models, tables, None if options.other_data else y, max_samples=options.max_samples or None)
+    if options.report:
+        found.html(options.report)
+        remark(f"Written: {options.report}")
+    _say_frame(found.frame(), True) if options.json else say(str(found))
+
+
+def compare_frameworks(options: argparse.Namespace) -> None:
     """Fit every framework and measure its regions on other rows."""
     case = opened(options)
     X, y, test = case.X, case.y, case.test
@@ -103,13 +132,15 @@ def demo(options: argparse.Namespace) -> None:
     """Fit a model on known data, find its regions, print them."""
     from sklearn.ensemble import HistGradientBoostingRegressor
 
+    there = Path("report.html").exists() or options.json or not os.access(".", os.W_OK)  # nothing unasked
+    path = options.report or (None if there else "report.html")
     check_outputs(options)
     X, y = gx.datasets.load_diabetes() if options.data == "diabetes" else gx.datasets.load_bike_sharing()
     model = HistGradientBoostingRegressor(random_state=0).fit(X, y)
-    if options.report:
+    if path:
         title = f"Where ICE and PDP agree on the {options.data} data"
         report = gx.explain(model, X, y, question="ice-pdp", title=title)
-        report.html(options.report)
+        report.html(path)
         granite = report.granite
     else:
         granite = gx.Granite(model, "ice-pdp").fit(X, y)
@@ -121,8 +152,8 @@ def demo(options: argparse.Namespace) -> None:
         say_json(facts | {"estimate": granite.estimate_.facts(), "partition": granite.partition_.to_dict()})
     else:
         say(_STORY.format(partition=granite.partition_, **facts))
-    if options.report:
-        remark(f"The whole story, with figures: {options.report}")
+    if path:
+        remark(f"The whole story, with figures: {path}")
 
 
 def _loaded(path: str, model: Any = None) -> Any:
@@ -133,13 +164,40 @@ def _loaded(path: str, model: Any = None) -> Any:
         raise gx.FormatError(message, code="F04", argument="saved") from error
 
 
-def evaluate(options: argparse.Namespace) -> None:
-    """Disagreement on other rows, with and without the saved regions."""
+def _fit_and_rows(options: argparse.Namespace) -> tuple[gx.Granite, Any, Any, Any]:
+    """A saved fit with its model, and other rows with their target and weights."""
     X, y, weights = features_and_target(read_table(options.data), options)
     granite = _loaded(options.saved, load_model(options))
     if not isinstance(granite, gx.Granite):
-        message = f"{options.saved} holds a {type(granite).__name__}, which has nothing to evaluate."
+        message = f"{options.saved} holds a {type(granite).__name__}, which is no fit."
         raise gx.FormatError(message, code="F04", argument="saved", hint="Save with granite explain --save.")
+    return granite, X, y, weights
+
+
+def row(options: argparse.Namespace) -> None:
+    """Rows one by one: one of them in full, several as a table."""
+    from pandas import concat
+
+    granite, X, *_ = _fit_and_rows(options)
+    column, _, wanted = (options.key or "").partition("=")
+    if options.key and column not in X:
+        raise gx.InputError(f"the table has no column {column!r}.", code="P04", argument="key", columns=[column])
+    chosen = [i for i, cell in enumerate(X[column].astype(str)) if cell == wanted] if options.key else options.row
+    if not chosen or not all(0 <= i < len(X) for i in chosen):
+        asked = f"--key {options.key}" if options.key else f"--row {' '.join(map(str, chosen))}"
+        raise gx.InputError(f"{asked}: no such row among {len(X):,}.", code="P04", argument="row")
+    with remarks_instead_of_warnings(options):
+        found = [granite.explain_row(_fitting_columns(granite, X).iloc[[i]]) for i in chosen]
+    table = concat([each.frame() for each in found])
+    if len(found) == 1 and not options.json:
+        say(str(found[0]))
+    else:
+        _say_frame(table, options.json)
+
+
+def evaluate(options: argparse.Namespace) -> None:
+    """Disagreement on other rows, with and without the saved regions."""
+    granite, X, y, weights = _fit_and_rows(options)
     with remarks_instead_of_warnings(options):
         found = granite.evaluate(_fitting_columns(granite, X), y, weights, **_limits(options))
     if options.json:
@@ -180,17 +238,13 @@ def show(options: argparse.Namespace) -> None:
     check_outputs(options, saved=options.saved)
     saved = _loaded(options.saved)
     if isinstance(saved, gx.Granite):
-        from granite_xai.report.report import retold
-
-        _say_report(retold(saved), options)
+        _say_report(gx.Report(saved), options)
     elif options.report:
         raise gx.InputError(f"{options.saved} holds no fit to report on.", code="P03", argument="report")
     elif isinstance(saved, gx.Partition):
         say_json(saved.to_dict()) if options.json else say(str(saved))
     else:
-        table = saved.frame()
-        records = table.to_json(orient="records", force_ascii=False)
-        say(records if options.json else escaped(table.to_string(index=False)))
+        _say_frame(saved.frame(), options.json)
 
 
 def questions(options: argparse.Namespace) -> None:
@@ -216,6 +270,11 @@ def frameworks(options: argparse.Namespace) -> None:
     _say_table(list(table), table.itertuples(index=False), options.json)
     if not options.json:
         say("\n✓ addressed, ✗ not, * all choices, – not defined. m, c, b: marginal, conditional, baseline masking.")
+
+
+def _say_frame(table: Any, as_json: bool) -> None:
+    records = table.to_json(orient="records", force_ascii=False)
+    say(records if as_json else escaped(table.to_string(index=False, na_rep="–")))
 
 
 def _say_table(names: Sequence[str], lines: Iterable[Iterable[object]], as_json: bool) -> None:

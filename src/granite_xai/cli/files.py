@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
+from itertools import combinations
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ _PICKLES = (".pkl", ".pickle", ".joblib")
 _READ = {"data": "the table that is read", "test": "the other table", "model": "the model that is read"}
 _READ |= {"module": "the module of the model", "saved": "the saved file"}
 _KINDS = {"report": ("an HTML page", (b"<!doctype html", b"<html")), "save": ("a saved fit", (b'{"schema": "granite',))}
+_KINDS |= {"markdown": ("a report in Markdown", (b"# ",))}
 _bad_table = partial(gx.InputError, code="S12", argument="data")
 _bad_model = partial(gx.ModelError, code="S11", argument="model")
 _unsafe = partial(gx.InputError, code="P03")
@@ -198,6 +200,7 @@ def opened(options: argparse.Namespace) -> Case:
 def _train(X: Any, y: Any, seed: int) -> Case:
     """Fit gradient boosting to three quarters of the rows: a classifier for labels, otherwise a regressor."""
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+    from sklearn.metrics import get_scorer
     from sklearn.model_selection import train_test_split
 
     if y.isna().any():
@@ -211,7 +214,9 @@ def _train(X: Any, y: Any, seed: int) -> Case:
     strata = y if labels and y.value_counts().min() >= _FEW else None
     parts = train_test_split(X, y, test_size=_HELD_OUT, random_state=seed, stratify=strata)
     model = kind(random_state=seed, categorical_features="from_dtype").fit(parts[0], parts[2])
-    score, measure = model.score(parts[1], parts[3]), "accuracy" if labels else "R²"
+    two = labels and len(model.classes_) == 2  # rare classes count, too
+    measure, by = ("ROC AUC", "roc_auc") if two else ("balanced accuracy",) * 2 if labels else ("R²", "r2")
+    score = get_scorer(by.replace(" ", "_"))(model, parts[1], parts[3]) if parts[3].nunique() > 1 else float("nan")
     fitted = f"{kind.__name__} fitted to {y.name!r} on {len(parts[0]):,} rows"
     remark(f"{fitted}; {measure} {score:.3f} on the other {len(parts[1]):,} rows.")
     return Case(model, parts[0], parts[2], (parts[1], parts[3]))
@@ -229,9 +234,14 @@ def check_outputs(options: argparse.Namespace, **read: str | None) -> None:
     read["module"] = module and f"{module}.py"
     inputs = {name: path for name, path in read.items() if path and path != "-"}
     outputs = {name: str(path) for name in _KINDS if (path := getattr(options, name, None))}
-    if len(outputs) == 2 and _same_file(*outputs.values()):
-        words = " and ".join(f"--{option} {path}" for option, path in outputs.items())
-        raise _unsafe(f"{words} are one file.", argument="save", hint="Choose two files.")
+    for one, two in combinations(outputs, 2):
+        if _same_file(outputs[one], outputs[two]):
+            words = " and ".join(f"--{option} {outputs[option]}" for option in (one, two))
+            raise _unsafe(f"{words} are one file.", argument=two, hint="Choose two files.")
+    folder = Path(getattr(options, "figures", None) or "")
+    if folder.name and not options.force and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        hint = "Choose another folder, or pass --force to replace files in it."
+        raise _unsafe(f"--figures {folder} exists and is not an empty folder.", argument="figures", hint=hint)
     for option, path in outputs.items():
         for name, other in inputs.items():
             if _same_file(path, other):

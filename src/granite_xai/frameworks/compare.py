@@ -17,7 +17,7 @@ from granite_xai.base.errors import GraniteWarning, InputError
 from granite_xai.base.options import choose, whole_number
 from granite_xai.catalog import explanations
 from granite_xai.disagreement import Disagreement
-from granite_xai.estimator import Granite, fitted_view, held_out_fidelity
+from granite_xai.estimator import Granite, fitted_view
 from granite_xai.explainer import Explainer
 from granite_xai.frameworks import published
 from granite_xai.new_rows import evaluate_rows
@@ -109,7 +109,7 @@ def _line(
         "regions": len(partition),
         "rules": " | ".join(map(str, partition.rules)),
         **{f"remaining {label}": remaining(ruler, partition, other_X, other_y) for label, ruler in rulers.items()},
-        "fidelity": held_out_fidelity(granite, other_X),
+        "fidelity": fitted_view(granite).held_out_fidelity(other_X),
         "stability": stability(granite, X, y, other_X, resamples, random_state),
         "seconds": seconds,
     }

@@ -184,6 +184,20 @@ class CustomBins:
         return np.unique(answer, return_inverse=True)[1].reshape(-1).astype(np.intp)
 
 
+def common_bins(function: BinFunction, table: Table, fitted: Table) -> tuple[IntArray, IntArray]:
+    """Bin numbers of the rows of two tables that may be compared: some bins number what one table has."""
+    if not isinstance(function, CustomBins | ExactBins):
+        return function(table), function(fitted)
+
+    def keys(of: Table) -> Any:
+        if isinstance(function, CustomBins):
+            return np.asarray(function.bins.apply(of.select(function.columns)))[:, None]
+        return np.stack([level_codes(of.columns[j], fitted.columns[j]) for j in function.columns], axis=1)
+
+    codes = np.unique(np.concatenate([keys(table), keys(fitted)]), axis=0, return_inverse=True)[1].reshape(-1)
+    return codes[: table.n_rows], codes[table.n_rows :]
+
+
 def _tree_bins(
     table: Table, columns: tuple[int, ...], seed: int, weights: FloatArray | None, guarded: bool
 ) -> BinFunction:

@@ -7,12 +7,13 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from granite_xai.base.errors import InputError, column_text, count_text
 from granite_xai.base.typing import BoolArray, IntArray
-from granite_xai.base.wording import ALL_ROWS, aligned, percent, quoted, shortened
+from granite_xai.base.wording import ALL_ROWS, Told, aligned, percent, quoted, rows_of, shortened
 from granite_xai.regions.conditions import Condition, complementary
 from granite_xai.regions.rule import Rule, find_column, satisfied
 from granite_xai.regions.words import is_missing
@@ -58,8 +59,8 @@ class Split:
 Node = Leaf | Split
 
 
-@dataclass(frozen=True)
-class Region:
+@dataclass(frozen=True, repr=False)
+class Region(Told):
     """One part of a partition.
 
     Parameters
@@ -90,6 +91,15 @@ class Region:
     fraction: float
     disagreement: float
     stop_reason: str
+
+    def __repr__(self) -> str:
+        known = f"{rows_of(self.n_samples)}, {_percent(self.disagreement)} of the disagreement"
+        return f"<Region {self.index}: {self.rule}{'' if math.isnan(self.fraction) else f'; {known}'}>"
+
+    def _told(self) -> Any:
+        """Its line of the table of regions."""
+        headings = ("region", "rows", "of all rows", "disagreement", "rule", "not split because")
+        return (), [headings, (self.index, *_figures(self), self.rule, self.stop_reason)], (4, 5)
 
 
 def leaves(node: Node, rule: Rule = Rule()) -> Iterator[tuple[Rule, Leaf]]:  # noqa: B008

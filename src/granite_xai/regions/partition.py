@@ -15,6 +15,7 @@ import numpy as np
 from granite_xai.base.errors import FormatError, InputError, count_text
 from granite_xai.base.files import NAN_AS_NULL, Structure, broken, entry
 from granite_xai.base.typing import IntArray
+from granite_xai.base.wording import Told
 from granite_xai.regions.code import DIALECTS
 from granite_xai.regions.conditions import Condition
 from granite_xai.regions.nodes import Leaf, Node, Region, Split, find_leaves, leaves, list_text, tree_text
@@ -33,7 +34,7 @@ _BELOW = ("left", "right", "children")
 
 
 @dataclass(frozen=True, repr=False)
-class Partition:
+class Partition(Told):
     """Disjoint regions that cover every possible row.
 
     Parameters

@@ -15,6 +15,7 @@ from granite_xai.base.errors import InputError, listing
 from granite_xai.base.files import Structure, broken, entry
 from granite_xai.base.options import choose
 from granite_xai.base.typing import BoolArray
+from granite_xai.base.wording import Told
 from granite_xai.regions.code import DIALECTS, PANDAS, PYTHON, ROW, Polars, written
 from granite_xai.regions.conditions import Condition, Interval, Levels
 from granite_xai.regions.words import KEYWORDS, SIZES, UNITS, Bound, Label, as_number, instant, unquoted
@@ -41,8 +42,8 @@ _TRUTHS = {("word", "True"), ("word", "False")}
 Orders = Mapping[str, Sequence[Label]]
 
 
-@dataclass(frozen=True)
-class Rule:
+@dataclass(frozen=True, repr=False)
+class Rule(Told):
     """The rows that satisfy one condition on each of some columns.
 
     Membership, text and JSON derive from the same conditions; no rule is ever merged as text. Dates with a time zone
@@ -82,6 +83,9 @@ class Rule:
             # "a or missing and b" would leave it to the reader which of the two binds first.
             texts = [f"({t})" if t.endswith(" or missing") else t for t in texts]
         return " and ".join(texts) or "all rows"
+
+    def __repr__(self) -> str:
+        return f"<Rule: {self}>"
 
     @property
     def is_empty(self) -> bool:

@@ -19,8 +19,8 @@ from granite_xai.report.sentences import Amounts, finding, firmness
 _TEMPLATES = Path(__file__).with_name("templates")
 
 
-def render(story: dict[str, Any]) -> str:
-    """Fill the templates with a story."""
+def render(story: dict[str, Any], page: str = "page.html") -> str:
+    """Fill the templates of a page with a story."""
     colors = {"all": EVERYONE, **{f"r{k}": pair for k, pair in enumerate(REGIONS)}}  # the others are in the style
     light, dark = (";".join(f"--{use}:{pair[k]}" for use, pair in colors.items()) for k in (0, 1))
     regional = "".join(f".r{k}{{--c:var(--r{k})}}" for k in range(len(REGIONS)))
@@ -28,8 +28,8 @@ def render(story: dict[str, Any]) -> str:
     style, script = variables + _asset("style.css"), _asset("script.js")
     sources = f"style-src {_hash(style)}; script-src {_hash(script)}; img-src data:"
     policy = f"default-src 'none'; {sources}; base-uri 'none'; form-action 'none'"
-    known = {"story": story, "style": style, "script": script, "policy": policy, **_figures(story)}
-    return str(_environment().get_template("page.html").render(known))
+    known = {"story": story, "style": style, "script": script, "policy": policy}
+    return str(environment().get_template(page).render(known | (_figures(story) if page == "page.html" else {})))
 
 
 def _figures(story: dict[str, Any]) -> dict[str, Any]:
@@ -96,7 +96,8 @@ def _alone(effect: dict[str, Any], limits: Limits, words: tuple[str, str], sizes
 
 
 @cache
-def _environment() -> Any:
+def environment() -> Any:
+    """The templates, with the filters that they use."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 

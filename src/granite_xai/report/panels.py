@@ -20,6 +20,7 @@ from granite_xai.display.tree import Box, boxes_of
 from granite_xai.fit_checks import cause
 from granite_xai.fit_values import Band, FitValues
 from granite_xai.influence import Interactions
+from granite_xai.profile import profiles
 from granite_xai.report.sentences import (
     Amounts,
     ReportSource,
@@ -74,6 +75,7 @@ def regions(source: ReportSource, drawn: Sequence[dict[str, Any]], gaps: Mapping
     """Each region: rule, rows, gap, how well its own curves describe it, and how far columns move the prediction."""
     fitted, values, again = source.fitted, source.values, source.granite.stability_
     explained = {} if values is None else {scope.region: values.explained(scope) for scope in values.regions}
+    words = [] if values is None else [each.sentences() for each in profiles(fitted, *values.by_row())]
     found = []
     for each in fitted.partition:
         k, moves = each.index, _moves(drawn, each.index)
@@ -83,6 +85,7 @@ def regions(source: ReportSource, drawn: Sequence[dict[str, Any]], gaps: Mapping
         told |= {"n_samples": each.n_samples, "fraction": fraction, "disagreement": left, "gap": gap}
         told |= {"mean": float(fitted.surrogate.regions[k].mean), "explained": explained.get(k)}
         told |= {"found_again": None if again is None else again.overlaps[k], "moves": moves}
+        told |= {"profile": words[k] if words else []}
         told |= {"lead": region_lead(moves), "stop_reason": each.stop_reason, "small": each.n_samples < FEW_ROWS}
         found.append(told)
     return found

@@ -7,23 +7,29 @@ import inspect
 import json
 import os
 import re
+import sys
+import tempfile
 import time
+import webbrowser
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Unpack
 
 import numpy as np
 
+from granite_xai.base.errors import InputError
 from granite_xai.base.files import write_text
 from granite_xai.base.typing import FloatArray
 from granite_xai.base.wording import ALL_ROWS, brief, plain
-from granite_xai.behavior import Risk
 from granite_xai.compute import one_blas_thread
 from granite_xai.compute.units import by_power_of_two
 from granite_xai.display.figures import framed
-from granite_xai.estimator import Granite, fit_with_evaluations, fitted_view, held_out_fidelity
+from granite_xai.estimator import Granite, fit_with_evaluations, fitted_view
+from granite_xai.fit import FitRun
 from granite_xai.fit_options import GraniteOptions
-from granite_xai.fit_values import FitValues
-from granite_xai.fitting import collected_for, read_rows_of
+from granite_xai.fit_values import known_values
+from granite_xai.fitting import collected_for
 from granite_xai.new_rows import FittedGranite
 from granite_xai.report import sentences
 from granite_xai.report.panels import disagreement_map, effects, gaps_left, importance, ledger, regions, tree, triage
@@ -38,9 +44,18 @@ HALVES, SEARCHED = (
 _NOT_IN_JSON = re.compile("[\u2028\u2029\ud800-\udfff]")
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class Report:
-    """What `explain` found: text, HTML, JSON and frame.
+    """What `explain` found, or what a fit tells: text, HTML, Markdown, JSON and frame.
+
+    Parameters
+    ----------
+    granite : Granite
+        Fitted; one that was loaded or unpickled tells what its curves hold.
+    X, y : table and array, optional
+        Those of the fit; with them the report also maps questions about risk.
+    test, title
+        As in `explain`.
 
     Attributes
     ----------
@@ -63,6 +78,24 @@ class Report:
     story: dict[str, Any]
     granite: Granite = field(compare=False)
 
+    def __init__(
+        self, granite: Granite, X: Any = None, y: Any = None, *, story: Any = None, unit: str = "", **told: Any
+    ) -> None:
+        if story is None:
+            story = tell(_source(granite, fitted_view(granite).run, X, y, unit), **told)
+        object.__setattr__(self, "granite", granite)
+        object.__setattr__(self, "story", story)
+
+    def show(self) -> None:
+        """Show the page: in the notebook if this is one, otherwise in the browser, from a temporary file."""
+        shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+        if getattr(shell, "kernel", None) is not None:
+            sys.modules["IPython"].display.display(self)
+        else:
+            path = Path(tempfile.mkdtemp(prefix="granite-")) / "report.html"
+            self.html(path)
+            webbrowser.open(path.as_uri())
+
     def __str__(self) -> str:
         """The story as text for a terminal."""
         return story_text(self.story, str(self.granite.partition_))
@@ -82,6 +115,18 @@ class Report:
         finite = json.loads(json.dumps(self.story), parse_constant=lambda _: None)  # JSON has no word for the others
         text = json.dumps(finite, ensure_ascii=False, allow_nan=False, indent=1)
         return _written(_NOT_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n", path)
+
+    def markdown(self, path: str | os.PathLike[str] | None = None) -> str:
+        """The story in Markdown, for a model card; also written to ``path``, replacing what is there in one step."""
+        from granite_xai.report.handover import markdown
+
+        return _written(markdown(self.story), path)
+
+    def figures(self, folder: str | os.PathLike[str], formats: Sequence[str] = ("png",)) -> list[Path]:
+        """Write the figures, as PNG, SVG or PDF, and the numbers behind them as CSV; returns the files."""
+        from granite_xai.report.handover import write_figures
+
+        return write_figures(self, Path(folder), formats)
 
     def frame(self) -> Any:
         """One line for each scope and set, in the library of X: both sides and their disagreement.
@@ -117,7 +162,7 @@ def _written(text: str, path: str | os.PathLike[str] | None) -> str:
 
 def explain(
     model: Any,
-    X: Any,
+    X: Any = None,
     y: Any = None,
     *,
     question: Any = "ice-pdp",
@@ -132,7 +177,8 @@ def explain(
     Parameters
     ----------
     model, X, y, question
-        As in `Granite`. With y the report also maps questions about risk.
+        As in `Granite`. With y the report also maps questions about risk. A fitted Granite in the place of the model:
+        the report of that fit, with the X and y it was fitted on.
     sample_weight : array, optional
         Weights of the rows, as in ``Granite.fit``.
     test : tuple (X, y) or table, optional
@@ -159,22 +205,22 @@ def explain(
     >>> len(report.granite.partition_)
     2
     """
+    if isinstance(model, Granite):
+        if options:
+            hint = "Fit another Granite, or leave the options out."
+            raise InputError("a fit has its options already.", code="P03", argument=next(iter(options)), hint=hint)
+        return Report(model, X, y, unit=unit, test=test, title=title)
     begin = time.perf_counter()
     granite = Granite(model, question, **options)
     X, y, sample_weight = collected_for(granite, X, y, sample_weight)
-    found, view = fit_with_evaluations(granite, X, y, sample_weight), fitted_view(granite)
-    rest = (view.resources, view.seed, view.diagnostics["evaluations"]["path"] != "model", found.inputs.clusters)
-    values = FitValues(found.result, found.evaluations, found.route, *rest)
-    small = view.result.table.n_rows * view.result.table.n_columns <= SEARCHED
-    if small and len(granite.partition_) > 1 and granite.confidence_level is not None:
+    found, size = fit_with_evaluations(granite, X, y, sample_weight), fitted_view(granite).result.table
+    if (
+        size.n_rows * size.n_columns <= SEARCHED
+        and len(granite.partition_) > 1
+        and granite.confidence_level is not None
+    ):
         granite.stability(HALVES)
-    risk, known, score = Risk().resolved(view.result.predictor.is_probability), values.evaluations, None
-    target = None if y is None else view.target(y, read_rows_of(granite, X), risk)
-    if target is not None:  # for the model's score, and for questions about risk that cost nothing
-        score = _score(view, X, by_power_of_two(known.predictions + known.offset, known.exponent), target)
-        values = values.with_target(target[view.diagnostics["rows"]["search"]])
-    source = ReportSource(granite, values, unit, str(getattr(y, "name", None) or ""), score)
-    return Report(story(source, test=test, title=title, began=begin), granite)
+    return Report(granite, story=tell(_source(granite, found, X, y, unit), test=test, title=title, began=begin))
 
 
 def _complete(function: Any, of: Any) -> inspect.Signature:
@@ -187,9 +233,16 @@ def _complete(function: Any, of: Any) -> inspect.Signature:
 explain.__signature__ = _complete(explain, Granite)  # type: ignore[attr-defined]
 
 
-def retold(granite: Granite, title: str | None = None) -> Report:
-    """The report of an object that is fitted already, from its stored curves: nobody is asked anything (F09)."""
-    return Report(story(ReportSource(granite), title=title), granite)
+def _source(granite: Granite, found: FitRun | None, X: Any, y: Any, unit: str) -> ReportSource:
+    """What is told of a fit: from its evaluations where they are known, and with X and y also the model's score."""
+    if found is None:
+        return ReportSource(granite, None, unit)
+    values, target = known_values(granite, found, X, y)
+    known, score = values.evaluations, None
+    if target is not None:
+        predictions = by_power_of_two(known.predictions + known.offset, known.exponent)
+        score = _score(fitted_view(granite), X, predictions, target)
+    return ReportSource(granite, values, unit, str(getattr(y, "name", None) or ""), score)
 
 
 def _score(view: FittedGranite, X: Any, fitting: FloatArray, target: FloatArray) -> dict[str, str]:
@@ -210,7 +263,7 @@ def _score(view: FittedGranite, X: Any, fitting: FloatArray, target: FloatArray)
     return {"text": text, "rows": told}
 
 
-def story(source: ReportSource, test: Any = None, title: str | None = None, began: float = 0.0) -> dict[str, Any]:
+def tell(source: ReportSource, test: Any = None, title: str | None = None, began: float = 0.0) -> dict[str, Any]:
     """Build the dict; without evaluations (a loaded object) it holds what the stored curves tell."""
     begin = began or time.perf_counter()
     fitted, granite, amounts = source.fitted, source.granite, Amounts.of(source)
@@ -270,6 +323,6 @@ def _evaluation(granite: Granite, test: Any) -> dict[str, Any]:
     return {
         "n_rows": int(sum(found.counts)),
         **{key: getattr(found, key) for key in ("global_disagreement", "disagreement", "remaining")},
-        "explained": held_out_fidelity(granite, X),
+        "explained": fitted_view(granite).held_out_fidelity(X),
         "regions": [dict(zip(keys, line, strict=True)) for line in lines],
     }

@@ -65,7 +65,9 @@ def _regions(regions: Sequence[dict[str, Any]], amounts: Amounts) -> str:
         left = amounts.bare(region["gap"][0]) if amounts.squared else percent(region["disagreement"])
         facts = [str(region["region"]), str(region["n_samples"]), brief(region["mean"])]
         rows.append([*facts, left, percent(region["explained"]), rule])
-    return "What to read in each region (explained: by its own curves)\n\n" + aligned(rows, left=(5,))
+    words = [_wrapped(f"Region {r['region']}. {' '.join(r['profile'])}", "  ") for r in regions if r["profile"]]
+    table = "What to read in each region (explained: by its own curves)\n\n" + aligned(rows, left=(5,))
+    return "\n\n".join([table, *(["What is special there\n\n" + "\n".join(words)] if words else [])])
 
 
 def _evaluation(found: dict[str, Any] | None) -> str:

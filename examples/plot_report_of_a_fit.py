@@ -1,0 +1,43 @@
+"""
+The report of a fit you have, and what a notebook shows
+=======================================================
+
+A fit can tell its own story at any time: as a page, as text, as Markdown for a model card, or as a folder of figures
+and tables.
+"""
+
+import tempfile
+from pathlib import Path
+
+from sklearn.ensemble import RandomForestRegressor
+
+import granite_xai as gx
+
+X, y = gx.datasets.load_diabetes()
+model = RandomForestRegressor(30, min_samples_leaf=10, random_state=0).fit(X, y)
+g = gx.Granite(model, max_depth=1, max_samples=200).fit(X, y)
+report = g.report(X, y, title="Diabetes, one year on")
+print(str(report)[:900], "…")
+
+# %%
+# ``report.show()`` opens the page in the browser, or shows it in the notebook. For a model card, Markdown:
+
+print(report.markdown()[:600], "…")
+
+# %%
+# For a colleague without Python, figures and their numbers:
+
+with tempfile.TemporaryDirectory() as folder:
+    written = report.figures(Path(folder) / "diabetes", formats=("png", "svg"))
+    print([path.name for path in written])
+
+# %%
+# In a notebook every object shows itself: the tree as a tree, tables of at most a screen.
+
+g.partition_
+
+# %%
+g.explain(X.iloc[:50])
+
+# %%
+gx.questions()

@@ -1,0 +1,228 @@
+"""RowDisplay: one row against its region. ComparisonDisplay: the same regions under several models or tables."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from granite_xai.base.options import whole_number
+from granite_xai.base.wording import count, drawable, number, percent, shortened, signed, told_apart, wrapped
+from granite_xai.catalog import title
+from granite_xai.comparison import Comparison
+from granite_xai.display.axis import Axis
+from granite_xai.display.figures import BLUE, GREY, ORANGE, SMALL, Drawn, framed, grid_of, set_title, sheet, tidy
+from granite_xai.row import RowExplanation
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MOST_BARS = 10
+COLORS = (BLUE, ORANGE, "#009E73", "#CC79A7", GREY)
+
+
+@dataclass(eq=False)
+class RowDisplay(Drawn):
+    """A waterfall from the mean of the region to the prediction of a row, and the row on the region's curves.
+
+    Make it with `from_estimator`, or from what ``explain_row`` found.
+
+    Examples
+    --------
+    >>> import granite_xai as gx
+    >>> toy = gx.datasets.make_toy(n=60)
+    >>> g = gx.Granite(toy.model).fit(toy.X)
+    >>> display = RowDisplay.from_estimator(g, toy.X.iloc[[3]])
+    >>> display.frame()["set"].tolist()
+    ['x1', 'x2', 'x3', 'x4', 'together']
+    """
+
+    explanation: RowExplanation
+    max_features: int = field(default=5)
+
+    @classmethod
+    def from_estimator(cls, g: Any, x: Any, *, max_features: int = 5) -> RowDisplay:
+        """Explain the row.
+
+        Parameters
+        ----------
+        g : Granite
+            Fitted.
+        x : table of one row, mapping or sequence
+            As for ``explain_row``.
+        max_features : int
+            Curves drawn beside the waterfall, at most.
+        """
+        return cls(g.explain_row(x), whole_number("max_features", max_features, at_least=0))
+
+    def plot(self, ax: Any = None) -> RowDisplay:
+        """Draw the waterfall and the curves.
+
+        Parameters
+        ----------
+        ax : Axes or array of Axes, optional
+            Where: its place is divided among the panels, or one Axes a panel. None: a new figure.
+        """
+        found = self.explanation
+        chosen = [i for i in found.order.tolist() if found.curves[i] is not None][: self.max_features]
+        grid, bars = grid_of(1 + len(chosen), 3), min(len(found.sets), MOST_BARS) + 3
+        size = (max(6.0, 3.6 * grid[1]), max(3.0, 0.3 * bars + 1.2) * grid[0])
+        drawn = sheet(ax, range(1 + len(chosen)), grid, size)
+        _waterfall(drawn.axes[0], found)
+        for each, i in zip(drawn.axes[1:], chosen, strict=True):
+            _here(each, found, i)
+        limits = [each.get_ylim() for each in drawn.axes[1:]]  # one scale: what is next to nothing shall not look large
+        for each in drawn.axes[1:]:
+            each.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
+        told = f"Row {drawable(shortened(str(found.row), 30))}, region {found.region} ({drawable(found.rule)})"
+        numbers = f"{number(found.prediction)} against a mean of {number(found.mean)}"
+        self._keep(drawn, ax, f"{wrapped(told, 110, 2)}: {numbers}")
+        return self
+
+    def frame(self) -> Any:
+        """Everything in the waterfall; see `RowExplanation.frame`."""
+        return self.explanation.frame()
+
+
+def _waterfall(ax: Axes, found: RowExplanation) -> None:
+    """One bar a set from where the last one ended, the strongest first; then the others, and what all do together."""
+    tidy(ax)
+    ax.use_sticky_edges = False
+    shown, others = found.order[:MOST_BARS], found.order[MOST_BARS:]
+    texts = told_apart([found.sets[i] for i in shown], 18)
+    names = [f"{name} = {drawable(shortened(found.values[i], 14))}" for name, i in zip(texts, shown, strict=True)]
+    names += [count(len(others), "other")] * bool(len(others)) + ["only together"]
+    further = [found.contributions[others].sum()] * bool(len(others))
+    sizes = [float(size) for size in (*found.contributions[shown], *further, found.rest)]
+    starts = found.mean + np.cumsum([0.0, *sizes[:-1]])
+    for k, (start, length) in enumerate(zip(starts.tolist(), sizes, strict=True)):
+        ax.barh(k, length, left=start, height=0.7, color=(ORANGE if length < 0 else BLUE), zorder=3)
+        ax.plot([start + length] * 2, [k, k + 1], color=GREY, linewidth=0.7, zorder=2)
+        text: dict[str, Any] = {"fontsize": SMALL, "va": "center", "zorder": 4}
+        ax.annotate(signed(length), (max(start, start + length), k), xytext=(3, 0), textcoords="offset points", **text)
+    ax.axvline(found.mean, color=GREY, linewidth=0.8, linestyle=":", zorder=1)
+    ax.axvline(found.prediction, color=GREY, linewidth=0.8, zorder=1)
+    ax.set_yticks(range(len(names)), names, fontsize=SMALL)
+    ax.set_ylim(len(names) - 0.4, -0.6)
+    ax.margins(x=0.16)
+    told = f"From the mean (dotted) to the prediction, {title(found.explanation)}"
+    ax.set_title(told, fontsize=SMALL + 1, loc="left")
+
+
+def _here(ax: Axes, found: RowExplanation, i: int) -> None:
+    """The region's curve of one column, at the levels that rows of the region carry, and the row on it."""
+    curve = found.curves[i]
+    if curve is None:
+        return
+    position, levels = curve.column.position, curve.column.levels
+    axis = Axis.of(found.references, position)
+    kept = np.isin(levels, found.references.columns[position].levels)
+    tidy(ax)
+    ax.axhline(0.0, color=GREY, linewidth=0.4)
+    line = "-" if axis.ordered else "o"
+    ax.plot(axis.numbers(levels[kept]), curve.effects[1:][kept], line, color=GREY, markersize=4, linewidth=1.4)
+    place = axis.of_rows(found.table.columns[position])
+    ax.plot(place, [found.contributions[i]], "o", color=ORANGE, markersize=8, markeredgecolor="white", zorder=5)
+    axis.dress(ax)
+    stand, same = found.percentiles[i], f"{percent(found.shares[i], 0)} of the region's rows have the same"
+    told = f"{axis.name} = {drawable(shortened(found.values[i], 20))}: {signed(found.contributions[i])}"
+    where = f"{percent(stand, 0)} of the region's rows lie below" if stand == stand else same
+    ax.set_title(f"{told}\n{where}", fontsize=SMALL + 1, loc="left")
+
+
+@dataclass(eq=False)
+class ComparisonDisplay(Drawn):
+    """Average effects (PDP) of the strongest columns by each case, with pointwise intervals: a panel for each region.
+
+    Make it with `from_comparison`.
+
+    Examples
+    --------
+    >>> import granite_xai as gx
+    >>> toy = gx.datasets.make_toy(n=120)
+    >>> found = gx.compare({"old": toy.model, "new": lambda X: 2 * toy.model(X)}, toy.X)
+    >>> display = ComparisonDisplay.from_comparison(found, max_features=1)
+    >>> list(display.frame())
+    ['set', 'region', 'rule', 'case', 'x', 'level', 'mean', 'low', 'high']
+    """
+
+    comparison: Comparison = field(repr=False)
+    positions: tuple[int, ...]
+
+    @classmethod
+    def from_comparison(
+        cls, comparison: Comparison, *, features: Sequence[Hashable] | None = None, max_features: int = 3
+    ) -> ComparisonDisplay:
+        """Choose the columns.
+
+        Parameters
+        ----------
+        comparison : Comparison
+            What ``gx.compare`` found.
+        features : columns, optional
+            None: the ``max_features`` strongest ones of the first case.
+        max_features : int
+            Columns drawn, at most.
+        """
+        strongest = comparison.columns[: whole_number("max_features", max_features, at_least=1)]
+        table = comparison.cases[0].values.table
+        return cls(
+            comparison, tuple(strongest if features is None else (table.resolve(f, "features") for f in features))
+        )
+
+    def plot(self, ax: Any = None) -> ComparisonDisplay:
+        """Draw the curves: a line of panels for each column.
+
+        Parameters
+        ----------
+        ax : Axes or array of Axes, optional
+            Where: its place is divided among the panels, or one Axes a panel. None: a new figure.
+        """
+        from matplotlib.lines import Line2D
+
+        found, regions = self.comparison, len(self.comparison.partition)
+        grid = len(self.positions), regions
+        drawn = sheet(ax, range(grid[0] * regions), grid, (max(6.0, 2.4 * regions + 0.6), 2.3 * grid[0] + 0.8))
+        colors = {name: COLORS[i % len(COLORS)] for i, name in enumerate(found.names)}
+        for line, position in enumerate(self.positions):
+            axis, curves = Axis.of(found.cases[0].values.table, position), list(found.curves(position))
+            ends = [float(end) for curve in curves for end in (curve.low.min(), curve.high.max())]
+            pad = 0.05 * (max(ends) - min(ends) or 1.0)
+            for k, panel in enumerate(drawn.axes[line * regions : (line + 1) * regions]):
+                tidy(panel)
+                panel.axhline(0.0, color=GREY, linewidth=0.4)
+                for curve in curves:
+                    if curve.scope.region == k:
+                        x, color = axis.numbers(curve.levels), colors[curve.case]
+                        half = curve.high - curve.mean
+                        panel.errorbar(
+                            x,
+                            curve.mean,
+                            None if axis.ordered else half,
+                            fmt="-" if axis.ordered else "o",
+                            color=color,
+                            ms=4,
+                        )
+                        if axis.ordered:
+                            panel.fill_between(x, curve.low, curve.high, color=color, alpha=0.18, linewidth=0)
+                axis.dress(panel)
+                panel.set_ylim(min(ends) - pad, max(ends) + pad)
+                panel.tick_params(labelleft=k == 0)
+                if line == 0:
+                    set_title(panel, found.cases[0].scopes[k], 26)
+        handles = [Line2D([], [], color=color, label=drawable(shortened(name, 40))) for name, color in colors.items()]
+        self._keep(drawn, ax, "Average effects by case, in the same regions", handles)
+        return self
+
+    def frame(self) -> Any:
+        """Everything drawn, one line a point: set, region, rule, case, x, level (null for numbers), mean, low, high."""
+        table, lines = self.comparison.cases[0].values.table, []
+        for position in self.positions:
+            axis = Axis.of(table, position)
+            for curve in self.comparison.curves(position):
+                head = (axis.column.name, curve.scope.region, curve.scope.rule, curve.case)
+                points = zip(axis.numbers(curve.levels), axis.texts(curve.levels), *curve[3:], strict=True)
+                lines += [(*head, float(x), text, *map(float, figures)) for x, text, *figures in points]
+        return framed("set region rule case x level mean low high", lines, table)

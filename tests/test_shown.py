@@ -1,0 +1,69 @@
+"""What a notebook and a terminal show of each object: short, plain, harmless."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import granite_xai as gx
+from regions.random_rules import HOSTILE
+
+
+@pytest.fixture(scope="module")
+def g():
+    X = pd.DataFrame(np.random.default_rng(0).choice([-1.0, 0.0, 1.0], size=(200, 2)), columns=["a", "<b>"])
+    return gx.Granite(lambda X: np.asarray(X)[:, 0] * np.where(np.asarray(X)[:, 1] > 0, 1, -1)).fit(X), X
+
+
+def shown(g, X):
+    objects = [g.partition_, g.partition_[0], g.partition_[0].rule, g.evaluate(X), g.explain(X), g.explain_row(X[:1])]
+    return [*objects, g.estimate_, gx.questions(), gx.explanations()]
+
+
+def test_every_object_is_short_in_text_and_in_a_notebook(g):
+    for each in shown(*g):
+        assert len(repr(each).splitlines()) <= 30
+        assert len(str(each)) < 4000
+        assert "array(" not in repr(each)
+        assert len(each._repr_html_()) < 8000
+
+
+def test_names_cannot_act_on_a_page(g):
+    for each in shown(*g):
+        assert "<b>" not in each._repr_html_()
+    for name in HOSTILE:
+        rule = gx.Rule.parse("x ≤ 1").and_(name, gx.Rule.parse("x > 0").conditions[0][1])
+        assert re.sub("</?pre>", "", rule._repr_html_()).count("<") == 0
+
+
+def test_a_rule_and_a_region_read_as_sentences(g):
+    partition = g[0].partition_
+    assert repr(partition[0].rule) == "<Rule: `<b>` ≤ 0>"
+    assert repr(partition[0]).startswith("<Region 0: `<b>` ≤ 0; ")
+    assert repr(gx.Partition.from_rules(["x ≤ 1", "x > 1"])[1]) == "<Region 1: x > 1>"
+    assert partition._repr_html_().count("├─") == 1
+
+
+def test_an_evaluation_leads_with_what_is_left(g):
+    found = g[0].evaluate(g[1])
+    assert re.match(r"<Evaluation of 200 rows in 2 regions: .* left>", repr(found))
+    assert str(found).splitlines()[2].split() == ["region", "rows", "without", "regions", "with", "them", "rule"]
+
+
+def test_an_explanation_of_many_sets_takes_a_screen():
+    X = np.random.default_rng(0).normal(size=(30, 60))
+    found = gx.explanations()["pdp"].explain(lambda X: X.sum(axis=1), X)
+    assert repr(found) == "<Explanation: pdp of 60 sets, 1 region, 30 rows>"
+    assert str(found).endswith("… and 30 more")
+    assert found._repr_html_().count("\n") == 1 + 1 + 30 + 1
+    assert "30 more" in found._repr_html_()
+
+
+def test_the_catalogs_are_tables_and_still_dictionaries():
+    assert str(gx.questions()).splitlines()[1].split() == ["ice-pdp", "ice", "pdp", "local"]
+    assert dict(gx.questions()) == gx.questions()
+    assert gx.explanations()["preddiff"] == gx.explanations()["cice"]
+    assert gx.explanations()["csage"].masking.key == "conditional"
