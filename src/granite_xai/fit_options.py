@@ -28,6 +28,7 @@ class GraniteOptions(TypedDict, total=False):
     min_samples_leaf: int
     alpha: float
     max_candidates: int
+    search: str
     beam: int
     partitioner: Any
     output: Any
