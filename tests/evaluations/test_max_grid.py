@@ -238,7 +238,9 @@ def test_the_report_says_that_columns_are_on_a_grid_and_draws_them_there(normal)
     own = frame[report.granite.apply(frame) == panel["region"]].iloc[[0] * len(drawn["x"])]
     wanted = report.granite.predict(own.assign(a=np.array(drawn["x"], dtype=float)))
     mean = np.array(panel["mean"], dtype=float)
-    np.testing.assert_allclose(mean - mean[0], wanted - wanted[0], atol=1e-4)
+    some = np.flatnonzero(np.isfinite(mean))  # not beyond the region's own rows
+    assert len(some) > 20
+    np.testing.assert_allclose(mean[some] - mean[some[0]], wanted[some] - wanted[some[0]], atol=1e-4)
 
 
 @pytest.mark.parametrize(
