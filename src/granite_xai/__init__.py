@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from granite_xai.display.effect import EffectDisplay as EffectDisplay
     from granite_xai.display.importance import ImportanceDisplay as ImportanceDisplay
     from granite_xai.display.network import InteractionDisplay as InteractionDisplay
+    from granite_xai.display.path import PathDisplay as PathDisplay
     from granite_xai.display.stability import StabilityDisplay as StabilityDisplay
     from granite_xai.display.tree import PartitionDisplay as PartitionDisplay
     from granite_xai.estimator import Granite as Granite
@@ -109,6 +110,7 @@ _ROOMS = {
     "ImportanceDisplay": "display.importance",
     "InteractionDisplay": "display.network",
     "PartitionDisplay": "display.tree",
+    "PathDisplay": "display.path",
     "StabilityDisplay": "display.stability",
     "Estimate": "chance.estimate",
     "Stability": "chance.stability",

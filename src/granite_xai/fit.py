@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.base.files import BY_ROW
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.chance.estimate import Estimate
+from granite_xai.chance.path import Path, path_of
 from granite_xai.chance.replicates import Chance, ChanceRule, Confidence, Replicates
 from granite_xai.chance.stability import Stability
 from granite_xai.compute import Resources, one_blas_thread
@@ -27,7 +28,7 @@ from granite_xai.influence import PlayersAndSets
 from granite_xai.interaction import Additive
 from granite_xai.masking.fitted import FittedMaskings, fit_reference
 from granite_xai.models import Predictor
-from granite_xai.regions.nodes import Leaf
+from granite_xai.regions.nodes import Leaf, Node
 from granite_xai.regions.partition import Partition
 from granite_xai.resolved import ResolvedExplainer
 from granite_xai.search.problem import Partitioner, PartitionResult, Problem
@@ -60,6 +61,12 @@ class FitInputs:
     probed: Probe | None = None
     plan: Mapping[str, Any] = field(default_factory=dict)
     unfinished: Unfinished | None = None
+    readable: bool = False  # whether left-out rows choose the price of a region
+
+    def priced(self, alpha: float) -> FitInputs:
+        """The same with another price of a region, where a tree is searched."""
+        own, tree = self.partitioner, replace(self.tree, alpha=alpha)
+        return replace(self, tree=tree, partitioner=replace(own, alpha=alpha) if isinstance(own, Tree) else own)
 
     @property
     def replicates(self) -> Replicates | None:
@@ -139,6 +146,7 @@ class FitRun(NamedTuple):
     evaluations: Evaluations
     inputs: FitInputs
     error: float  # noise of one prediction
+    path: Path | None = None  # where the price of a region was chosen by it
 
     @property
     def route(self) -> Route:
@@ -147,20 +155,12 @@ class FitRun(NamedTuple):
 
     def again(self, rows: IntArray) -> Partition:
         """The search on some of the fitting rows; the model is not asked."""
-        inputs, evaluations = self.inputs, self.evaluations.restrict(rows)
-        some = replace(
-            inputs,
-            route=Route(inputs.predictor, inputs.table.take(rows)),
-            y=evaluations.y,
-            weights=evaluations.weights,
-            clusters=np.unique(inputs.clusters[rows], return_inverse=True)[1].reshape(-1),
-            diagnostics=Diagnostics(),
-        )
-        with one_blas_thread():
-            whole = Splits.whole(evaluations.weights)
-            roots = np.array([question.regional(evaluations, whole)[0, 0] for question in inputs.comparisons])
-            measured = (roots, self.result.floors, self.error)
-            return search(some, evaluations, measured, _chance(some, evaluations, roots)).partition
+        return _again(self.inputs, self.evaluations, self.result.floors, self.error, rows)
+
+    def paths(self) -> Path:
+        """The trees from the largest to none, and what they leave on left-out rows; the model is not asked."""
+        known = self.result
+        return _path(self.inputs, self.evaluations, (known.roots, known.floors, self.error), known.chance)
 
 
 def run(inputs: FitInputs) -> FitRun:
@@ -198,12 +198,49 @@ def run(inputs: FitInputs) -> FitRun:
         single = inputs.predictor.native_float32
         roots, floors, error = measure(inputs.comparisons, evaluations, extent, probed, single, record)
         chance = _chance(inputs, evaluations, roots)
-        found = search(inputs, evaluations, (roots, floors, error), chance)
+        measured, path = (roots, floors, error), None
+        if inputs.readable:
+            path = _path(inputs, evaluations, measured, chance)
+            inputs = inputs.priced(path.chosen.alpha)
+        found = search(inputs, evaluations, measured, chance)
+        if path is not None:
+            record.note("alpha", {"alpha": path.chosen.alpha, "text": path.text(len(found.partition))})
     if inputs.confidence is not None:
         record.note("cause", causes(inputs.comparisons, evaluations, floors))
     record.note("memory", {"held": evaluations.space.most_held, "spilled": evaluations.space.most_spilled})
     result = _described(inputs, evaluations, reference, found, (roots, floors, chance))
-    return FitRun(result, evaluations, inputs, error)
+    return FitRun(result, evaluations, inputs, error, path)
+
+
+def _again(inputs: FitInputs, evaluations: Evaluations, floors: FloatArray, error: float, rows: IntArray) -> Partition:
+    """The search on some of the fitting rows."""
+    evaluations = evaluations.restrict(rows)
+    some = replace(
+        inputs,
+        route=Route(inputs.predictor, inputs.table.take(rows)),
+        y=evaluations.y,
+        weights=evaluations.weights,
+        clusters=np.unique(inputs.clusters[rows], return_inverse=True)[1].reshape(-1),
+        diagnostics=Diagnostics(),
+    )
+    with one_blas_thread():
+        whole = Splits.whole(evaluations.weights)
+        roots = np.array([question.regional(evaluations, whole)[0, 0] for question in inputs.comparisons])
+        return search(some, evaluations, (roots, floors, error), _chance(some, evaluations, roots)).partition
+
+
+def _path(
+    inputs: FitInputs, evaluations: Evaluations, measured: tuple[FloatArray, FloatArray, float], chance: Chance | None
+) -> Path:
+    """The trees from the largest to none; folds are searched and measured by what is known of their rows."""
+    problem = _problem(inputs, evaluations, measured, chance)
+
+    def again(rows: IntArray, alpha: float) -> Node:
+        return cast(Node, _again(inputs.priced(alpha), evaluations, *measured[1:], rows).root)
+
+    if problem.below_noise_floor:
+        return Path()
+    return path_of(inputs.table, inputs.clusters, inputs.seed, problem.share, again)
 
 
 def _described(
@@ -287,6 +324,22 @@ def search(
     Partitioners that have an end of their own are asked all the same. ``measured``: disagreement and noise floor of
     every question on all rows, and the noise of one prediction.
     """
+    roots, floors, _ = measured
+    problem = _problem(inputs, evaluations, measured, chance)
+    if problem.below_noise_floor and not inputs.partitioner.ignores_noise_floor:
+        by_chance = bool(np.any(roots > floors))
+        reason = "no more than chance" if by_chance else "nothing to explain"
+        least = 1 if not by_chance else 2 * inputs.tree.min_samples_leaf - 1
+        reason = "too few samples" if inputs.table.n_rows <= least else reason
+        leaf = Leaf(inputs.table.n_rows, 1.0, float(by_chance), reason)
+        return PartitionResult(Partition(leaf, inputs.table.names))
+    return inputs.partitioner.partition(problem)
+
+
+def _problem(
+    inputs: FitInputs, evaluations: Evaluations, measured: tuple[FloatArray, FloatArray, float], chance: Chance | None
+) -> Problem:
+    """What is to become small, in shares of what the rows show."""
     roots, floors, error = measured
     exceeded = True if chance is None else chance.exceeded(floors)
     weights = inputs.question_weights
@@ -298,7 +351,7 @@ def search(
         if inputs.objective.normalize == "root":
             factors = factors * np.divide(roots, chance.corrected, out=np.zeros_like(roots), where=exceeded)
         rule = ChanceRule(replicates, inputs.comparisons, chance, factors)
-    problem = Problem(
+    return Problem(
         route=inputs.route,
         evaluations=evaluations,
         shares=scaled,
@@ -311,14 +364,6 @@ def search(
         seed=inputs.seed,
         chance=rule,
     )
-    if problem.below_noise_floor and not inputs.partitioner.ignores_noise_floor:
-        by_chance = bool(np.any(roots > floors))
-        reason = "no more than chance" if by_chance else "nothing to explain"
-        least = 1 if not by_chance else 2 * inputs.tree.min_samples_leaf - 1
-        reason = "too few samples" if inputs.table.n_rows <= least else reason
-        leaf = Leaf(inputs.table.n_rows, 1.0, float(by_chance), reason)
-        return PartitionResult(Partition(leaf, inputs.table.names))
-    return inputs.partitioner.partition(problem)
 
 
 def _centres(evaluations: Evaluations, regions: Sequence[IntArray]) -> dict[int | None, int]:

@@ -26,7 +26,7 @@ class GraniteOptions(TypedDict, total=False):
     split_features: Sequence[Hashable] | None
     max_depth: int
     min_samples_leaf: int
-    alpha: float
+    alpha: float | str
     max_candidates: int
     beam: int
     partitioner: Any
@@ -41,6 +41,18 @@ class GraniteOptions(TypedDict, total=False):
     n_jobs: int | None
     random_state: Any
     resources: Resources | None
+
+
+def readable(g: Any) -> bool:
+    """Whether left-out rows choose the price of a region (``alpha="auto"``)."""
+    found = isinstance(g.alpha, str) and g.alpha == "auto"
+    if found and g.partitioner is not None:
+        text, hint = (
+            'alpha="auto" chooses among trees, not with a partitioner.',
+            "Leave partitioner out, or pass a price.",
+        )
+        raise InputError(text, code="P03", argument="alpha", hint=hint)
+    return found
 
 
 def chosen_partitioner(partitioner: Any, tree: Tree) -> Partitioner:

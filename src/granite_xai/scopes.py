@@ -19,7 +19,7 @@ from granite_xai.catalog import explanations as named_explanations, title
 from granite_xai.compute.units import by_power_of_two
 from granite_xai.disagreement import ResolvedQuestion, ScaledObjective
 from granite_xai.engine.splits import Splits
-from granite_xai.estimator import fitted_view
+from granite_xai.estimator import Granite, fitted_view
 from granite_xai.explainer import Explainer
 from granite_xai.explanation import Part
 from granite_xai.fit import FitResult
@@ -239,3 +239,11 @@ def _part_of(effect: ResolvedExplainer, wanted: PlayersAndSets) -> ResolvedExpla
     terms = tuple(effect.terms[i] for i in places)
     draws = tuple(tuple(draw[i] for i in places) for draw in effect.draws)
     return replace(effect, layout=replace(wanted, players=effect.layout.players), terms=terms, draws=draws)
+
+
+def held_out_fidelity(granite: Granite, X: Any) -> float:
+    """Share of the prediction's variance on other rows that the regional additive surrogate explains."""
+    fitted = fitted_view(granite)
+    predictions = fitted.result.predictor.on_rows(fitted.read(X))
+    variance = float(predictions.var())
+    return 1.0 - float(np.square(predictions - granite.predict(X)).mean()) / variance if variance else 1.0

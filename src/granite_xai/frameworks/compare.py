@@ -17,11 +17,12 @@ from granite_xai.base.errors import GraniteWarning, InputError
 from granite_xai.base.options import choose, whole_number
 from granite_xai.catalog import explanations
 from granite_xai.disagreement import Disagreement
-from granite_xai.estimator import Granite, fitted_view, held_out_fidelity
+from granite_xai.estimator import Granite, fitted_view
 from granite_xai.explainer import Explainer
 from granite_xai.frameworks import published
 from granite_xai.new_rows import evaluate_rows
 from granite_xai.regions.partition import Partition
+from granite_xai.scopes import held_out_fidelity
 from granite_xai.tables import frame, read_table
 
 SHARE = 0.8

@@ -21,7 +21,7 @@ from granite_xai.behavior import Risk
 from granite_xai.compute import one_blas_thread
 from granite_xai.compute.units import by_power_of_two
 from granite_xai.display.figures import framed
-from granite_xai.estimator import Granite, fit_with_evaluations, fitted_view, held_out_fidelity
+from granite_xai.estimator import Granite, fit_with_evaluations, fitted_view
 from granite_xai.fit_options import GraniteOptions
 from granite_xai.fit_values import FitValues
 from granite_xai.fitting import collected_for, read_rows_of
@@ -29,6 +29,7 @@ from granite_xai.report import sentences
 from granite_xai.report.panels import disagreement_map, effects, importances, ledger, regions, stored_effects, tree
 from granite_xai.report.sentences import ReportSource
 from granite_xai.report.text import story_text
+from granite_xai.scopes import held_out_fidelity
 
 VERSION = 1
 """Version of the dict."""
