@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from granite_xai.estimator import Granite as Granite
     from granite_xai.explainer import Explainer as Explainer
     from granite_xai.explanation import Explanation as Explanation
+    from granite_xai.groups import GroupProposal as GroupProposal, propose_groups as propose_groups
     from granite_xai.influence import (
         Individual as Individual,
         Interactions as Interactions,
@@ -114,6 +115,8 @@ _ROOMS = {
     "StabilityDisplay": "display.stability",
     "Estimate": "chance.estimate",
     "Stability": "chance.stability",
+    "propose_groups": "groups",
+    "GroupProposal": "groups",
     "save": "persistence",
     "load": "persistence",
     "GraniteError": "base.errors",

@@ -37,6 +37,9 @@ from granite_xai.surrogate import RegionSurrogate, Surrogate, fidelity, fit_surr
 from granite_xai.tables import Table
 from granite_xai.trees.routes import Route
 
+Measured = tuple[FloatArray, FloatArray, float]
+"""Disagreement and noise floor of every question on all rows, and the noise of one prediction."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FitInputs:
@@ -65,8 +68,7 @@ class FitInputs:
 
     def priced(self, alpha: float) -> FitInputs:
         """The same with another price of a region, where a tree is searched."""
-        own, tree = self.partitioner, replace(self.tree, alpha=alpha)
-        return replace(self, tree=tree, partitioner=replace(own, alpha=alpha) if isinstance(own, Tree) else own)
+        return replace(self, partitioner=replace(cast(Tree, self.partitioner), alpha=alpha))
 
     @property
     def replicates(self) -> Replicates | None:
@@ -153,15 +155,6 @@ class FitRun(NamedTuple):
         """The fitting rows and the way the model is asked."""
         return self.inputs.route
 
-    def again(self, rows: IntArray) -> Partition:
-        """The search on some of the fitting rows; the model is not asked."""
-        return _again(self.inputs, self.evaluations, self.result.floors, self.error, rows)
-
-    def paths(self) -> Path:
-        """The trees from the largest to none, and what they leave on left-out rows; the model is not asked."""
-        known = self.result
-        return _path(self.inputs, self.evaluations, (known.roots, known.floors, self.error), known.chance)
-
 
 def run(inputs: FitInputs) -> FitRun:
     """Ask the model, search for regions, and describe them."""
@@ -200,7 +193,7 @@ def run(inputs: FitInputs) -> FitRun:
         chance = _chance(inputs, evaluations, roots)
         measured, path = (roots, floors, error), None
         if inputs.readable:
-            path = _path(inputs, evaluations, measured, chance)
+            path = find_path(inputs, evaluations, measured, chance)
             inputs = inputs.priced(path.chosen.alpha)
         found = search(inputs, evaluations, measured, chance)
         if path is not None:
@@ -212,8 +205,8 @@ def run(inputs: FitInputs) -> FitRun:
     return FitRun(result, evaluations, inputs, error, path)
 
 
-def _again(inputs: FitInputs, evaluations: Evaluations, floors: FloatArray, error: float, rows: IntArray) -> Partition:
-    """The search on some of the fitting rows."""
+def again(inputs: FitInputs, evaluations: Evaluations, floors: FloatArray, error: float, rows: IntArray) -> Partition:
+    """The search on some of the fitting rows; the model is not asked."""
     evaluations = evaluations.restrict(rows)
     some = replace(
         inputs,
@@ -229,18 +222,16 @@ def _again(inputs: FitInputs, evaluations: Evaluations, floors: FloatArray, erro
         return search(some, evaluations, (roots, floors, error), _chance(some, evaluations, roots)).partition
 
 
-def _path(
-    inputs: FitInputs, evaluations: Evaluations, measured: tuple[FloatArray, FloatArray, float], chance: Chance | None
-) -> Path:
+def find_path(inputs: FitInputs, evaluations: Evaluations, measured: Measured, chance: Chance | None) -> Path:
     """The trees from the largest to none; folds are searched and measured by what is known of their rows."""
     problem = _problem(inputs, evaluations, measured, chance)
 
-    def again(rows: IntArray, alpha: float) -> Node:
-        return cast(Node, _again(inputs.priced(alpha), evaluations, *measured[1:], rows).root)
+    def searched(rows: IntArray, alpha: float) -> Node:
+        return cast(Node, again(inputs.priced(alpha), evaluations, *measured[1:], rows).root)
 
     if problem.below_noise_floor:
         return Path()
-    return path_of(inputs.table, inputs.clusters, inputs.seed, problem.share, again)
+    return path_of(inputs.table, inputs.clusters, inputs.seed, problem.share, searched)
 
 
 def _described(
@@ -256,16 +247,13 @@ def _described(
     regions = partition.apply(table)
     rows = [np.flatnonzero(regions == k) for k in range(len(partition))]
     note_bins(inputs.diagnostics, evaluations, rows, beyond_chance=inputs.confidence is not None)
+    same = ("table", "predictor", "comparisons", "question_weights", "weights", "missing", "confidence")
     with one_blas_thread():
         return FitResult(
-            table=table,
-            predictor=inputs.predictor,
-            comparisons=inputs.comparisons,
-            question_weights=inputs.question_weights,
+            **{name: getattr(inputs, name) for name in same},
             reference=reference,
             partition=partition,
             regions=regions,
-            weights=inputs.weights,
             roots=measured[0],
             floors=measured[1],
             remaining=float(sum(region.disagreement for region in partition)),
@@ -274,9 +262,7 @@ def _described(
             everywhere=fit_surrogate(table, evaluations, players, order, [np.arange(table.n_rows)]).regions[0],
             fidelity=fidelity(table, evaluations, players, order, rows),
             global_fidelity=fidelity(table, evaluations, players, order, [np.arange(table.n_rows)]),
-            missing=inputs.missing,
             exponent=evaluations.exponent,
-            confidence=inputs.confidence,
             chance=measured[2],
             learned=found.extra_attributes,
         )
@@ -313,17 +299,8 @@ def _chance(inputs: FitInputs, evaluations: Evaluations, roots: FloatArray) -> C
     return found
 
 
-def search(
-    inputs: FitInputs,
-    evaluations: Evaluations,
-    measured: tuple[FloatArray, FloatArray, float],
-    chance: Chance | None,
-) -> PartitionResult:
-    """The regions; one when there is nothing to explain beyond rounding and chance (C4).
-
-    Partitioners that have an end of their own are asked all the same. ``measured``: disagreement and noise floor of
-    every question on all rows, and the noise of one prediction.
-    """
+def search(inputs: FitInputs, evaluations: Evaluations, measured: Measured, chance: Chance | None) -> PartitionResult:
+    """The regions; one when there is nothing to explain beyond rounding and chance (C4) and no other end."""
     roots, floors, _ = measured
     problem = _problem(inputs, evaluations, measured, chance)
     if problem.below_noise_floor and not inputs.partitioner.ignores_noise_floor:
@@ -336,9 +313,7 @@ def search(
     return inputs.partitioner.partition(problem)
 
 
-def _problem(
-    inputs: FitInputs, evaluations: Evaluations, measured: tuple[FloatArray, FloatArray, float], chance: Chance | None
-) -> Problem:
+def _problem(inputs: FitInputs, evaluations: Evaluations, measured: Measured, chance: Chance | None) -> Problem:
     """What is to become small, in shares of what the rows show."""
     roots, floors, error = measured
     exceeded = True if chance is None else chance.exceeded(floors)
@@ -351,19 +326,9 @@ def _problem(
         if inputs.objective.normalize == "root":
             factors = factors * np.divide(roots, chance.corrected, out=np.zeros_like(roots), where=exceeded)
         rule = ChanceRule(replicates, inputs.comparisons, chance, factors)
-    return Problem(
-        route=inputs.route,
-        evaluations=evaluations,
-        shares=scaled,
-        missing=inputs.missing,
-        resources=inputs.resources,
-        n_jobs=inputs.n_jobs,
-        diagnostics=inputs.diagnostics,
-        tree=inputs.tree,
-        error=error,
-        seed=inputs.seed,
-        chance=rule,
-    )
+    same = ("route", "missing", "resources", "n_jobs", "diagnostics", "tree", "seed")
+    given = {name: getattr(inputs, name) for name in same}
+    return Problem(evaluations=evaluations, shares=scaled, error=error, chance=rule, **given)
 
 
 def _centres(evaluations: Evaluations, regions: Sequence[IntArray]) -> dict[int | None, int]:

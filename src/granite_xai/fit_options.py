@@ -43,18 +43,6 @@ class GraniteOptions(TypedDict, total=False):
     resources: Resources | None
 
 
-def readable(g: Any) -> bool:
-    """Whether left-out rows choose the price of a region (``alpha="auto"``)."""
-    found = isinstance(g.alpha, str) and g.alpha == "auto"
-    if found and g.partitioner is not None:
-        text, hint = (
-            'alpha="auto" chooses among trees, not with a partitioner.',
-            "Leave partitioner out, or pass a price.",
-        )
-        raise InputError(text, code="P03", argument="alpha", hint=hint)
-    return found
-
-
 def chosen_partitioner(partitioner: Any, tree: Tree) -> Partitioner:
     """The given one, which needs no more than a method partition; None: the tree."""
     if partitioner is None or isinstance(partitioner, Partitioner):

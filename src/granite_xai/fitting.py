@@ -27,7 +27,7 @@ from granite_xai.disagreement import Disagreement, Objective
 from granite_xai.evaluation_plan import Unfinished
 from granite_xai.evaluations.plan import require_room
 from granite_xai.explainer import target_for
-from granite_xai.fit import FitInputs, FitRun, run
+from granite_xai.fit import FitInputs, FitRun, again, find_path, run
 from granite_xai.models import Predictor, as_predictor
 from granite_xai.models.target import allows_missing, read_input, read_weights
 from granite_xai.new_rows import NewRows, evaluate_rows, fitting_estimate
@@ -112,31 +112,24 @@ class OpenInputs:
         constant = [column.name for column in some.table.columns if len(column.levels) + column.missing.any() < 2]
         record.note("constant_columns", constant)
         record.note("candidates", dict.fromkeys(some.table.names, 0))  # stays so where no split is tried
+        same = ("objective", "partitioner", "tree", "missing", "resources", "n_jobs", "seed", "confidence", "readable")
         return FitInputs(
+            **{name: getattr(self, name) for name in same},
             route=route,
             y=some.y,
             weights=some.weights,
-            objective=self.objective,
             comparisons=tuple(each if self.confidence is None else each.beyond_chance() for each in asked),
             question_weights=tuple(weight for _, weight in self.questions),
-            partitioner=self.partitioner,
-            tree=self.tree,
             extra_effects=extra_effects,
-            missing=self.missing,
-            resources=resources,
-            n_jobs=self.n_jobs,
-            seed=seed,
             diagnostics=record,
-            confidence=self.confidence,
             clusters=some.clusters,
-            readable=self.readable,
         )
 
 
 def open_inputs(g: Any, X: Any, y: Any, sample_weight: Any, clusters: Any, record: Diagnostics) -> OpenInputs:
     """Check everything that the data alone decide."""
-    readable, chosen = options.readable(g), {name: getattr(g, name) for name in _OF_THE_TREE}
-    tree = Tree(**(chosen | {"alpha": 0.0} if readable else chosen))
+    readable = isinstance(g.alpha, str) and g.alpha == "auto" and g.partitioner is None
+    tree = Tree(**{name: getattr(g, name) for name in _OF_THE_TREE} | ({"alpha": 0.0} if readable else {}))
     partitioner = options.chosen_partitioner(g.partitioner, tree)
     resources = options.chosen_limits(g.resources)
     resolve_jobs(g.n_jobs)
@@ -164,9 +157,7 @@ def open_inputs(g: Any, X: Any, y: Any, sample_weight: Any, clusters: Any, recor
         given = Rows(others, target, np.ones(others.n_rows), np.arange(others.n_rows))
         holdout = False
     asked, limits = (objective, questions, partitioner, tree), (missing, resources, g.n_jobs, seed)
-    return OpenInputs(
-        everyone, predictor, *asked, *limits, confidence, max_samples, holdout, given, options.readable(g)
-    )
+    return OpenInputs(everyone, predictor, *asked, *limits, confidence, max_samples, holdout, given, readable)
 
 
 def read_rows_of(g: Any, X: Any) -> Table:
@@ -307,7 +298,9 @@ def path_of(g: Any) -> Path:
     if not isinstance(found.inputs.partitioner, Tree):
         text = f"{type(found.inputs.partitioner).__name__} has no path: its regions have no price."
         raise InputError(text, code="P03", argument="partitioner", hint="Leave partitioner out.")
-    path = found.path or found.paths()
+    known = found.result
+    measured = (known.roots, known.floors, found.error)
+    path = found.path or find_path(found.inputs, found.evaluations, measured, known.chance)
     vars(g)["_run"] = found._replace(path=path)
     return path
 
@@ -317,7 +310,8 @@ def half_samples(g: Any, count: int) -> Stability:
     found = kept_run(g, "stability()", "models", "Fit again, or read stability_ of a saved fit.")
     inputs = found.inputs
     parts = (pair for pair in halves(inputs.clusters, count, inputs.seed) if len(pair[0]))
-    pairs = [(found.again(one), found.again(two)) for one, two in parts]
+    known = (inputs, found.evaluations, found.result.floors, found.error)
+    pairs = [(again(*known, one), again(*known, two)) for one, two in parts]
     return stability_of(found.result.partition, inputs.table, pairs)
 
 

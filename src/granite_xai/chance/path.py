@@ -13,11 +13,10 @@ from granite_xai.regions.nodes import Leaf, Node, find_leaves
 from granite_xai.regions.rule import find_column, satisfied
 from granite_xai.tables import Table, frame
 
-KEPT = 0.9
-"""Share of what the largest tree removes that the smallest readable one keeps."""
-FOLDS = 5
-TOLERANCE = 1e-10
+KEPT = 0.9  # share of what the largest tree removes that the smallest readable one keeps
+FOLDS, TOLERANCE = 5, 1e-10
 Share = Callable[[IntArray], float]
+Shared = tuple[float, float, tuple["Shared", ...]]  # of a node on rows that prune and on others, and the nodes below
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +38,7 @@ class Path:
     @property
     def chosen(self) -> PathStep:
         """The smallest tree that keeps nine tenths of what the largest removes, on rows that were left out."""
-        line = self.line
-        return next(step for step in reversed(self.steps) if step.left_out <= line + TOLERANCE or step is self.steps[0])
+        return [step for step in self.steps if step is self.steps[0] or step.left_out <= self.line + TOLERANCE][-1]
 
     @property
     def line(self) -> float:
@@ -51,22 +49,13 @@ class Path:
         """Why there are so many regions."""
         if regions == 1:
             return "One region: no tree removes anything on left-out rows."
-        largest = max(step.regions for step in self.steps)
-        kept = f"keeps {100 * KEPT:.0f} % of what the largest ({largest} regions) removes on left-out rows"
+        kept = f"keeps {100 * KEPT:.0f} % of what the largest ({self.steps[0].regions}) removes on left-out rows"
         return f"{regions} regions: the smallest tree that {kept}."
 
     def frame(self) -> Any:
         """One line for each tree: alpha, regions, left, left_out (rows that the search did not see), chosen."""
         columns = dict(zip(PathStep.__dataclass_fields__, zip(*map(astuple, self.steps), strict=True), strict=True))
         return frame({**columns, "chosen": [step is self.chosen for step in self.steps]})
-
-
-class Shared(NamedTuple):
-    """A node of a tree: its share on the rows that prune and on others, and the nodes below it."""
-
-    share: float
-    other: float
-    children: tuple[Shared, ...]
 
 
 class Pruned(NamedTuple):
@@ -83,22 +72,23 @@ def shared(node: Node, table: Table, share: Share, rows: IntArray, others: IntAr
     """Measure every node of a tree on some rows and on others."""
     own, other = (share(some) if len(some) else 0.0 for some in (rows, others))
     if isinstance(node, Leaf):
-        return Shared(own, other, ())
+        return own, other, ()
     left = satisfied(node.left, find_column(table, node.column))
     sides = zip(node.children, (left, ~left), strict=True)
     below = (shared(child, table, share, rows[side[rows]], others[side[others]]) for child, side in sides)
-    return Shared(own, other, tuple(below))
+    return own, other, tuple(below)
 
 
 def pruned(node: Shared, alpha: float) -> Pruned:
     """The tree at a price of a region (C3)."""
-    if node.children:
-        one, two = (pruned(child, alpha) for child in node.children)
+    share, other, children = node
+    if children:
+        one, two = (pruned(child, alpha) for child in children)
         left, count = one.left + two.left, one.regions + two.regions
-        if node.share + alpha > left + alpha * count + TOLERANCE:
-            price = min((node.share - left) / (count - 1), one.price, two.price)
+        if share + alpha > left + alpha * count + TOLERANCE:
+            price = min((share - left) / (count - 1), one.price, two.price)
             return Pruned(left, one.other + two.other, count, price, alpha)
-    return Pruned(node.share, node.other, 1, np.inf, alpha)
+    return Pruned(share, other, 1, np.inf, alpha)
 
 
 def pruned_trees(tree: Shared) -> Iterator[Pruned]:

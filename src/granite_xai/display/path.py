@@ -51,24 +51,17 @@ class PathDisplay(Drawn):
             Where. None: a new figure.
         """
         path, drawn = self.path, sheet(ax, [0], (1, 1), (5.6, 3.6))
-        (axes,) = drawn.axes
-        tidy(axes)
-        regions = [step.regions for step in path.steps]
-        kinds = (("left", "fitting rows", BLUE), ("left_out", "left-out rows", ORANGE))
-        for name, label, color in kinds:
+        tidy(axes := drawn.axes[0])
+        regions, at = [step.regions for step in path.steps], path.chosen
+        for name, label, color in (("left", "fitting rows", BLUE), ("left_out", "left-out rows", ORANGE)):
             left = [100 * getattr(step, name) for step in path.steps]
             axes.plot(regions, left, "o-", color=color, label=label, markersize=4)
         axes.axhline(100 * path.line, color=GREY, linewidth=0.8, linestyle=":", label=f"keeps {100 * KEPT:.0f} %")
-        at = path.chosen
         axes.plot(at.regions, 100 * at.left_out, "o", markersize=11, markerfacecolor="none", color=ORANGE)
-        axes.set_xticks(regions)
-        axes.set_xlabel("Regions", fontsize=SMALL)
-        axes.set_ylabel("Disagreement left, %", fontsize=SMALL)
+        axes.set(xticks=regions, xlabel="Regions", ylabel="Disagreement left, %")
         axes.legend(fontsize=SMALL, frameon=False)
-        count = f"{at.regions} region{'s' if at.regions > 1 else ''}"
-        self._keep(
-            drawn, ax, f"{count} (alpha = {number(at.alpha)}) keep {100 * KEPT:.0f} % of what the largest removes"
-        )
+        chosen = f"{at.regions} regions (alpha = {number(at.alpha)})" if at.regions > 1 else "One region"
+        self._keep(drawn, ax, f"{chosen}: the smallest tree that keeps {100 * KEPT:.0f} %")
         return self
 
     def frame(self) -> Any:
