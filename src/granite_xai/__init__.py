@@ -55,11 +55,13 @@ if TYPE_CHECKING:
     from granite_xai.display.effect import EffectDisplay as EffectDisplay
     from granite_xai.display.importance import ImportanceDisplay as ImportanceDisplay
     from granite_xai.display.network import InteractionDisplay as InteractionDisplay
+    from granite_xai.display.path import PathDisplay as PathDisplay
     from granite_xai.display.stability import StabilityDisplay as StabilityDisplay
     from granite_xai.display.tree import PartitionDisplay as PartitionDisplay
     from granite_xai.estimator import Granite as Granite
     from granite_xai.explainer import Explainer as Explainer
     from granite_xai.explanation import Explanation as Explanation
+    from granite_xai.groups import GroupProposal as GroupProposal, propose_groups as propose_groups
     from granite_xai.influence import Individual as Individual, Interactions as Interactions, Joint as Joint
     from granite_xai.interaction import Full as Full, Partial as Partial, Pure as Pure
     from granite_xai.masking import (
@@ -97,9 +99,11 @@ _NAMES = {
     "display.network": "InteractionDisplay",
     "display.tree": "PartitionDisplay",
     "display.decisions": "RowDisplay ComparisonDisplay",
+    "display.path": "PathDisplay",
     "display.stability": "StabilityDisplay",
     "chance.estimate": "Estimate",
     "chance.stability": "Stability",
+    "groups": "propose_groups GroupProposal",
     "persistence": "save load",
     "base.errors": "GraniteError InputError ModelError ResourceError FormatError "
     "GraniteWarning DataWarning ModelWarning BinWarning",

@@ -21,7 +21,7 @@ from granite_xai.compute.units import by_power_of_two
 from granite_xai.explanation import Explanation
 from granite_xai.fit import FitResult, FitRun
 from granite_xai.fit_options import chosen_limits
-from granite_xai.fitting import collected_for, half_samples, open_inputs, refits, searched
+from granite_xai.fitting import collected_for, half_samples, open_inputs, path_of, refits, searched
 from granite_xai.models import accepts_missing
 from granite_xai.new_rows import Evaluation, FittedGranite, evaluate_rows
 from granite_xai.references import explain_against_fit, explain_among_themselves
@@ -53,8 +53,9 @@ class Granite(BaseEstimator):
         Conditions on the way to a region, at most.
     min_samples_leaf : int
         Rows of a region, at least.
-    alpha : float
-        Price of a region, as a share of the disagreement on all rows: a split must save more than this.
+    alpha : float or "auto"
+        Price of a region, as a share of the disagreement on all rows: a split must save more than this. "auto": that of
+        the smallest tree that keeps 90 % of what the largest removes, on rows left out of its search (`path_`).
     max_candidates : int
         At most this number minus one thresholds are tried for each column and node.
     search : "refined" (never worse on the fitting rows), "greedy" (the paper) or "optimal" (with a certificate)
@@ -130,7 +131,7 @@ class Granite(BaseEstimator):
         split_features: Sequence[Hashable] | None = None,
         max_depth: int = 3,
         min_samples_leaf: int = 20,
-        alpha: float = 0.05,
+        alpha: float | str = 0.05,
         max_candidates: int = 40,
         search: str = "refined",
         beam: int = 1,
@@ -296,9 +297,15 @@ class Granite(BaseEstimator):
             what the regions of this fit leave gets the learner's interval. Intervals over rows hold for one model.
         """
         view, count = fitted_view(self), whole_number("n_resamples", n_resamples, at_least=1)
-        found = refits(self, models) if models is not None else half_samples(self.__dict__.get("_run"), count)
+        found = refits(self, models) if models is not None else half_samples(self, count)
         restore(self, replace(view.result, stability=found), self.diagnostics_)
         return found
+
+    @property
+    def path_(self) -> Any:
+        """How many regions, for every alpha: a frame of what is left on the fitting rows, and on rows left out."""
+        check_is_fitted(self)
+        return path_of(self).frame()
 
     def rows_needed(self, half_width: float = 0.05) -> int:
         """Rows to search with, and as many to hold out, for an interval of the share left of this half width.
@@ -343,8 +350,9 @@ def restore(g: Granite, result: FitResult, diagnostics: dict[str, Any]) -> None:
     """Set all fitted attributes at once: a fit that fails leaves the previous one as it was."""
     labels = [comparison.question.label for comparison in result.comparisons]
     measured = by_power_of_two(np.where(result.roots > result.floors, result.roots, 0.0), result.unit)
-    if result.estimate is not None:
-        result = replace(result, partition=replace(result.partition, headline=result.estimate.headline))
+    told = [] if result.estimate is None else [result.estimate.headline]
+    if told := [*told, *([diagnostics["alpha"]["text"]] if "alpha" in diagnostics else [])]:
+        result = replace(result, partition=replace(result.partition, headline="\n".join(told)))
     state: dict[str, Any] = {
         "_fitted": result,
         **{f"{name}_": getattr(result, name) for name in _SHOWN},

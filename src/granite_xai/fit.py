@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.base.files import BY_ROW
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.chance.estimate import Estimate
+from granite_xai.chance.path import Path, path_of
 from granite_xai.chance.replicates import Chance, ChanceRule, Confidence, Replicates
 from granite_xai.chance.stability import Stability
 from granite_xai.compute import Resources, one_blas_thread
@@ -27,7 +28,7 @@ from granite_xai.influence import PlayersAndSets
 from granite_xai.interaction import Additive
 from granite_xai.masking.fitted import FittedMaskings, fit_reference
 from granite_xai.models import Predictor
-from granite_xai.regions.nodes import Leaf
+from granite_xai.regions.nodes import Leaf, Node
 from granite_xai.regions.partition import Partition
 from granite_xai.resolved import ResolvedExplainer
 from granite_xai.search.problem import Partitioner, PartitionResult, Problem
@@ -39,6 +40,8 @@ from granite_xai.trees.routes import Route
 _OF_RESULTS = ("table", "predictor", "comparisons", "question_weights", "weights", "missing", "confidence")
 _OF_PROBLEMS = ("route", "missing", "resources", "n_jobs", "diagnostics", "tree", "seed")
 """What results and problems have from the inputs of a fit."""
+Measured = tuple[FloatArray, FloatArray, float]
+"""Disagreement and noise floor of every question on all rows, and the noise of one prediction."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,6 +67,11 @@ class FitInputs:
     probed: Probe | None = None
     plan: Mapping[str, Any] = field(default_factory=dict)
     unfinished: Unfinished | None = None
+    readable: bool = False  # whether left-out rows choose the price of a region
+
+    def priced(self, alpha: float) -> FitInputs:
+        """The same with another price of a region, where a tree is searched."""
+        return replace(self, partitioner=replace(cast(Tree, self.partitioner), alpha=alpha))
 
     @property
     def replicates(self) -> Replicates | None:
@@ -148,23 +156,12 @@ class FitRun(NamedTuple):
     evaluations: Evaluations
     inputs: FitInputs
     error: float  # noise of one prediction
+    path: Path | None = None  # where the price of a region was chosen by it
 
     @property
     def route(self) -> Route:
         """The fitting rows and the way the model is asked."""
         return self.inputs.route
-
-    def again(self, rows: IntArray) -> Partition:
-        """The search on some of the fitting rows; the model is not asked."""
-        inputs, evaluations = self.inputs, self.evaluations.restrict(rows)
-        route = Route(inputs.predictor, inputs.table.take(rows))
-        some = replace(inputs, route=route, y=evaluations.y, weights=evaluations.weights, diagnostics=Diagnostics())
-        some = replace(some, clusters=np.unique(inputs.clusters[rows], return_inverse=True)[1].reshape(-1))
-        with one_blas_thread():
-            whole = Splits.whole(evaluations.weights, evaluations.primitives)
-            roots = np.array([question.regional(evaluations, whole)[0, 0] for question in inputs.comparisons])
-            measured = (roots, self.result.floors, self.error)
-            return search(some, evaluations, measured, _chance(some, evaluations, roots)).partition
 
 
 def run(inputs: FitInputs) -> FitRun:
@@ -190,12 +187,41 @@ def run(inputs: FitInputs) -> FitRun:
         single = inputs.predictor.native_float32
         roots, floors, error = measure(inputs.comparisons, evaluations, extent, probed, single, record)
         chance = _chance(inputs, evaluations, roots)
-        found = search(inputs, evaluations, (roots, floors, error), chance)
+        measured, path = (roots, floors, error), None
+        if inputs.readable:
+            path = find_path(inputs, evaluations, measured, chance)
+            inputs = inputs.priced(path.chosen.alpha)
+        found = search(inputs, evaluations, measured, chance)
+        if path is not None:
+            record.note("alpha", {"alpha": path.chosen.alpha, "text": path.text(len(found.partition))})
     if inputs.confidence is not None:
         record.note("cause", causes(inputs.comparisons, evaluations, floors))
     record.note("memory", {"held": evaluations.space.most_held, "spilled": evaluations.space.most_spilled})
     result = _described(inputs, evaluations, reference, found, (roots, floors, chance))
-    return FitRun(result, evaluations, inputs, error)
+    return FitRun(result, evaluations, inputs, error, path)
+
+
+def again(inputs: FitInputs, evaluations: Evaluations, floors: FloatArray, error: float, rows: IntArray) -> Partition:
+    """The search on some of the fitting rows; the model is not asked."""
+    evaluations, route = evaluations.restrict(rows), Route(inputs.predictor, inputs.table.take(rows))
+    some = replace(inputs, route=route, y=evaluations.y, weights=evaluations.weights, diagnostics=Diagnostics())
+    some = replace(some, clusters=np.unique(inputs.clusters[rows], return_inverse=True)[1].reshape(-1))
+    with one_blas_thread():
+        whole = Splits.whole(evaluations.weights, evaluations.primitives)
+        roots = np.array([question.regional(evaluations, whole)[0, 0] for question in inputs.comparisons])
+        return search(some, evaluations, (roots, floors, error), _chance(some, evaluations, roots)).partition
+
+
+def find_path(inputs: FitInputs, evaluations: Evaluations, measured: Measured, chance: Chance | None) -> Path:
+    """The trees from the largest to none; folds are searched and measured by what is known of their rows."""
+    problem = _problem(inputs, evaluations, measured, chance)
+
+    def searched(rows: IntArray, alpha: float) -> Node:
+        return cast(Node, again(inputs.priced(alpha), evaluations, *measured[1:], rows).root)
+
+    if problem.below_noise_floor:
+        return Path()
+    return path_of(inputs.table, inputs.clusters, inputs.seed, problem.share, searched)
 
 
 def _described(
@@ -259,11 +285,23 @@ def _chance(inputs: FitInputs, evaluations: Evaluations, roots: FloatArray) -> C
     return found
 
 
-def search(
-    inputs: FitInputs, evaluations: Evaluations, measured: tuple[FloatArray, FloatArray, float], chance: Chance | None
-) -> PartitionResult:
-    """The regions; one when there is nothing to explain beyond rounding and chance (C4)."""
-    roots, floors, error = measured  # of every question on all rows, and the noise of one prediction
+def search(inputs: FitInputs, evaluations: Evaluations, measured: Measured, chance: Chance | None) -> PartitionResult:
+    """The regions; one when there is nothing to explain beyond rounding and chance (C4) and no other end."""
+    roots, floors, _ = measured
+    problem = _problem(inputs, evaluations, measured, chance)
+    if problem.below_noise_floor and not inputs.partitioner.ignores_noise_floor:
+        by_chance = bool(np.any(roots > floors))
+        reason = "no more than chance" if by_chance else "nothing to explain"
+        least = 1 if not by_chance else 2 * inputs.tree.min_samples_leaf - 1
+        reason = "too few samples" if inputs.table.n_rows <= least else reason
+        leaf = Leaf(inputs.table.n_rows, 1.0, float(by_chance), reason)
+        return PartitionResult(Partition(leaf, inputs.table.names))
+    return inputs.partitioner.partition(problem)
+
+
+def _problem(inputs: FitInputs, evaluations: Evaluations, measured: Measured, chance: Chance | None) -> Problem:
+    """What is to become small, in shares of what the rows show."""
+    roots, floors, error = measured
     exceeded = True if chance is None else chance.exceeded(floors)
     weights = inputs.question_weights
     scaled = shares(inputs.comparisons, weights, roots, floors, inputs.objective, evaluations, exceeded)
@@ -274,15 +312,7 @@ def search(
             factors = factors * np.divide(roots, chance.corrected, out=np.zeros_like(roots), where=exceeded)
         rule = ChanceRule(replicates, inputs.comparisons, chance, factors)
     own = handed_on(inputs, *_OF_PROBLEMS)
-    problem = Problem(**own, evaluations=evaluations, shares=scaled, roots=roots, error=error, chance=rule)
-    if problem.below_noise_floor and not inputs.partitioner.ignores_noise_floor:
-        by_chance = bool(np.any(roots > floors))
-        least = 2 * inputs.tree.min_samples_leaf - 1 if by_chance else 1
-        reason = "no more than chance" if by_chance else "nothing to explain"
-        reason = "too few samples" if inputs.table.n_rows <= least else reason
-        leaf = Leaf(inputs.table.n_rows, 1.0, float(by_chance), reason)
-        return PartitionResult(Partition(leaf, inputs.table.names))
-    return inputs.partitioner.partition(problem)
+    return Problem(**own, evaluations=evaluations, shares=scaled, roots=roots, error=error, chance=rule)
 
 
 def _centres(evaluations: Evaluations, regions: Sequence[IntArray]) -> dict[int | None, int]:

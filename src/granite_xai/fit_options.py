@@ -26,7 +26,7 @@ class GraniteOptions(TypedDict, total=False):
     split_features: Sequence[Hashable] | None
     max_depth: int
     min_samples_leaf: int
-    alpha: float
+    alpha: float | str
     max_candidates: int
     search: str
     beam: int

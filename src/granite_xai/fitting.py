@@ -17,6 +17,7 @@ from granite_xai.base.errors import InputError, ModelWarning, ResourceError
 from granite_xai.base.options import choose
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.chance.estimate import Estimate
+from granite_xai.chance.path import Path
 from granite_xai.chance.replicates import Confidence
 from granite_xai.chance.rows import PRECISE, RowChoice, choices
 from granite_xai.chance.stability import Stability, halves, refit_interval, stability_of
@@ -26,7 +27,7 @@ from granite_xai.disagreement import Disagreement, Objective
 from granite_xai.evaluation_plan import Unfinished
 from granite_xai.evaluations.plan import require_room
 from granite_xai.explainer import target_for
-from granite_xai.fit import FitInputs, FitRun, handed_on, run
+from granite_xai.fit import FitInputs, FitRun, again, find_path, handed_on, run
 from granite_xai.models import Predictor, as_predictor
 from granite_xai.models.target import allows_missing, read_input, read_weights
 from granite_xai.new_rows import NewRows, evaluate_rows, fitting_estimate
@@ -40,7 +41,7 @@ from granite_xai.trees.routes import Route
 
 LEAST = 125  # rows that search, at least, where time or memory is short
 _OF_THE_TREE = ("max_depth", "min_samples_leaf", "alpha", "max_candidates", "beam", "split_features", "search")
-_OF_INPUTS = ("objective", "partitioner", "tree", "missing", "resources", "n_jobs", "seed", "confidence")
+_OF_INPUTS = ("objective", "partitioner", "tree", "missing", "resources", "n_jobs", "seed", "confidence", "readable")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,6 +78,7 @@ class OpenInputs:
     max_samples: int | str | None
     holdout: Any
     given: Rows | None  # rows that the user holds out
+    readable: bool  # whether left-out rows choose the price of a region
 
     def choices(self) -> Iterator[RowChoice]:
         """The rows to use, then more of them."""
@@ -125,7 +127,8 @@ class OpenInputs:
 
 def open_inputs(g: Any, X: Any, y: Any, sample_weight: Any, clusters: Any, record: Diagnostics) -> OpenInputs:
     """Check everything that the data alone decide."""
-    tree = Tree(**handed_on(g, *_OF_THE_TREE))
+    readable = isinstance(g.alpha, str) and g.alpha == "auto" and g.partitioner is None
+    tree = Tree(**handed_on(g, *_OF_THE_TREE) | ({"alpha": 0.0} if readable else {}))
     partitioner = options.chosen_partitioner(g.partitioner, tree)
     resources = options.chosen_limits(g.resources)
     resolve_jobs(g.n_jobs)
@@ -153,7 +156,7 @@ def open_inputs(g: Any, X: Any, y: Any, sample_weight: Any, clusters: Any, recor
         given = Rows(others, target, np.ones(others.n_rows), np.arange(others.n_rows))
         holdout = False
     asked, limits = (objective, questions, partitioner, tree), (missing, resources, g.n_jobs, seed)
-    return OpenInputs(everyone, predictor, *asked, *limits, confidence, max_samples, holdout, given)
+    return OpenInputs(everyone, predictor, *asked, *limits, confidence, max_samples, holdout, given, readable)
 
 
 def read_rows_of(g: Any, X: Any) -> Table:
@@ -274,14 +277,35 @@ def _clusters(clusters: Any, table: Table) -> IntArray:
     return np.array([keys.setdefault(label, len(keys)) for label in labels.tolist()], dtype=np.intp)
 
 
-def half_samples(found: FitRun | None, count: int) -> Stability:
-    """The search on random halves of the fitting rows and on their complements."""
+def kept_run(g: Any, what: str, argument: str, hint: str) -> FitRun:
+    """What a fit was found from, if this is the object that was fitted."""
+    found: FitRun | None = vars(g).get("_run")
     if found is None:
-        text = "stability() needs the evaluations of the fit, which only the object that was fitted keeps."
-        raise InputError(text, code="P03", argument="models", hint="Fit again, or read stability_ of a saved fit.")
+        text = f"{what} needs the evaluations of the fit, which only the object that was fitted keeps."
+        raise InputError(text, code="P03", argument=argument, hint=hint)
+    return found
+
+
+def path_of(g: Any) -> Path:
+    """The trees from the largest to none; kept with the fit once it is known."""
+    found = kept_run(g, "path_", "alpha", "Fit again.")
+    if not isinstance(found.inputs.partitioner, Tree):
+        text = f"{type(found.inputs.partitioner).__name__} has no path: its regions have no price."
+        raise InputError(text, code="P03", argument="partitioner", hint="Leave partitioner out.")
+    known = found.result
+    measured = (known.roots, known.floors, found.error)
+    path = found.path or find_path(found.inputs, found.evaluations, measured, known.chance)
+    vars(g)["_run"] = found._replace(path=path)
+    return path
+
+
+def half_samples(g: Any, count: int) -> Stability:
+    """The search on random halves of the fitting rows and on their complements."""
+    found = kept_run(g, "stability()", "models", "Fit again, or read stability_ of a saved fit.")
     inputs = found.inputs
-    parts = halves(inputs.clusters, count, inputs.seed)
-    pairs = [(found.again(one), found.again(two)) for one, two in parts if len(one)]
+    parts = (pair for pair in halves(inputs.clusters, count, inputs.seed) if len(pair[0]))
+    known = (inputs, found.evaluations, found.result.floors, found.error)
+    pairs = [(again(*known, one), again(*known, two)) for one, two in parts]
     return stability_of(found.result.partition, inputs.table, pairs)
 
 

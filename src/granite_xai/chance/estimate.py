@@ -233,7 +233,7 @@ def estimate(
     remaining = max(share, 0.0) if shown else 0.0 if below else unknown
     return Estimate(
         remaining,
-        *(_interval(remaining, error, normal) if shown else (unknown, unknown)),
+        *(interval_around(remaining, error, normal) if shown else (unknown, unknown)),
         unknown if rows == "fitting" else error,
         0.0 if below else max(disagreement[0], 0.0),
         *disagreement[1:],
@@ -259,10 +259,10 @@ def _share(whole: Perturbed, regions: Sequence[Perturbed]) -> tuple[float, Float
 def _figures(each: Perturbed, normal: float) -> tuple[float, float, float, float, float]:
     """Plug-in, chance, corrected, low and high."""
     error = float(np.sqrt(np.mean(np.square((each.moved[0] - each.moved[1]) / (2 * STEP)))))
-    return each.plug_in, each.level, each.corrected, *_interval(each.corrected, error, normal)
+    return each.plug_in, each.level, each.corrected, *interval_around(each.corrected, error, normal)
 
 
-def _interval(value: float, error: float, normal: float) -> tuple[float, float]:
+def interval_around(value: float, error: float, normal: float) -> tuple[float, float]:
     """On a logarithmic scale where the value is more than two standard errors away from 0; never below 0."""
     if value > 2 * error:
         return float(value * np.exp(-normal * error / value)), float(value * np.exp(normal * error / value))

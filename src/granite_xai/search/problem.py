@@ -101,6 +101,15 @@ class Problem:
         splits = Splits.of(members.astype(np.bool_), self.evaluations.weights, self.evaluations.primitives)
         return self.shares.left(self.shares.disagreements(self.evaluations, splits), splits.mass)[:, 0]
 
+    def share(self, rows: IntArray) -> float:
+        """Share of the disagreement on all rows in a region of some of them, without what chance adds."""
+        inside, shares = self.evaluations.restrict(rows), self.shares
+        whole = Splits.whole(inside.weights)
+        if self.chance is None:
+            return float(shares.of(shares.disagreements(inside, whole), whole.mass)[0, 0])
+        found = self.chance.of(inside, rows, self.n_jobs).corrected
+        return float(replace(shares, factors=self.chance.factors).of(found, whole.mass[0, 0]))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PartitionResult:
