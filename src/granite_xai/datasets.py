@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -40,7 +40,8 @@ _TEMPERATURE, _WIND = 41, 67  # the published table divides degrees Celsius and 
 def load_bike_sharing(*, as_frame: bool = True, labels: bool = False) -> tuple[Any, Any]:
     """Hourly bike rentals in Washington, D.C., 2011 and 2012, prepared as in the paper.
 
-    17,379 hours; ten features: ``temp`` in degrees Celsius, ``mnth`` counted from 0, the rest as published.
+    17,379 hours; X are ten features: ``temp`` in degrees Celsius, ``mnth`` counted from 0, the rest as published; y is
+    the number of rentals ``cnt``.
 
     Parameters
     ----------
@@ -48,11 +49,6 @@ def load_bike_sharing(*, as_frame: bool = True, labels: bool = False) -> tuple[A
         A DataFrame and a Series, or two arrays of floats.
     labels : bool
         Give yr, holiday, weekday, workingday and weathersit as categories with names instead of numbers.
-
-    Returns
-    -------
-    X, y
-        Features and number of rentals ``cnt``.
 
     Examples
     --------
@@ -111,9 +107,7 @@ def _as_asked(X: pd.DataFrame, y: pd.Series[Any], as_frame: bool) -> tuple[Any, 
     return (X, y) if as_frame else (X.to_numpy(dtype=float), y.to_numpy(dtype=float))
 
 
-def _from_disk_or_openml(
-    file: str, name: str, version: int, prepare: Callable[[pd.DataFrame], pd.DataFrame]
-) -> pd.DataFrame:
+def _from_disk_or_openml(file: str, name: str, version: int, prepare: Callable[[Any], Any]) -> pd.DataFrame:
     import pandas as pd
 
     folder = os.environ.get("GRANITE_DATA")
@@ -128,7 +122,7 @@ def _from_disk_or_openml(
         words = f"The data set {name!r} is not at hand: {place}, and OpenML did not answer ({error})."
         hint = f"Set GRANITE_DATA to a folder with {file}, or connect to the network."
         raise InputError(words, code="D44", argument="GRANITE_DATA", hint=hint) from error
-    return prepare(frame)
+    return cast("pd.DataFrame", prepare(frame))
 
 
 def _in_published_form(openml: pd.DataFrame) -> pd.DataFrame:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from importlib import import_module
 from typing import Any
 
@@ -207,14 +207,7 @@ class Granite(BaseEstimator):
         return dict(opened.afforded(next(opened.choices()), record).plan)
 
     def predict(self, X: Any, exact: bool = False) -> FloatArray:
-        """The regional additive surrogate of the model.
-
-        Parameters
-        ----------
-        X : table
-        exact : bool
-            Ask the model for effects at new values instead of interpolating between those of the fit.
-        """
+        """The regional additive surrogate; ``exact``: the model is asked for effects at new values (no interpolation)."""
         fitted = fitted_view(self)
         return fitted.predict(fitted.read(X), exact)
 
@@ -303,12 +296,8 @@ class Granite(BaseEstimator):
     def rows_needed(self, half_width: float = 0.05) -> int:
         """Rows to search with, and as many to hold out, for an interval of the share left of this half width.
 
-        Extrapolated from the sizes that ``max_samples="auto"`` went through, or from the held-out rows of this fit.
-
-        Parameters
-        ----------
-        half_width : float
-            Half the width of the interval, as a share: 0.05 is five points.
+        Extrapolated from the sizes that ``max_samples="auto"`` went through, or from the held-out rows of this fit. A
+        half width is a share: 0.05 is five points.
         """
         return fitted_view(self).rows_needed(real_number("half_width", half_width, above=0))
 
@@ -331,9 +320,8 @@ def fit_with_evaluations(g: Granite, X: Any, y: Any = None, sample_weight: Any =
     with record.stage("total"):
         opened = open_inputs(g, *collected_for(g, X, y, sample_weight), clusters, record)
         found = searched(opened, record, g.__dict__)
-    usage = opened.predictor.usage
-    record.spend(calls=usage.calls, rows=usage.rows, seconds=usage.seconds)
     record.note("stop_reasons", [region.stop_reason for region in found.result.partition])
+    record.note("model", asdict(opened.predictor.usage))
     restore(g, found.result, record.as_dict())
     g.__dict__["_run"] = found
     return found
@@ -353,7 +341,7 @@ def restore(g: Granite, result: FitResult, diagnostics: dict[str, Any]) -> None:
         "diagnostics_": diagnostics,
         "n_features_in_": result.table.n_columns,
     }
-    if result.table.named:
+    if result.table.container.named:
         state["feature_names_in_"] = np.array(result.table.names, dtype=object)
     attributes = g.__dict__
     for name in ("feature_names_in_", *(attributes["_fitted"].learned if "_fitted" in attributes else ())):

@@ -36,9 +36,9 @@ from granite_xai.surrogate import RegionSurrogate, Surrogate, fidelity, fit_surr
 from granite_xai.tables import Table
 from granite_xai.trees.routes import Route
 
+# What results and problems have from the inputs of a fit.
 _OF_RESULTS = ("table", "predictor", "comparisons", "question_weights", "weights", "missing", "confidence")
 _OF_PROBLEMS = ("route", "missing", "resources", "n_jobs", "diagnostics", "tree", "seed")
-"""What results and problems have from the inputs of a fit."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -28,6 +28,7 @@ class GraniteOptions(TypedDict, total=False):
     min_samples_leaf: int
     alpha: float
     max_candidates: int
+    search: str
     beam: int
     partitioner: Any
     output: Any
@@ -53,9 +54,7 @@ def chosen_partitioner(partitioner: Any, tree: Tree) -> Partitioner:
     raise InputError(text, code="P01", argument="partitioner", hint=hint)
 
 
-def chosen_influence(
-    kind: Any, groups: Mapping[str, Sequence[Hashable]] | None, features: Sequence[Any] | None
-) -> Influence:
+def chosen_influence(kind: Any, groups: Mapping[str, Any] | None, features: Sequence[Any] | None) -> Influence:
     """Whose effects questions given by name compare."""
     if isinstance(kind, Individual | Joint | Interactions):
         return kind

@@ -32,8 +32,7 @@ _KINDS |= {"markdown": ("a report in Markdown", (b"# ",))}
 _bad_table = partial(gx.InputError, code="S12", argument="data")
 _bad_model = partial(gx.ModelError, code="S11", argument="model")
 _unsafe = partial(gx.InputError, code="P03")
-_FEW = 2
-_HELD_OUT = 0.25
+_FEW, _HELD_OUT = 2, 0.25
 
 
 @contextmanager

@@ -52,7 +52,6 @@ def compare(
 
     Parameters
     ----------
-    model : object
     X, y : table, array
         Fitting rows; y for questions about risk.
     test : tuple (X, y) or table
@@ -65,7 +64,6 @@ def compare(
         The column of frameworks for one column. None: that with the largest gap between ICE and PDP.
     resamples : int
         Refits on four fifths of the rows, for stability; 0: none.
-    random_state : int
     **options
         Of every `Granite` made here.
 

@@ -1,7 +1,8 @@
 """Six published regional frameworks, each a configuration of `Granite`, and importance inside the regions of one.
 
 VINE: Britton, 2019. CohEx: Meng et al., 2024. REPID and GADGET: Herbinger et al., 2022 and 2024. FD-Trees: Laberge et
-al., 2024. Transformation trees, conditional subgroups: Molnar et al., 2023.
+al., 2024. Transformation trees, conditional subgroups: Molnar et al., 2023. Every function takes the model first, then
+the column (by its label) where it is about one, and further options of `Granite`.
 """
 
 from __future__ import annotations
@@ -66,7 +67,6 @@ def vine(
 
     Parameters
     ----------
-    model, feature : object, label
     exact : bool
         Also the original's second stage: ``cluster_rules_`` holds a rule, its accuracy and rows for each cluster once
         those with like rules are merged, and whether it is kept. Numeric columns only.
@@ -105,7 +105,6 @@ def cohex(
 
     Parameters
     ----------
-    model : object
     against : "mean" or "pure"
         SHAP values are compared with their mean in the cohort, as in the original, which penalises main effects too;
         or with the pure effect as a function of the column.
@@ -137,7 +136,6 @@ def repid(
 
     Parameters
     ----------
-    model : object
     feature : label
         The column of interest; rules do not use it.
     exact : bool
@@ -146,8 +144,6 @@ def repid(
         the other side than it applies it), a split only if it improves enough. Numeric columns only.
     points, min_improvement : int, float
         Of the exact form: grid points, and the least improvement.
-    **options
-        Of `Granite`.
 
     Examples
     --------
@@ -179,7 +175,6 @@ def gadget(
 
     Parameters
     ----------
-    model : object
     features : sequence of labels, optional
         Columns whose effects are compared; None: all.
     effect : "pd", "ale" or "shap"
@@ -195,9 +190,7 @@ def gadget(
     intervals : int
         ALE only: of each column.
     points, min_improvement : int, float
-        Of the exact form: grid points, and the least improvement.
-    **options
-        Of `Granite`.
+        As in `repid`.
 
     Examples
     --------
@@ -223,7 +216,6 @@ def fd_trees(model: Any, objective: str = "coe", *, exact: bool = False, **optio
 
     Parameters
     ----------
-    model : object
     objective : "coe", "pfi-pdp", "shap-pdp" or "pfi-shap"
         What shall become small: the gap between the model and its additive part, or that between permutation
         importance of predictions (ICE), SHAP and PDP. The question's own name serves as well.
@@ -231,8 +223,6 @@ def fd_trees(model: Any, objective: str = "coe", *, exact: bool = False, **optio
         The price of a region is a share of the prediction's variance, as in the authors' library, instead of a share of
         the disagreement on all rows; numeric columns only. All else is the same. The library drops cuts that are
         close to the largest value; only equal ones are dropped here.
-    **options
-        Of `Granite`.
 
     Examples
     --------
@@ -255,7 +245,6 @@ def transformation_trees(
 
     Parameters
     ----------
-    model, feature : object, label
     question : as in `Granite`
         What is reported in the regions, which depend on the rows alone: "mplot-pdp", or "cfi-pfi" (needs y).
     by : "distribution" or "mean"
@@ -301,7 +290,6 @@ def subgroup_importance(granite: Granite, X: Any, y: Any, *, repeats: int = 20, 
         Rows to measure on, other than those of the fit.
     repeats : int
         Resamples of these rows for the band.
-    random_state : int
 
     Examples
     --------

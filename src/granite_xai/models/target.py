@@ -187,7 +187,7 @@ def read_input(X: Any, model: Any, kinds: Mapping[Any, str] | None = None, named
     fitted, used = _fitted_names(model), used_columns(model)
     table = read_table(X, kinds=kinds, missing="allow", named=named, used=used)
     found = list(table.names)
-    if fitted is None or not table.named or fitted == [f"Column_{i}" for i in range(len(fitted))]:
+    if fitted is None or not table.container.named or fitted == [f"Column_{i}" for i in range(len(fitted))]:
         return table  # nobody has names, or lightgbm made some up for an array
     if type(model).__module__.startswith("lightgbm"):  # which writes blanks as underscores
         found = [name.replace(" ", "_") for name in found]

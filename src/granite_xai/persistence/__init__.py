@@ -21,10 +21,7 @@ from granite_xai.regions.partition import Partition
 from granite_xai.tables import Table, outline_from_dict, outline_to_dict, require_rows, rows_from_dict, rows_to_dict
 
 __all__ = ["load", "save"]
-VERSION = 2
-"""Version of the schemas. Files of every version since `OLDEST` are read."""
-OLDEST = 2
-
+OLDEST, VERSION = 2, 2  # of the schemas: files of every version between them are read
 _PREFIX = "granite-xai/"
 _KINDS: dict[str, type[Any]] = {kind.__name__.lower(): kind for kind in (Partition, Explanation, Evaluation, Granite)}
 _UNSIGNED = "0" * 64
@@ -48,11 +45,6 @@ def save(obj: Saved, path: str | os.PathLike[str], include_data: bool = False) -
     include_data : bool
         Keep the rows as well. Exact predictions, effects of several columns and baselines chosen in each region need
         the fitting rows. A partition has none.
-
-    Returns
-    -------
-    Path
-        The file.
 
     Raises
     ------
@@ -98,10 +90,6 @@ def load(path: str | os.PathLike[str], model: Any = None, verify: bool = True) -
         predicts from its curves, and everything that has to ask the model is an error.
     verify : bool
         Refuse a file that was changed after it was saved. The checksum notices accidents; it is no signature.
-
-    Returns
-    -------
-    Partition, Explanation, Evaluation or Granite
 
     Raises
     ------

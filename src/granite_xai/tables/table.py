@@ -60,11 +60,6 @@ class Table:
         """The user's own table."""
         return self.container.native
 
-    @property
-    def named(self) -> bool:
-        """Whether the user's table has names that are text (scikit-learn's feature names)."""
-        return self.container.named
-
     def row_labels(self, positions: Sequence[int] | IntArray) -> list[Any]:
         """Labels of rows as the user knows them, for messages."""
         return self.container.row_labels(np.asarray(positions, dtype=np.intp))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from importlib.util import find_spec
 
 import numpy as np
@@ -19,11 +19,22 @@ from granite_xai.evaluations.evaluations import cut_out
 from granite_xai.models import Predictor
 from granite_xai.tables import Table
 from granite_xai.tables.table import distinct_rows
-from granite_xai.trees.forest import Cells, Forest, RefusalError, cells_of, fast_pairs, fast_sums, slow_pairs, slow_sums
+from granite_xai.trees.forest import (
+    Cells,
+    Forest,
+    Players,
+    RefusalError,
+    cells_of,
+    fast_pairs,
+    fast_sums,
+    slow_pairs,
+    slow_sums,
+)
 from granite_xai.trees.reader import Link, identity, link_of, load, opposite
 from granite_xai.trees.sources import Asked, Source, asked_of, source_of
 
 Limits = Iterator[tuple[int, float]]  # columns, and numbers where the prediction may jump
+Space = Workspace | None  # where results are kept; None: in memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,13 +97,7 @@ class TreesOnTable:
         return np.stack([distinct_rows(n, columns)[0] for columns in every], axis=1)
 
     def matrix_of(
-        self,
-        columns: Coalition,
-        donors: IntArray,
-        *,
-        fast: bool,
-        n_jobs: int | None = None,
-        space: Workspace | None = None,
+        self, columns: Coalition, donors: IntArray, *, fast: bool, n_jobs: int | None = None, space: Space = None
     ) -> FloatArray:
         """``E_S[u, n]``: the value of the donor row u on S, row n elsewhere, shape (U, n)."""
         space = Workspace() if space is None else space
@@ -103,13 +108,10 @@ class TreesOnTable:
         if not np.array_equal(lines, np.arange(len(donors))):
             found = self.matrix_of(columns, donors[first], fast=fast, n_jobs=n_jobs, space=space)
             return cut_out(found, lines, np.arange(len(self.matrix)), space)
-        sums = []
-        for cells in self.cells:
-            sums.append(space.empty((len(donors), len(self.matrix))))
-            if fast:
-                fast_sums(cells, chosen, donors, sums[-1], space, n_jobs)
-            else:
-                slow_sums(cells, chosen, donors, sums[-1], space)
+        add_up = partial(fast_sums, n_jobs=n_jobs) if fast else slow_sums
+        sums = [space.empty((len(donors), len(self.matrix))) for _ in self.cells]
+        for cells, total in zip(self.cells, sums, strict=True):
+            add_up(cells, chosen, donors, total, space)
         if self.ensemble.link is identity:
             return sums[0]
         for part in space.slices(len(donors), 32 * len(sums) * len(self.matrix)):
@@ -117,13 +119,7 @@ class TreesOnTable:
         return sums[0]
 
     def attributions(
-        self,
-        players: Sequence[Coalition],
-        wanted: Sequence[int],
-        *,
-        fast: bool,
-        n_jobs: int | None = None,
-        space: Workspace | None = None,
+        self, players: Players, wanted: Sequence[int], *, fast: bool, n_jobs: int | None = None, space: Space = None
     ) -> FloatArray:
         """``Phi_i[n, m]`` of the wanted players, shape (wanted, n, n); only where the explained number is a sum."""
         if not self.ensemble.is_sum:
@@ -137,10 +133,9 @@ class TreesOnTable:
             slow_pairs(cells, players, wanted, values, space)
         return np.negative(values, out=values) if self.ensemble.link is opposite else values
 
-    def predictions(self, *, fast: bool = False, space: Workspace | None = None) -> FloatArray:
+    def predictions(self, *, fast: bool = False, space: Space = None) -> FloatArray:
         """F of the table's own rows."""
-        one = self.matrix_of(frozenset(), np.zeros(1, dtype=np.intp), fast=fast, space=space)
-        return one.reshape(-1)
+        return self.matrix_of(frozenset(), np.zeros(1, dtype=np.intp), fast=fast, space=space).reshape(-1)
 
 
 def read_ensemble(predictor: Predictor) -> Ensemble:

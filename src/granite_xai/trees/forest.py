@@ -30,6 +30,7 @@ class RefusalError(Exception):
 
 
 NodeArrays = tuple[NDArray[np.generic], ...]
+Players = Sequence[Coalition]
 MOST_WORDS = 2**24  # words of leaves that are kept for a table (128 MiB)
 BLOCK_CELLS = 2**20  # cells of nodes times rows that are compared at a time: few enough for the cache
 WALKED_ROWS = 4096  # rows of one block of the compiled walk, whatever the number of threads
@@ -299,9 +300,7 @@ def shares(n_players: int) -> FloatArray:
     return np.array([[factorial(a) * factorial(b) / factorial(a + b + 1) for b in counts] for a in counts])
 
 
-def slow_pairs(
-    cells: Cells, players: Sequence[Coalition], wanted: Sequence[int], out: FloatArray, space: Workspace
-) -> None:
+def slow_pairs(cells: Cells, players: Players, wanted: Sequence[int], out: FloatArray, space: Workspace) -> None:
     """``Phi_i[n, m]``: a leaf that needs the players A from n and B from m credits A and debits B."""
     # Where every player of its path is met by n or by m, it contributes ``v (a - 1)! b! / (a + b)!`` to each of A and
     # ``-v a! (b - 1)! / (a + b)!`` to each of B.
@@ -331,7 +330,7 @@ def slow_pairs(
 
 
 def fast_pairs(
-    cells: Cells, players: Sequence[Coalition], wanted: Sequence[int], out: FloatArray, n_jobs: int | None = None
+    cells: Cells, players: Players, wanted: Sequence[int], out: FloatArray, n_jobs: int | None = None
 ) -> None:
     """The same attributions by the compiled walk, in blocks of rows; each pair is walked once."""
     n, d = cells.rows.shape

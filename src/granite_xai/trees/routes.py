@@ -26,7 +26,8 @@ from granite_xai.trees.forest import RefusalError
 from granite_xai.trees.sources import asked_of
 from granite_xai.trees.terms import KINDS, AdditiveModel, TermsOnTable, read_terms
 
-OnTable = TreesOnTable | TermsOnTable  # a model's own parts, on a table
+OwnParts = Ensemble | AdditiveModel  # what a model is a sum of
+OnTable = TreesOnTable | TermsOnTable  # and that on a table
 HYBRIDS = (64, 512)  # random recombined rows: a quarter of the table's rows, within these limits
 NEIGHBORS = 64  # rows with a value on a threshold or next to it, at most
 EXTREMES = 64  # columns whose smallest and largest value are tried, and pairs of columns whose corners are, at most
@@ -41,7 +42,7 @@ class Audit(NamedTuple):
     tolerance: float = 0.0
 
 
-def audit(predictor: Predictor, table: Table, ensemble: Ensemble | AdditiveModel, seed: int = 0) -> Audit:
+def audit(predictor: Predictor, table: Table, ensemble: OwnParts, seed: int = 0) -> Audit:
     """Compare trees and model on random recombined rows: missing values, neighbours of thresholds, extremes among them.
 
     The model is called once; its rows count as any others.
@@ -59,7 +60,7 @@ def audit(predictor: Predictor, table: Table, ensemble: Ensemble | AdditiveModel
     return Audit(len(expected), float(np.max(np.abs(found - expected))), tolerance)
 
 
-def audit_rows(table: Table, ensemble: Ensemble | AdditiveModel, generator: np.random.Generator) -> Any:
+def audit_rows(table: Table, ensemble: OwnParts, generator: np.random.Generator) -> Any:
     """The rows of an audit, in the user's own container."""
     hybrids = int(np.clip(table.n_rows // 4, *HYBRIDS))
     corners = _corners(table, generator)
@@ -93,9 +94,7 @@ def _corners(table: Table, generator: np.random.Generator) -> list[dict[int, int
     return alone + [{i: one, j: two} for i, j in pairs for one, two in product(ends[i], ends[j])]
 
 
-def _neighbors(
-    table: Table, ensemble: Ensemble | AdditiveModel, generator: np.random.Generator
-) -> list[tuple[int, float]]:
+def _neighbors(table: Table, ensemble: OwnParts, generator: np.random.Generator) -> list[tuple[int, float]]:
     """Columns and values: a threshold, and the numbers next to it in double and in single precision."""
     found: list[tuple[int, float]] = []
     limits = list(ensemble.limits())
@@ -122,7 +121,7 @@ WORTH_COMPILING = 2 * 10**7  # leaves times rows times matrices from which the c
 WALKED = 1.7  # steps of the model's own predict that take as long as a leaf of the compiled walk (deep forests)
 MOST_PAIRS = {True: 10**12, False: 2 * 10**10}
 """Leaves times pairs of rows up to which attributions are computed, with and without the compiled walk."""
-_ENSEMBLES: WeakKeyDictionary[Predictor, Ensemble | AdditiveModel | tuple[str, str | None]] = WeakKeyDictionary()
+_ENSEMBLES: WeakKeyDictionary[Predictor, OwnParts | tuple[str, str | None]] = WeakKeyDictionary()
 """What was read of each model that is still in use, so that further tables do not read it again."""
 
 
@@ -133,15 +132,11 @@ class Route:
     Warnings: M23 trees that do not answer as the model does, M24 to M30 an ensemble that is not recognised.
     """
 
-    def __init__(
-        self, predictor: Predictor, table: Table, diagnostics: Diagnostics | None = None, seed: int = 0
-    ) -> None:
-        self.predictor = predictor
-        self.table = table
-        self._seed = seed
+    def __init__(self, predictor: Predictor, table: Table, record: Diagnostics | None = None, seed: int = 0) -> None:
+        self.predictor, self.table, self._seed = predictor, table, seed
+        self._tell = warn if record is None else record.warn
         self._resident: Resident | None = None
         self._looked = False
-        self._tell = warn if diagnostics is None else diagnostics.warn
 
     @cached_property
     def _way(self) -> tuple[OnTable | str, Audit]:
@@ -253,7 +248,7 @@ def _find(
     return reason, found
 
 
-def _ensemble(predictor: Predictor) -> Ensemble | AdditiveModel:
+def _ensemble(predictor: Predictor) -> OwnParts:
     """The ensemble behind a predictor, read once; a refusal is remembered as well."""
     known = _ENSEMBLES.get(predictor)
     if known is None:

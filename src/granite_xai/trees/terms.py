@@ -17,8 +17,8 @@ from granite_xai.compute import Workspace
 from granite_xai.interaction import others, subsets, union
 from granite_xai.models import Predictor
 from granite_xai.tables import Column, Table
-from granite_xai.trees.ensembles import Limits, link_for
-from granite_xai.trees.forest import RefusalError, shares
+from granite_xai.trees.ensembles import Limits, Space, link_for
+from granite_xai.trees.forest import Players, RefusalError, shares
 from granite_xai.trees.reader import Link, identity, opposite
 from granite_xai.trees.sources import Asked
 
@@ -102,7 +102,7 @@ class TermsOnTable:
     codes: tuple[tuple[IntArray, ...], ...]
 
     def matrix_of(
-        self, columns: Coalition, donors: IntArray, *, space: Workspace | None = None, **for_trees: object
+        self, columns: Coalition, donors: IntArray, *, space: Space = None, **for_trees: object
     ) -> FloatArray:
         """``E_S[u, n]``: the value of the donor row u on S, row n elsewhere, shape (U, n)."""
         space, everyone = Workspace() if space is None else space, slice(None)
@@ -120,7 +120,7 @@ class TermsOnTable:
         return total
 
     def attributions(
-        self, players: Sequence[Coalition], wanted: Sequence[int], *, space: Workspace | None = None, **unused: object
+        self, players: Players, wanted: Sequence[int], *, space: Space = None, **for_trees: object
     ) -> FloatArray:
         """``Phi_i[n, m]`` of the wanted players, shape (wanted, n, n): each term's Shapley values, added up."""
         if not self.ensemble.is_sum:
@@ -140,7 +140,7 @@ class TermsOnTable:
                         values[place, part] += weight * (gain - self._mixed(number, before, rows[part], rows))
         return values
 
-    def predictions(self, *, space: Workspace | None = None, **for_trees: object) -> FloatArray:
+    def predictions(self, *, space: Space = None, **for_trees: object) -> FloatArray:
         """F of the table's own rows."""
         return self.matrix_of(frozenset(), np.zeros(1, dtype=np.intp), space=space).reshape(-1)
 
