@@ -11,29 +11,23 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
+import pandas as pd
 
 from granite_xai.base.errors import InputError
 from granite_xai.base.options import whole_number
 from granite_xai.base.typing import FloatArray, IntArray
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["PiecewiseLinear", "Toy", "load_bike_sharing", "load_diabetes", "load_kin8nm"]
 __all__ += ["make_order_two", "make_piecewise_linear", "make_toy"]
 
 Seed = int | np.random.Generator | None
 _BIKE_COLUMNS = ["yr", "mnth", "hr", "holiday", "weekday", "workingday", "weathersit", "temp", "hum", "windspeed"]
-_BIKE_LABELS: dict[str, dict[int, str]] = {
-    "yr": {0: "2011", 1: "2012"},
-    "holiday": {0: "no", 1: "yes"},
-    "weekday": dict(enumerate(["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"])),
-    "workingday": {0: "no", 1: "yes"},
-    "weathersit": {1: "clear", 2: "mist", 3: "rain", 4: "heavy rain"},
-}
+_WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
+_BIKE_LABELS = {"yr": {0: "2011", 1: "2012"}, "holiday": {0: "no", 1: "yes"}, "weekday": dict(enumerate(_WEEKDAYS))}
+_BIKE_LABELS |= {"workingday": {0: "no", 1: "yes"}, "weathersit": {1: "clear", 2: "mist", 3: "rain", 4: "heavy rain"}}
 _TEMPERATURE, _WIND = 41, 67  # the published table divides degrees Celsius and wind speed by these
 
 
@@ -58,8 +52,6 @@ def load_bike_sharing(*, as_frame: bool = True, labels: bool = False) -> tuple[A
     >>> list(load_bike_sharing(labels=True)[0]["weathersit"].cat.categories)
     ['clear', 'mist', 'rain', 'heavy rain']
     """
-    import pandas as pd
-
     if labels and not as_frame:
         words = "labels=True needs as_frame=True: an array of numbers has no names."
         raise InputError(words, code="P03", argument="labels")
@@ -108,8 +100,6 @@ def _as_asked(X: pd.DataFrame, y: pd.Series[Any], as_frame: bool) -> tuple[Any, 
 
 
 def _from_disk_or_openml(file: str, name: str, version: int, prepare: Callable[[Any], Any]) -> pd.DataFrame:
-    import pandas as pd
-
     folder = os.environ.get("GRANITE_DATA")
     if folder and (Path(folder) / file).is_file():
         return pd.read_csv(Path(folder) / file, skipinitialspace=True)
@@ -122,7 +112,7 @@ def _from_disk_or_openml(file: str, name: str, version: int, prepare: Callable[[
         words = f"The data set {name!r} is not at hand: {place}, and OpenML did not answer ({error})."
         hint = f"Set GRANITE_DATA to a folder with {file}, or connect to the network."
         raise InputError(words, code="D44", argument="GRANITE_DATA", hint=hint) from error
-    return cast("pd.DataFrame", prepare(frame))
+    return cast(pd.DataFrame, prepare(frame))
 
 
 def _in_published_form(openml: pd.DataFrame) -> pd.DataFrame:
@@ -267,6 +257,4 @@ def _order_two(X: Any) -> FloatArray:
 
 def _frame(values: FloatArray) -> pd.DataFrame:
     """Columns x1, x2, … as in the paper."""
-    import pandas as pd
-
     return pd.DataFrame(values, columns=[f"x{j + 1}" for j in range(values.shape[1])])

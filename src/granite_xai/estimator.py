@@ -49,10 +49,8 @@ class Granite(BaseEstimator):
         The sets compared: columns, groups, or tuples of columns for interactions (``coe``: all at once). None: all.
     split_features : sequence of columns, optional
         Columns that rules may use. None: all.
-    max_depth : int
-        Conditions on the way to a region, at most.
-    min_samples_leaf : int
-        Rows of a region, at least.
+    max_depth, min_samples_leaf : int
+        Conditions on the way to a region, at most; rows of a region, at least.
     alpha : float
         Price of a region, as a share of the disagreement on all rows: a split must save more than this.
     max_candidates : int
@@ -207,7 +205,7 @@ class Granite(BaseEstimator):
         return dict(opened.afforded(next(opened.choices()), record).plan)
 
     def predict(self, X: Any, exact: bool = False) -> FloatArray:
-        """The regional additive surrogate; ``exact``: the model is asked for effects at new values (no interpolation)."""
+        """The regional additive surrogate; ``exact``: ask the model for effects at new values, do not interpolate."""
         fitted = fitted_view(self)
         return fitted.predict(fitted.read(X), exact)
 
@@ -333,14 +331,10 @@ def restore(g: Granite, result: FitResult, diagnostics: dict[str, Any]) -> None:
     measured = by_power_of_two(np.where(result.roots > result.floors, result.roots, 0.0), result.unit)
     if result.estimate is not None:
         result = replace(result, partition=replace(result.partition, headline=result.estimate.headline))
-    state: dict[str, Any] = {
-        "_fitted": result,
-        **{f"{name}_": getattr(result, name) for name in _SHOWN},
-        "disagreement_": float(measured[0]) if len(labels) == 1 else float(not result.below_noise_floor),
-        "disagreements_": dict(zip(labels, measured.tolist(), strict=True)),
-        "diagnostics_": diagnostics,
-        "n_features_in_": result.table.n_columns,
-    }
+    state: dict[str, Any] = {f"{name}_": getattr(result, name) for name in _SHOWN}
+    state |= {"_fitted": result, "diagnostics_": diagnostics, "n_features_in_": result.table.n_columns}
+    state["disagreement_"] = float(measured[0]) if len(labels) == 1 else float(not result.below_noise_floor)
+    state["disagreements_"] = dict(zip(labels, measured.tolist(), strict=True))
     if result.table.container.named:
         state["feature_names_in_"] = np.array(result.table.names, dtype=object)
     attributes = g.__dict__

@@ -247,9 +247,9 @@ def _evaluate(
             if planned is asked.kept:
                 matrices[store] = matrix
             del matrix  # one that is not kept ends before the next is made
-    further = _Further(route, reference, extent, offset, space, source, primitives)
-    against = {key: further.against(*key) for key in asked.against}
     numbers = {key: reference.bins[key](table) for key in asked.readings if key in reference.bins}
+    further = _Further(route, reference, extent, offset, space, source, numbers, primitives)
+    against = {key: further.against(*key) for key in asked.against}
     attributions = pairwise.values | further.by_paths(asked.attributions, n_jobs)
     found = Evaluations(
         predictions=predictions,
@@ -260,7 +260,7 @@ def _evaluate(
         matrices=matrices,
         bins={key: Bins.of(own) for key, own in numbers.items()},
         against=against,
-        snapped={S: further.snapped(S, grid, matrices[S], numbers, against) for S, grid in asked.snapped.items()},
+        snapped={S: further.snapped(S, grid, matrices[S], against) for S, grid in asked.snapped.items()},
         attributions={term: Matrix(phi, np.arange(table.n_rows)) for term, phi in attributions.items()},
         changes={column: further.changes(column) for column in asked.changes},
         errors={term: spread.errors(terms) for term, terms in asked.draws.items()},
@@ -283,21 +283,17 @@ class _Further(NamedTuple):
     offset: float
     space: Workspace
     source: Callable[..., Any]  # of recombined rows
+    bins: Mapping[Reading, IntArray]  # numbers of the rows' bins
     primitives: ArrayNamespace | None  # of the device where they are; None: on the host
 
     def snapped(
-        self,
-        columns: Coalition,
-        distinct: Distinct,
-        matrix: Matrix,
-        bins: Mapping[Reading, IntArray],
-        against: Mapping[Reading, FloatArray],
+        self, columns: Coalition, distinct: Distinct, matrix: Matrix, against: Mapping[Reading, FloatArray]
     ) -> GridColumn:
         """A column on its grid: every row is given what the row that carries its grid value has."""
         carrier = distinct.representatives[distinct.codes]
         found = (self.primitives or NUMPY).host(self.source(columns, ends(self.route.table, min(columns))))
         at_ends = self.extent.see(found) - self.offset
-        own_bins = {key: Bins.of(own[carrier]) for key, own in bins.items() if key[1] == columns}
+        own_bins = {key: Bins.of(own[carrier]) for key, own in self.bins.items() if key[1] == columns}
         own_against = {key: own[:, carrier] for key, own in against.items() if key[1] == columns}
         own = cells_of(matrix.values, matrix.codes, np.arange(len(carrier)), self.primitives)
         return GridColumn(own, at_ends, own_bins, own_against)

@@ -36,6 +36,7 @@ from granite_xai.surrogate import RegionSurrogate, Surrogate, fidelity, fit_surr
 from granite_xai.tables import Table
 from granite_xai.trees.routes import Route
 
+Measured = tuple[FloatArray, FloatArray, Chance | None]  # on all rows: roots, floors, chance
 # What results and problems have from the inputs of a fit.
 _OF_RESULTS = ("table", "predictor", "comparisons", "question_weights", "weights", "missing", "confidence")
 _OF_PROBLEMS = ("route", "missing", "resources", "n_jobs", "diagnostics", "tree", "seed")
@@ -199,11 +200,7 @@ def run(inputs: FitInputs) -> FitRun:
 
 
 def _described(
-    inputs: FitInputs,
-    evaluations: Evaluations,
-    reference: FittedMaskings,
-    found: PartitionResult,
-    measured: tuple[FloatArray, FloatArray, Chance | None],
+    inputs: FitInputs, evaluations: Evaluations, reference: FittedMaskings, found: PartitionResult, measured: Measured
 ) -> FitResult:
     """The regions with their central rows and their additive surrogate."""
     table, partition = inputs.table, found.partition
@@ -211,23 +208,19 @@ def _described(
     regions = partition.apply(table)
     rows = [np.flatnonzero(regions == k) for k in range(len(partition))]
     note_bins(inputs.diagnostics, evaluations, rows, beyond_chance=inputs.confidence is not None)
+    known = handed_on(inputs, *_OF_RESULTS) | dict(zip(("roots", "floors", "chance"), measured, strict=True))
+    known |= {"reference": reference, "partition": partition, "regions": regions, "learned": found.extra_attributes}
+    described, everyone = (table, evaluations, players, order), [np.arange(table.n_rows)]
     with one_blas_thread():
         return FitResult(
-            **handed_on(inputs, *_OF_RESULTS),
-            reference=reference,
-            partition=partition,
-            regions=regions,
-            roots=measured[0],
-            floors=measured[1],
+            **known,
             remaining=float(sum(region.disagreement for region in partition)),
             centres=_centres(evaluations, rows),
-            surrogate=fit_surrogate(table, evaluations, players, order, rows),
-            everywhere=fit_surrogate(table, evaluations, players, order, [np.arange(table.n_rows)]).regions[0],
-            fidelity=fidelity(table, evaluations, players, order, rows),
-            global_fidelity=fidelity(table, evaluations, players, order, [np.arange(table.n_rows)]),
+            surrogate=fit_surrogate(*described, rows),
+            everywhere=fit_surrogate(*described, everyone).regions[0],
+            fidelity=fidelity(*described, rows),
+            global_fidelity=fidelity(*described, everyone),
             exponent=evaluations.exponent,
-            chance=measured[2],
-            learned=found.extra_attributes,
         )
 
 

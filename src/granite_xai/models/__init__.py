@@ -15,16 +15,12 @@ from granite_xai.models.predictor import DEFAULT_BATCH, Predictor, Rows, Usage
 
 __all__ = ["DEFAULT_BATCH", "Predictor", "Rows", "Usage", "accepts_missing", "as_predictor", "outside_unit_interval"]
 
+Record = Diagnostics | None
 _RESPONSES = {name: name for name in ("auto", "predict", "probability", "raw")}
 
 
 def as_predictor(
-    model: Any,
-    *,
-    output: Any = None,
-    response: str = "auto",
-    batch_size: int | None = None,
-    diagnostics: Diagnostics | None = None,
+    model: Any, *, output: Any = None, response: str = "auto", batch_size: int | None = None, record: Record = None
 ) -> Predictor:
     """Turn any model into a function from tables to one number a row; the model is not called yet.
 
@@ -45,7 +41,7 @@ def as_predictor(
         message = f"this {type(model).__name__} cannot be asked: {type(error).__name__} ({first_line(error)})."
         raise ModelError(message, code="M21", argument="model", hint=_PASS_A_MODEL) from error
     if found.warning is not None:
-        (warn if diagnostics is None else diagnostics.warn)(found.warning, ModelWarning)
+        (warn if record is None else record.warn)(found.warning, ModelWarning)
     return Predictor(found, batch_size)
 
 

@@ -37,9 +37,7 @@ class Predictor:
     """A model as a function from tables to one number a row, called from one thread at a time (see `as_predictor`)."""
 
     def __init__(self, model_output: ModelOutput, batch_size: int | None = None) -> None:
-        self.model_output = model_output
-        self.label = model_output.label
-        self.classes = model_output.choice.classes
+        self.model_output, self.label, self.classes = model_output, model_output.label, model_output.choice.classes
         self.is_probability = model_output.choice.scale == "probability"
         self.batch_size = DEFAULT_BATCH if batch_size is None else batch_size
         self.usage = Usage()
@@ -130,7 +128,8 @@ class Predictor:
         finally:
             past, spent = self.usage, time.perf_counter() - begin
             self.usage = Usage(past.calls + 1, past.rows + count, past.seconds + spent)
-        return self.model_output.unpack(returned, self.model_output.choice)
+        unpack, choice = self.model_output.unpack, self.model_output.choice
+        return (returned, choice) if unpack is None else unpack(returned, choice)
 
     def on_device(self, sent: Any, count: int, take: Callable[[Any], Any], primitives: ArrayNamespace) -> Any:
         """F of rows that lie on a device, as an array there; None where a value is no number or no probability."""

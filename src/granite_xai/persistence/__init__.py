@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from granite_xai import __version__
 from granite_xai.base.errors import FormatError, InputError
 from granite_xai.base.files import check_size, entry, read_json, require, write_text
 from granite_xai.estimator import Granite, fitted_view
@@ -48,10 +49,8 @@ def save(obj: Saved, path: str | os.PathLike[str], include_data: bool = False) -
 
     Raises
     ------
-    InputError
-        F08: a function or another object that JSON cannot hold, by name; F09: rows that are not there.
-    ResourceError
-        F01: no room on the disk.
+    InputError or ResourceError
+        F08: an object that JSON cannot hold, by name; F09: rows that are not there; F01: no room on the disk.
 
     Examples
     --------
@@ -62,8 +61,6 @@ def save(obj: Saved, path: str | os.PathLike[str], include_data: bool = False) -
     ...     load(path)
     <Partition of 2 regions: x0 ≤ 1; x0 > 1>
     """
-    from granite_xai import __version__
-
     kind = type(obj).__name__.lower()
     if _KINDS.get(kind) is not type(obj):
         message = f"a {type(obj).__name__} cannot be saved; a {', '.join(k.__name__ for k in _KINDS.values())} can."
@@ -93,10 +90,8 @@ def load(path: str | os.PathLike[str], model: Any = None, verify: bool = True) -
 
     Raises
     ------
-    FormatError
-        F04 broken or changed file, F05 hostile file, F06 pickle, F07 file of another version.
-    ModelError
-        F09: not the model that was saved with.
+    FormatError or ModelError
+        F04 broken or changed file, F05 hostile file, F06 pickle, F07 file of another version; F09 another model.
 
     Examples
     --------
@@ -165,8 +160,6 @@ def _checksum(raw: bytes) -> str:
 
 def _kind(data: object) -> str:
     """Which object the file holds, once its version is one that is known (F07)."""
-    from granite_xai import __version__
-
     schema, version = entry(data, "schema", str, "the file"), entry(data, "version", int, "the file")
     package = entry(data, "package", str, "the file")
     kind = schema.removeprefix(_PREFIX)

@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import factorial
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
-from granite_xai.base.typing import BoolArray, Coalition, FloatArray, IntArray
+from granite_xai.base.typing import BoolArray, FloatArray, IntArray, Players
 from granite_xai.compute import Workspace, in_threads, resolve_jobs
 from granite_xai.compute.compiled import compiled
-from granite_xai.trees.kernels import ANCHOR, MOST_LEAVES, add_masked, add_pairs, add_trees, build_masks
+from granite_xai.trees.kernels import ANCHOR, MOST_LEAVES, add_masked, add_pairs, add_trees, build_masks, shares
 
 
 class RefusalError(Exception):
@@ -30,7 +30,6 @@ class RefusalError(Exception):
 
 
 NodeArrays = tuple[NDArray[np.generic], ...]
-Players = Sequence[Coalition]
 MOST_WORDS = 2**24  # words of leaves that are kept for a table (128 MiB)
 BLOCK_CELLS = 2**20  # cells of nodes times rows that are compared at a time: few enough for the cache
 WALKED_ROWS = 4096  # rows of one block of the compiled walk, whatever the number of threads
@@ -251,8 +250,6 @@ def slow_sums(cells: Cells, columns: BoolArray, donors: IntArray, out: FloatArra
 
 def _changes(reached: BoolArray, values: FloatArray) -> Any:
     """``I_S diag(v)`` as differences from line to line, whole again at every anchor; sparse, shape (U, leaves)."""
-    from scipy.sparse import csr_array
-
     lines = reached.T.astype(np.int8)
     lines[1:] -= reached.T[:-1].astype(np.int8)
     lines[::ANCHOR] = reached.T[::ANCHOR]
@@ -261,8 +258,6 @@ def _changes(reached: BoolArray, values: FloatArray) -> Any:
 
 
 def _sparse(reached: BoolArray) -> Any:
-    from scipy.sparse import csr_array
-
     places = np.flatnonzero(reached)
     ends = np.searchsorted(places, reached.shape[1] * np.arange(len(reached) + 1))
     return csr_array((np.ones(len(places)), places % reached.shape[1], ends), shape=reached.shape)
@@ -292,12 +287,6 @@ def fast_sums(
     # Never in processes: the blocks write into one array.
     in_threads(block, range(0, len(rows), WALKED_ROWS), resolve_jobs(n_jobs))
     out += cells.forest.base
-
-
-def shares(n_players: int) -> FloatArray:
-    """``a! b! / (a + b + 1)!``: the share of one player that arrives between a given ones before and b after."""
-    counts = range(n_players + 1)
-    return np.array([[factorial(a) * factorial(b) / factorial(a + b + 1) for b in counts] for a in counts])
 
 
 def slow_pairs(cells: Cells, players: Players, wanted: Sequence[int], out: FloatArray, space: Workspace) -> None:

@@ -21,10 +21,8 @@ from granite_xai.evaluations.plan import Distinct, Plan
 from granite_xai.evaluations.resident import Resident, resident
 from granite_xai.models import Predictor
 from granite_xai.tables import Table, read_table, recombine
-from granite_xai.trees.ensembles import Ensemble, TreesOnTable, read_ensemble
+from granite_xai.trees.ensembles import AdditiveModel, Ensemble, TermsOnTable, TreesOnTable, read_ensemble
 from granite_xai.trees.forest import RefusalError
-from granite_xai.trees.sources import asked_of
-from granite_xai.trees.terms import KINDS, AdditiveModel, TermsOnTable, read_terms
 
 OwnParts = Ensemble | AdditiveModel  # what a model is a sum of
 OnTable = TreesOnTable | TermsOnTable  # and that on a table
@@ -119,8 +117,7 @@ def _put(native: Any, row: int, column: int, value: float, own: Any = None) -> N
 
 WORTH_COMPILING = 2 * 10**7  # leaves times rows times matrices from which the compiled walk is worth loading (0.1 s)
 WALKED = 1.7  # steps of the model's own predict that take as long as a leaf of the compiled walk (deep forests)
-MOST_PAIRS = {True: 10**12, False: 2 * 10**10}
-"""Leaves times pairs of rows up to which attributions are computed, with and without the compiled walk."""
+MOST_PAIRS = {True: 10**12, False: 2 * 10**10}  # leaves times pairs of rows for attributions, compiled and not
 _ENSEMBLES: WeakKeyDictionary[Predictor, OwnParts | tuple[str, str | None]] = WeakKeyDictionary()
 """What was read of each model that is still in use, so that further tables do not read it again."""
 
@@ -195,12 +192,8 @@ class Route:
 
     def note(self, count: int) -> dict[str, Any]:
         """What ``diagnostics_`` says about the evaluations."""
-        return {
-            "path": self.name(count),
-            "reason": self.reason,
-            "audited_rows": self._way[1].rows,
-            "largest_difference": self._way[1].difference,
-        }
+        rows, gap, _ = self._way[1]
+        return {"path": self.name(count), "reason": self.reason, "audited_rows": rows, "largest_difference": gap}
 
     def resident(self, primitives: ArrayNamespace | None) -> Resident | None:
         """The model on a device; found once."""
@@ -253,10 +246,7 @@ def _ensemble(predictor: Predictor) -> OwnParts:
     known = _ENSEMBLES.get(predictor)
     if known is None:
         try:
-            asked = asked_of(predictor)
-            library, kind = type(asked.model).__module__.partition(".")[0], type(asked.model).__name__
-            additive = library == "interpret" and kind in KINDS  # the very class: a subclass may predict anything
-            known = read_terms(asked, predictor) if additive else read_ensemble(predictor)
+            known = read_ensemble(predictor)
         except RefusalError as refusal:
             known = (refusal.reason, refusal.code)  # an error that is kept keeps every array of its callers
         _ENSEMBLES[predictor] = known
