@@ -42,10 +42,10 @@ def costed(inputs: FitInputs, speed: Speed, others: int = 0) -> FitInputs:
     seconds = {"evaluations": model, "search": inputs.tree.max_depth * search, "other_rows": share * model}
     limits, evaluations = inputs.resources, stages.pop("evaluations") | {"count": cells, "evaluated_by": name}
     pairs = max((len(side.draws) for q in inputs.comparisons for side in (q.first, q.second)), default=0)
-    facts = {"rows": table.n_rows, "columns": table.n_columns, "max_grid": limits.grid, "grids": len(asked.snapped)}
-    facts |= {"max_evaluations": limits.max_evaluations, "batch_size": inputs.predictor.batch_size, "pairs": pairs}
-    facts |= {"evaluations": evaluations, "model_rows": rows, "bytes": asked.bytes, "seconds": seconds}
-    return replace(inputs, plan=facts | stages)
+    sizes = {"rows": table.n_rows, "columns": table.n_columns, "max_grid": limits.grid, "grids": len(asked.snapped)}
+    sizes |= {"max_evaluations": limits.max_evaluations, "batch_size": inputs.predictor.batch_size, "pairs": pairs}
+    facts = {"evaluations": evaluations, "model_rows": rows, "bytes": asked.bytes, "seconds": seconds}
+    return replace(inputs, plan={**sizes, **facts, **stages})
 
 
 def _seconds(inputs: FitInputs) -> float:

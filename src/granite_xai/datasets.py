@@ -218,10 +218,8 @@ class PiecewiseLinear:
 
     Parameters
     ----------
-    columns, thresholds : array
-        The split of every inner node: right where the column's value is above the threshold.
-    coefficients : array of shape (leaves, d)
-        One linear function a leaf.
+    columns, thresholds, coefficients : array
+        The split of every inner node, right where the column's value is above the threshold; a line for each leaf.
 
     Examples
     --------

@@ -221,11 +221,8 @@ class Granite(BaseEstimator):
 
         Parameters
         ----------
-        X : table
-        y : array, optional
-            The target; needed for questions about risk.
-        sample_weight : array, optional
-            Weights of the rows; those of weight 0 are left out.
+        X, y, sample_weight
+            As in `fit`.
         max_samples : int, optional
             Use this many rows, drawn with ``random_state``. None: all.
         resources : Resources, optional

@@ -134,11 +134,7 @@ def request(
     max_grid: int | None = None,
     cells: IntArray | None = None,
 ) -> EvaluationPlan:
-    """Collect the readings of all effects (and further coalitions under marginal masking) into one plan.
-
-    With ``max_grid``, columns with more values than that are evaluated on a grid of so many (C22); with ``cells``,
-    values that the model cannot tell apart are evaluated once.
-    """
+    """The readings of all effects in one plan, on grids of ``max_grid`` values (C22), values of one cell only once."""
     needed = [(effect.masking, effect.needed()) for effect in effects]
     grid = Grid.of(table, None if any(each.sampled for _, each in needed) else max_grid)  # a copula draws all values
     for effect in effects:

@@ -64,9 +64,8 @@ def vine(
     exact : bool
         Also the original's second stage: ``cluster_rules_`` holds a rule, its accuracy and rows for each cluster once
         those with like rules are merged, and whether it is kept. Numeric columns only.
-    n_clusters : int
-        Clusters, at most.
-    method : "ward", "k-means" or "birch"
+    n_clusters, method : int, "ward", "k-means" or "birch"
+        Clusters, at most, and how they are found.
     points, grid : int, "quantile" or "equidistant"
         Grid points, at most, and where they lie.
     **options

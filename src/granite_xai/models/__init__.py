@@ -22,12 +22,7 @@ _RESPONSES = {name: name for name in ("auto", "predict", "probability", "raw")}
 def as_predictor(
     model: Any, *, output: Any = None, response: str = "auto", batch_size: int | None = None, record: Record = None
 ) -> Predictor:
-    """Turn any model into a function from tables to one number a row; the model is not called yet.
-
-    ``output`` is the class, or the position of the output, that is explained (None: the second of two classes); a
-    ``response`` ``"auto"`` is the probability where there is one, otherwise the prediction, ``"raw"`` the score before
-    the link. Refusals: M02 no output chosen, M21 not a model, P01 unknown name, P03 what the model cannot give.
-    """
+    """Turn any model into a function from tables to one number a row (options as in `Granite`), not called yet."""
     if isinstance(model, Predictor):
         return model
     if batch_size is not None:

@@ -12,7 +12,8 @@ import pandas as pd
 from granite_xai.base.errors import InputError, ModelError, count_text, listing
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.models import Predictor, accepts_missing
-from granite_xai.tables import Table, read_table, require_present
+from granite_xai.tables import Table, read_table
+from granite_xai.tables.table import require_present
 
 _SMALLEST, _LARGEST = 1e-100, 1e100  # between them squares of sums of weights are exact enough
 _ONE_VALUE = "Pass one value a row."

@@ -39,10 +39,8 @@ def save(obj: Saved, path: str | os.PathLike[str], include_data: bool = False) -
 
     Parameters
     ----------
-    obj : Partition, Explanation, Evaluation or fitted Granite
-        What to save.
     path : str or path
-        Where; an existing file is replaced.
+        Where; an existing file is replaced. This is what is returned.
     include_data : bool
         Keep the rows as well. Exact predictions, effects of several columns and baselines chosen in each region need
         the fitting rows. A partition has none.
@@ -80,8 +78,6 @@ def load(path: str | os.PathLike[str], model: Any = None, verify: bool = True) -
 
     Parameters
     ----------
-    path : str or path
-        The file.
     model : object, optional
         The model of a saved Granite; its predictions must be those it had. Without it the object applies, prints and
         predicts from its curves, and everything that has to ask the model is an error.

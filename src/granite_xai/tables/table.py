@@ -1,4 +1,4 @@
-"""Tables read: columns, rows, distinct rows, tables made of them; every case of bad data ends here, before any model."""
+"""Tables read: columns, rows, distinct rows, tables made of them; all bad data ends here, before a model is called."""
 
 from __future__ import annotations
 
@@ -103,8 +103,7 @@ class Table:
     def distinct(self, columns: Iterable[int], cells: IntArray | None = None) -> tuple[IntArray, IntArray]:
         """The number of each row among the distinct rows of some columns, and the first row that carries each.
 
-        NaN equals NaN, -0.0 equals 0.0. Values are ordered by the codes of the columns, first column first (of a set
-        the lowest), missing before all levels; ``cells`` (n, d) instead of the codes, where they are given.
+        In the order of the columns' codes (or of ``cells``, (n, d)), first column first, missing before all levels.
         """
         chosen = sorted(columns) if isinstance(columns, (set, frozenset)) else columns
         return distinct_rows(self.n_rows, (self.columns[j].codes + 1 if cells is None else cells[:, j] for j in chosen))
@@ -177,16 +176,18 @@ def read_table(
     used: Collection[str] | None = None,
     argument: str = "X",
 ) -> Table:
-    """Read a table of any supported library, or say what is wrong with it; ``argument`` is what the caller calls it.
+    """Read a table of any supported library, or say what is wrong with it; ``like``: as one that was read before.
 
-    ``kinds`` are those of columns whose dtype does not tell; ``missing``: whether missing values are an error (D01);
-    with ``like``, the table of the fit, names and kinds must agree. With ``named``, columns neither among these nor
-    given a kind pass through to the model (D11): those not ``used`` (None: all are), and texts with more than 20 values
-    that are more than half of the rows.
+    With ``named``, columns neither among these nor given a kind pass through to the model (D11): those not ``used``
+    (None: all are), and texts with more than 20 values that are more than half of the rows.
     """
     container = open_table(X, argument)
     names = _names(container, argument)
-    _check_shape(container, argument)
+    shape = (container.n_rows, len(container.labels))
+    for count, code, what, unit in ((shape[0], "D28", "rows", "sample"), (shape[1], "D32", "columns", "feature")):
+        if count == 0:
+            found = f"Found array with 0 {unit}(s) (shape={shape}) while a minimum of 1 is required."
+            raise InputError(f"{argument} has 0 {what}. {found}", code=code, argument=argument)
     notices = [] if like is None else _check_agreement(container, like, argument)
     names = names if like is None else like.names
     wanted = _kinds(kinds, names, container) if like is None else {c.position: c.kind for c in like.columns}
@@ -230,14 +231,6 @@ def _names(container: Container, argument: str) -> tuple[str, ...]:
     columns = map(str, repeated or odd or twice)
     code = "D07" if repeated else "D09"
     raise InputError(f"{argument} {message}", code=code, argument=argument, columns=columns, hint=hint)
-
-
-def _check_shape(container: Container, argument: str) -> None:
-    shape = (container.n_rows, len(container.labels))
-    for count, code, what, unit in ((shape[0], "D28", "rows", "sample"), (shape[1], "D32", "columns", "feature")):
-        if count == 0:
-            found = f"Found array with 0 {unit}(s) (shape={shape}) while a minimum of 1 is required."
-            raise InputError(f"{argument} has 0 {what}. {found}", code=code, argument=argument)
 
 
 def _check_agreement(container: Container, like: Table, argument: str) -> list[str]:

@@ -41,10 +41,7 @@ class Audit(NamedTuple):
 
 
 def audit(predictor: Predictor, table: Table, ensemble: OwnParts, seed: int = 0) -> Audit:
-    """Compare trees and model on random recombined rows: missing values, neighbours of thresholds, extremes among them.
-
-    The model is called once; its rows count as any others.
-    """
+    """Compare trees and model, in one call, on recombined rows: missing values, neighbours of thresholds, extremes."""
     generator = np.random.default_rng(seed)
     rows = audit_rows(table, ensemble, generator)
     kinds = dict(zip(table.names, table.kinds, strict=True))
@@ -123,10 +120,9 @@ _ENSEMBLES: WeakKeyDictionary[Predictor, OwnParts | tuple[str, str | None]] = We
 
 
 class Route:
-    """How a table is evaluated: by the model's trees where they answer as it does, otherwise by the model itself.
+    """How a table is evaluated: by the model's trees where they answer as it does (M23 to M30), otherwise by the model.
 
     Which of the two is found when it is first asked for, and once; the seed draws the rows on which both are compared.
-    Warnings: M23 trees that do not answer as the model does, M24 to M30 an ensemble that is not recognised.
     """
 
     def __init__(self, predictor: Predictor, table: Table, record: Diagnostics | None = None, seed: int = 0) -> None:
