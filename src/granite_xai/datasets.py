@@ -193,10 +193,8 @@ def make_piecewise_linear(n: int = 1000, d: int = 10, depth: int = 3, random_sta
 
     Parameters
     ----------
-    n, d : int
-        Numbers of rows and columns.
-    depth, random_state
-        Depth of the tree (0 is one linear function); as in `make_toy`.
+    n, d, depth, random_state
+        Numbers of rows and columns, depth of the tree (0 is one linear function), and as in `make_toy`.
 
     Examples
     --------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
@@ -316,7 +316,7 @@ def fit_with_evaluations(g: Granite, X: Any, y: Any = None, sample_weight: Any =
         opened = open_inputs(g, *collected_for(g, X, y, sample_weight), clusters, record)
         found = searched(opened, record, g.__dict__)
     record.note("stop_reasons", [region.stop_reason for region in found.result.partition])
-    record.note("model", asdict(opened.predictor.usage))
+    record.note("model", opened.predictor.usage._asdict())
     restore(g, found.result, record.as_dict())
     g.__dict__["_run"] = found
     return found

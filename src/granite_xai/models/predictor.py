@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
@@ -24,8 +24,7 @@ _SHOWN = 5
 _CHECK = "Check the model on these rows."
 
 
-@dataclass(frozen=True)
-class Usage:
+class Usage(NamedTuple):
     """What a model was asked: calls, rows sent, seconds inside it; failed calls count."""
 
     calls: int = 0

@@ -308,11 +308,9 @@ def link_of(name: str, alpha: float, outputs: int, output: int | None) -> tuple[
 
 _LESS, _AT_MOST = 2, 3
 _LEAF, _NUMERICAL, _CATEGORICAL = 0, 1, 2
-_ARRAYS: dict[str, type] = {
-    **dict.fromkeys(("feature", "left", "right"), np.intp),
-    **dict.fromkeys(("threshold", "value"), np.float64),
-    **dict.fromkeys(("strict", "default_left", "list_right"), np.bool_),
-}
+_ARRAYS: dict[str, type] = dict.fromkeys(("feature", "left", "right"), np.intp)
+_ARRAYS |= dict.fromkeys(("threshold", "value"), np.float64)
+_ARRAYS |= dict.fromkeys(("strict", "default_left", "list_right"), np.bool_)
 
 
 @dataclass(frozen=True, eq=False)
