@@ -221,8 +221,7 @@ def _evaluate(
     unfinished: Unfinished | None = None,
 ) -> tuple[Evaluations, EvaluationRange]:
     table, space, there = route.table, asked.budget(route, resources).workspace(), asked.resident(route, resources)
-    primitives = None if there is None else there.primitives
-    everything = frozenset(range(table.n_columns))
+    primitives, everything = None if there is None else there.primitives, frozenset(range(table.n_columns))
     predictions = route.predictions(fast, space) if there is None else there.primitives.host(there.predictions())
     known = Unfinished() if unfinished is None else unfinished
     extent, matrices = known.extent, known.matrices

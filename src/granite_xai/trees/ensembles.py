@@ -139,7 +139,7 @@ def read_ensemble(predictor: Predictor) -> Ensemble | AdditiveModel:
     asked = asked_of(predictor)
     kind = type(asked.model)  # the very class: a subclass may predict anything
     if kind.__module__.partition(".")[0] == "interpret" and kind.__name__ in KINDS:
-        return _read_terms(asked, predictor)
+        return read_terms(asked, predictor)
     if find_spec("treelite") is None:
         raise RefusalError("treelite is not installed (pip install granite-xai[fast])")
     source = source_of(asked)
@@ -306,7 +306,7 @@ class TermsOnTable:
         return np.asarray(term.scores[places])
 
 
-def _read_terms(asked: Asked, predictor: Predictor) -> AdditiveModel:
+def read_terms(asked: Asked, predictor: Predictor) -> AdditiveModel:
     """Read what a predictor explains as a sum of terms; a RefusalError says why not."""
     model = asked.model
     scores = [np.asarray(own, dtype=np.float64) for own in model.term_scores_]
