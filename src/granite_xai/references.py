@@ -11,14 +11,16 @@ from granite_xai.base.errors import InputError
 from granite_xai.base.typing import AleDifference, Coalition, FloatArray, IntArray, Term, Terms
 from granite_xai.base.wording import count
 from granite_xai.compute import Resources, require_evaluations
+from granite_xai.compute.units import by_power_of_two
 from granite_xai.engine.splits import signs
+from granite_xai.evaluations.agnostic import EvaluationRange
 from granite_xai.explainer import Explainer
 from granite_xai.explanation import Explanation, Part
 from granite_xai.interaction import Partial
 from granite_xai.masking.bins import common_bins
 from granite_xai.new_rows import NewRows, explain_rows, rows_by_region
 from granite_xai.resolved import MAX_EXACT_PLAYERS, MAX_PAIRS, ResolvedExplainer, resolve
-from granite_xai.tables import Table, require_rows
+from granite_xai.tables import Outline, Table, require_rows
 from granite_xai.trees.routes import Route
 
 HANDFUL, BLOCK = 5, 2**20
@@ -95,6 +97,7 @@ class AgainstFit:
             some = donors[block]
             pairs = np.tile(rows, len(some)), table, np.repeat(some, len(rows))
             hybrids = fitted.predictor.recombined(fitted.table, *pairs, sorted(visible)).reshape(len(some), -1)
+            EvaluationRange(fitted.exponent).see(hybrids.copy())  # N06
             mean = (hybrids * shares[block]).sum(axis=1, keepdims=True)
             means[block] = np.hstack([mean, ((hybrids - mean) * shares[block]) @ self.signs.T])
         return means[codes]
@@ -111,7 +114,8 @@ class AgainstFit:
         joined = replace(known, starts=starts, **cells)
         weights = np.append(fitted.weights[rows], np.zeros(len(own.places)))[:, None]
         members = np.ones(weights.shape, dtype=np.bool_)
-        return joined.gaps(members, weights, float(not term.averaged), float(term.averaged))[len(rows) :, 0]
+        gaps = joined.gaps(members, weights, float(not term.averaged), float(term.averaged))[len(rows) :, 0]
+        return by_power_of_two(gaps, fitted.exponent)
 
 
 def explain_against_fit(new: NewRows, regions: IntArray, seed: int) -> Explanation:
@@ -121,7 +125,9 @@ def explain_against_fit(new: NewRows, regions: IntArray, seed: int) -> Explanati
     """
     fitted, table, parts = new.fitted, new.route.table, []
     if not all(question.first.behavior.is_linear for question in fitted.comparisons):
-        return explain_among_themselves(new, regions)
+        return explain_rows(new, regions)
+    if isinstance(fitted.table.container, Outline):
+        fitted.predictor.on_rows(table.take(np.arange(1)))  # where there is no model either, it is asked for first
     require_rows(fitted.table, 'explain(reference="fitting")')
     sides = [pair for q in fitted.comparisons for pair in ((q.question.first, q.first), (q.question.second, q.second))]
     for region, rows in rows_by_region(regions):

@@ -29,8 +29,8 @@ X = rng.normal(size=(700, 4))
 
 
 def model(X):
-    """Takes no memory but for its answer."""
-    return X[:, 0] * np.sign(X[:, 1]) + 0.1 * X[:, 2] * X[:, 0]
+    """Takes no memory but for its answer; no two values of a column are alike to it."""
+    return X[:, 0] * np.tanh(9 * X[:, 1]) + 0.1 * X[:, 2] * X[:, 0] + 0.01 * X[:, -1]
 
 
 Y = model(X)

@@ -81,10 +81,10 @@ def test_regions_lower_the_interactions_of_the_robot_arm(data_folder):
 def test_higher_prices_give_nested_trees():
     """Pruning the cheap tree is the same as fitting with the higher price."""
     toy = gx.datasets.make_piecewise_linear(200, 5, 3)
-    cheap = gx.Granite(toy.model, alpha=0.005).fit(toy.X)
+    cheap = gx.Granite(toy.model, alpha=0.005, search="greedy").fit(toy.X)
     assert len(cheap.partition_) > 2
     for alpha in (0.02, 0.1):
-        dear = gx.Granite(toy.model, alpha=alpha).fit(toy.X)
+        dear = gx.Granite(toy.model, alpha=alpha, search="greedy").fit(toy.X)
         assert kin8nm.pruned(cheap.partition_.root, alpha) == pytest.approx((dear.remaining_, len(dear.partition_)))
 
 

@@ -66,7 +66,7 @@ QUESTIONS = {
     "two": {"ice-pdp": 2, "pfi-risk": 1},
     "objective": gx.Objective(["ice-pdp", gx.question("sobol")], weighting="uniform", normalize="variance"),
 }
-NEW = table(40, seed=1)
+NEW, MANY = table(40, seed=1), table(200, seed=1)
 CURRENT = FIXTURES / f"version-{VERSION}"
 
 
@@ -130,7 +130,10 @@ def test_a_loaded_granite_says_the_same_about_new_rows(saved, name, data):
         assert loaded.diagnostics_ == granite.diagnostics_
         assert loaded.feature_names_in_.tolist() == list(NEW.columns)
     assert_same_evaluation(whole.evaluate(NEW, y), granite.evaluate(NEW, y))
-    assert_same_explanation(whole.explain(NEW, y), granite.explain(NEW, y))
+    asked = {"fitting": NEW, "rows": MANY} if data else {"rows": MANY}
+    for reference, rows in asked.items():
+        both = (each.explain(rows, target(rows), reference=reference) for each in (whole, granite))
+        assert_same_explanation(*both)
 
 
 def test_saving_what_was_loaded_gives_the_same_file(saved, tmp_path):
@@ -208,7 +211,8 @@ def test_frames_of_other_libraries_come_back_in_their_library(convert, question,
     granite = fitted(question, X)
     loaded = gx.load(gx.save(granite, tmp_path / "a.json", include_data=data), model=model)
     np.testing.assert_array_equal(loaded.predict(new), granite.predict(new))
-    assert_same_explanation(loaded.explain(new), granite.explain(new))
+    many = convert(MANY)
+    assert_same_explanation(loaded.explain(many, reference="rows"), granite.explain(many, reference="rows"))
     path = gx.save(granite.evaluate(new), tmp_path / "b.json")
     assert type(gx.load(path).frame()) is type(X)
 
@@ -276,7 +280,7 @@ def test_attributions_from_the_paths_of_trees_are_resolved_again(question, tmp_p
     path = gx.save(granite, tmp_path / "a.json")
     loaded = gx.load(path, model=forest)
     assert_same_evaluation(loaded.evaluate(X[:60]), granite.evaluate(X[:60]))
-    assert_same_explanation(loaded.explain(X[:60]), granite.explain(X[:60]))
+    assert_same_explanation(loaded.explain(X[:60], reference="rows"), granite.explain(X[:60], reference="rows"))
     with pytest.raises(ModelError, match="planned from the model's trees"):
         gx.load(path, model=lambda X: forest.predict(X)).evaluate(X[:60])
 
@@ -292,7 +296,7 @@ def test_sampled_effects_are_drawn_again_as_they_were(tmp_path):
     sides = [fitted_view(fit).result.comparisons[0].first for fit in (granite, loaded)]
     assert 8 <= len(sides[0].draws) < 64
     assert sides[0].draws == sides[1].draws
-    assert_same_explanation(loaded.explain(X[:30]), granite.explain(X[:30]))
+    assert_same_explanation(loaded.explain(X[:30], reference="rows"), granite.explain(X[:30], reference="rows"))
 
 
 cells = st.sampled_from([-2.5, -1.0, 0.0, 0.1, 1 / 3, 7.0])

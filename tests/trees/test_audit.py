@@ -230,7 +230,6 @@ def test_a_deep_forest_with_few_values_is_asked_itself():
     table = np.column_stack([X, np.zeros(1500)])
     found = paper(deep, max_samples=100, max_depth=1).fit(table)
     assert found.diagnostics_["evaluations"]["reason"] == "the model's own predict is cheaper"
-    table = np.column_stack([rng.normal(size=(1500, 4)), noise])  # values that the trees tell apart
-    deep = RandomForestRegressor(30, random_state=0).fit(table, noise + table[:, 0] * table[:, 1])
-    many = paper(deep, max_samples=100, max_depth=1).fit(table)
-    assert many.diagnostics_["evaluations"]["path"].startswith("trees")
+    shallow = RandomForestRegressor(30, max_depth=3, random_state=0).fit(np.column_stack([X, noise]), noise + X[:, 0])
+    found = paper(shallow, max_samples=100, max_depth=1).fit(np.column_stack([rng.normal(size=(1500, 4)), noise]))
+    assert found.diagnostics_["evaluations"]["path"].startswith("trees")

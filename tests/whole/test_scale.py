@@ -134,7 +134,9 @@ def test_what_is_shown_and_kept_is_in_the_models_own_units(factor, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         told, expected = (gx.explain(lambda Z, by=by: by * function(Z), X, test=X).story for by in (factor, 1.0))
-    curve, other = (each["effects"][0]["panels"][0]["curves"][0] for each in (told, expected))
+    curve, other = (
+        next(e for e in each["effects"] if e["set"] == "x0")["panels"][0]["mean"] for each in (told, expected)
+    )
     assert np.array(curve, dtype=float) / factor == pytest.approx(np.array(other, dtype=float), abs=1e-3)
 
 

@@ -131,7 +131,10 @@ def busiest_column(model: Any, X: Any, options: Mapping[str, Any]) -> str:
     """The column whose full and pure local effects differ most."""
     chosen = {name: options[name] for name in ("output", "response", "resources") if name in options}
     ice, pdp = (explanations()[name].explain(model, X, **chosen) for name in ("ice", "pdp"))
-    return ice.sets[int(np.argmax(np.square(ice.values - pdp.values).mean(axis=0)))][0]
+    gaps = np.square(ice.values - pdp.values).mean(axis=0)
+    return ice.sets[int(np.argmax(gaps >= (1 - 1e-9) * gaps.max()))][
+        0
+    ]  # of equal ones the first, whatever the rounding
 
 
 def stability(granite: Granite, X: Any, y: Any, test: Any, resamples: int = 3, random_state: int = 0) -> float:

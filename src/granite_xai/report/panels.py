@@ -174,14 +174,15 @@ def _counts(source: ReportSource, column: Column, region: int | None = None) -> 
 
 
 def _reach(source: ReportSource, place: int) -> float:
-    """Mean square of a column's curves, which stand at the same place in every scope; less than rounding is nothing."""
-    total, scale = 0.0, 1e-300
+    """Root mean square of a column's curves, at the same place in every scope; less than rounding is nothing."""
+    total, scale = 0.0, 0.0
     for region, part in _scopes(source):
         curve = part.curves[place]
         counts = _counts(source, source.table.columns[curve.column.position], region)
-        total += float(counts @ np.square(curve.effects)) / max(counts.sum(), 1.0)
-        scale = max(scale, part.mean**2)
-    return total if total > 1e-24 * scale else 0.0
+        largest = float(np.max(np.abs(curve.effects))) or 1.0  # of predictions whose squares are no numbers as well
+        mean = counts @ np.square(curve.effects / largest) / max(counts.sum(), 1.0)
+        total, scale = float(np.hypot(total, largest * np.sqrt(mean))), max(scale, abs(part.mean))
+    return total if total > 1e-12 * scale else 0.0
 
 
 def _compared(source: ReportSource, position: int) -> bool:

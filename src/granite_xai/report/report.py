@@ -213,13 +213,7 @@ def explain(
     begin = time.perf_counter()
     granite = Granite(model, question, **options)
     X, y, sample_weight = collected_for(granite, X, y, sample_weight)
-    found, size = fit_with_evaluations(granite, X, y, sample_weight), fitted_view(granite).result.table
-    if (
-        size.n_rows * size.n_columns <= SEARCHED
-        and len(granite.partition_) > 1
-        and granite.confidence_level is not None
-    ):
-        granite.stability(HALVES)
+    found = fit_with_evaluations(granite, X, y, sample_weight)
     return Report(granite, story=tell(_source(granite, found, X, y, unit), test=test, title=title, began=begin))
 
 
@@ -237,6 +231,9 @@ def _source(granite: Granite, found: FitRun | None, X: Any, y: Any, unit: str) -
     """What is told of a fit: from its evaluations where they are known, and with X and y also the model's score."""
     if found is None:
         return ReportSource(granite, None, unit)
+    small = found.result.table.n_rows * found.result.table.n_columns <= SEARCHED and len(granite.partition_) > 1
+    if small and granite.stability_ is None and granite.confidence_level is not None:
+        granite.stability(HALVES)
     values, target = known_values(granite, found, X, y)
     known, score = values.evaluations, None
     if target is not None:

@@ -232,6 +232,8 @@ def _find(
         code, aside = "M23", f" (rounding: {found.tolerance:.1g})"
         far = f"by up to {found.difference:.3g} on {found.rows} recombined rows"
         reason = f"the trees differ from the model's answers {far}"
+    if code == "M30":  # a model that is not fitted, or fails, says so itself
+        predictor.on_rows(table.take(np.arange(1)))
     if code is not None:
         tell(f"{code}: {reason}{aside}: every evaluation is a call of the model.", ModelWarning)
     return reason, found
