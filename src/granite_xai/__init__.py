@@ -4,18 +4,13 @@ Two explanations of the same model, say ICE and PDP, or PFI and CFI, disagree wh
 other. GRANITE splits the data by simple rules into regions where they agree, so that one explanation per region tells
 the whole story. There are five kinds of object:
 
-Explainer
-    A choice on four axes (masking, behavior, interaction, influence), such as PDP or a Sobol index.
-    ``Explainer(...).explain(model, X)`` computes it; `explanations` lists those with a name.
-Disagreement
-    Two explainers and a loss on the gap between them: the question that is asked. `question` builds one by name,
-    `questions` lists the names, an `Objective` asks several at once.
-Granite
-    The estimator: ``Granite(model, "ice-pdp").fit(X)`` finds the regions. `Resources` says what that may cost.
-Partition
-    The tree of regions: each `Region` has a `Rule` in plain words; text, membership and JSON come from the same rule.
-Explanation
-    What comes out, globally and per region: ``frame()`` is a tidy table. ``Granite.evaluate`` measures on new rows.
+- `Explainer`: a choice on four axes (masking, behavior, interaction, influence), such as PDP or a Sobol index;
+  ``Explainer(...).explain(model, X)`` computes it, `explanations` lists those with a name.
+- `Disagreement`: two explainers and a loss on the gap between them, the question that is asked. `question` builds one
+  by name, `questions` lists the names, an `Objective` asks several at once.
+- `Granite`: the estimator. ``Granite(model, "ice-pdp").fit(X)`` finds the regions; `Resources` says what it may cost.
+- `Partition`: the tree of regions. Each `Region` has a `Rule` in plain words; text, membership and JSON come from it.
+- `Explanation`: what comes out, globally and per region, as a tidy ``frame()``; ``Granite.evaluate`` takes new rows.
 
 Whatever is wrong with data or model ends in a `GraniteError` that names argument, column, rows and remedy.
 

@@ -20,14 +20,8 @@ GRIDS = (None, 128, 64, 32)  # values of a grid, from the finest (every value) t
 COUNTS = tuple(MAX_ROWS // 2**k for k in range(12))  # rows to the model: few draw fewer pairs of orders (64 … 8)
 ROOM, FIRST_ROOM = 0.7, 0.85  # shares of the time that a plan, and the first one, may fill by our estimate
 SPARE = 0.25  # share of the time up to which a rough bound is enough: nothing else is timed, and time decides nothing
-_PER_CELL = {
-    "trees (numba)": 1e-8,
-    "trees (numpy)": 1e-7,
-    "additive terms": 1e-8,
-    "model": 3e-8,
-    "model (device)": 1e-10,
-}
-"""Seconds for an evaluation besides the model's own; rough, found on common machines."""
+_PER_CELL = {"trees (numba)": 1e-8, "trees (numpy)": 1e-7, "additive terms": 1e-8, "model": 3e-8}
+_PER_CELL |= {"model (device)": 1e-10}  # seconds for an evaluation besides the model's own; rough, on common machines
 _SEARCH = {"candidate": 2.2e-8, "cell": 1.5e-8}  # seconds a level, by row, set and candidate, and by evaluation
 FASTER = 50  # how many times faster a search is on a device, at least
 
@@ -46,21 +40,12 @@ def costed(inputs: FitInputs, speed: Speed, others: int = 0) -> FitInputs:
     share = (others / table.n_rows) ** (1 if inputs.resources.grid else 2)
     model = speed.seconds(rows) + cells * _PER_CELL[name]
     seconds = {"evaluations": model, "search": inputs.tree.max_depth * search, "other_rows": share * model}
-    facts = {
-        "rows": table.n_rows,
-        "columns": table.n_columns,
-        "max_grid": inputs.resources.grid,
-        "grids": len(asked.snapped),
-        "max_evaluations": inputs.resources.max_evaluations,
-        "batch_size": inputs.predictor.batch_size,
-        "pairs": max((len(side.draws) for q in inputs.comparisons for side in (q.first, q.second)), default=0),
-        "evaluations": stages.pop("evaluations") | {"count": cells, "evaluated_by": name},
-        "model_rows": rows,
-        "bytes": asked.bytes,
-        "seconds": seconds,
-        **stages,
-    }
-    return replace(inputs, plan=facts)
+    limits, evaluations = inputs.resources, stages.pop("evaluations") | {"count": cells, "evaluated_by": name}
+    pairs = max((len(side.draws) for q in inputs.comparisons for side in (q.first, q.second)), default=0)
+    sizes = {"rows": table.n_rows, "columns": table.n_columns, "max_grid": limits.grid, "grids": len(asked.snapped)}
+    sizes |= {"max_evaluations": limits.max_evaluations, "batch_size": inputs.predictor.batch_size, "pairs": pairs}
+    facts = {"evaluations": evaluations, "model_rows": rows, "bytes": asked.bytes, "seconds": seconds}
+    return replace(inputs, plan={**sizes, **facts, **stages})
 
 
 def _seconds(inputs: FitInputs) -> float:

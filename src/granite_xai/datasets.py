@@ -11,36 +11,31 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, cast
 
 import numpy as np
+import pandas as pd
 
 from granite_xai.base.errors import InputError
 from granite_xai.base.options import whole_number
 from granite_xai.base.typing import FloatArray, IntArray
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["PiecewiseLinear", "Toy", "load_bike_sharing", "load_diabetes", "load_kin8nm"]
 __all__ += ["make_order_two", "make_piecewise_linear", "make_toy"]
 
 Seed = int | np.random.Generator | None
 _BIKE_COLUMNS = ["yr", "mnth", "hr", "holiday", "weekday", "workingday", "weathersit", "temp", "hum", "windspeed"]
-_BIKE_LABELS: dict[str, dict[int, str]] = {
-    "yr": {0: "2011", 1: "2012"},
-    "holiday": {0: "no", 1: "yes"},
-    "weekday": dict(enumerate(["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"])),
-    "workingday": {0: "no", 1: "yes"},
-    "weathersit": {1: "clear", 2: "mist", 3: "rain", 4: "heavy rain"},
-}
+_WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
+_BIKE_LABELS = {"yr": {0: "2011", 1: "2012"}, "holiday": {0: "no", 1: "yes"}, "weekday": dict(enumerate(_WEEKDAYS))}
+_BIKE_LABELS |= {"workingday": {0: "no", 1: "yes"}, "weathersit": {1: "clear", 2: "mist", 3: "rain", 4: "heavy rain"}}
 _TEMPERATURE, _WIND = 41, 67  # the published table divides degrees Celsius and wind speed by these
 
 
 def load_bike_sharing(*, as_frame: bool = True, labels: bool = False) -> tuple[Any, Any]:
     """Hourly bike rentals in Washington, D.C., 2011 and 2012, prepared as in the paper.
 
-    17,379 hours; ten features: ``temp`` in degrees Celsius, ``mnth`` counted from 0, the rest as published.
+    17,379 hours; X are ten features: ``temp`` in degrees Celsius, ``mnth`` counted from 0, the rest as published; y is
+    the number of rentals ``cnt``.
 
     Parameters
     ----------
@@ -48,11 +43,6 @@ def load_bike_sharing(*, as_frame: bool = True, labels: bool = False) -> tuple[A
         A DataFrame and a Series, or two arrays of floats.
     labels : bool
         Give yr, holiday, weekday, workingday and weathersit as categories with names instead of numbers.
-
-    Returns
-    -------
-    X, y
-        Features and number of rentals ``cnt``.
 
     Examples
     --------
@@ -62,8 +52,6 @@ def load_bike_sharing(*, as_frame: bool = True, labels: bool = False) -> tuple[A
     >>> list(load_bike_sharing(labels=True)[0]["weathersit"].cat.categories)
     ['clear', 'mist', 'rain', 'heavy rain']
     """
-    import pandas as pd
-
     if labels and not as_frame:
         words = "labels=True needs as_frame=True: an array of numbers has no names."
         raise InputError(words, code="P03", argument="labels")
@@ -111,11 +99,7 @@ def _as_asked(X: pd.DataFrame, y: pd.Series[Any], as_frame: bool) -> tuple[Any, 
     return (X, y) if as_frame else (X.to_numpy(dtype=float), y.to_numpy(dtype=float))
 
 
-def _from_disk_or_openml(
-    file: str, name: str, version: int, prepare: Callable[[pd.DataFrame], pd.DataFrame]
-) -> pd.DataFrame:
-    import pandas as pd
-
+def _from_disk_or_openml(file: str, name: str, version: int, prepare: Callable[[Any], Any]) -> pd.DataFrame:
     folder = os.environ.get("GRANITE_DATA")
     if folder and (Path(folder) / file).is_file():
         return pd.read_csv(Path(folder) / file, skipinitialspace=True)
@@ -128,7 +112,7 @@ def _from_disk_or_openml(
         words = f"The data set {name!r} is not at hand: {place}, and OpenML did not answer ({error})."
         hint = f"Set GRANITE_DATA to a folder with {file}, or connect to the network."
         raise InputError(words, code="D44", argument="GRANITE_DATA", hint=hint) from error
-    return prepare(frame)
+    return cast(pd.DataFrame, prepare(frame))
 
 
 def _in_published_form(openml: pd.DataFrame) -> pd.DataFrame:
@@ -209,10 +193,8 @@ def make_piecewise_linear(n: int = 1000, d: int = 10, depth: int = 3, random_sta
 
     Parameters
     ----------
-    n, d : int
-        Numbers of rows and columns.
-    depth, random_state
-        Depth of the tree (0 is one linear function); as in `make_toy`.
+    n, d, depth, random_state
+        Numbers of rows and columns, depth of the tree (0 is one linear function), and as in `make_toy`.
 
     Examples
     --------
@@ -234,10 +216,8 @@ class PiecewiseLinear:
 
     Parameters
     ----------
-    columns, thresholds : array
-        The split of every inner node: right where the column's value is above the threshold.
-    coefficients : array of shape (leaves, d)
-        One linear function a leaf.
+    columns, thresholds, coefficients : array
+        The split of every inner node, right where the column's value is above the threshold; a line for each leaf.
 
     Examples
     --------
@@ -273,6 +253,4 @@ def _order_two(X: Any) -> FloatArray:
 
 def _frame(values: FloatArray) -> pd.DataFrame:
     """Columns x1, x2, … as in the paper."""
-    import pandas as pd
-
     return pd.DataFrame(values, columns=[f"x{j + 1}" for j in range(values.shape[1])])

@@ -49,10 +49,8 @@ class Granite(BaseEstimator):
         The sets compared: columns, groups, or tuples of columns for interactions (``coe``: all at once). None: all.
     split_features : sequence of columns, optional
         Columns that rules may use. None: all.
-    max_depth : int
-        Conditions on the way to a region, at most.
-    min_samples_leaf : int
-        Rows of a region, at least.
+    max_depth, min_samples_leaf : int
+        Conditions on the way to a region, at most; rows of a region, at least.
     alpha : float or "auto"
         Price of a region, as a share of the disagreement on all rows: a split must save more than this. "auto": that of
         the smallest tree that keeps 90 % of what the largest removes, on rows left out of its search (`path_`).
@@ -208,14 +206,7 @@ class Granite(BaseEstimator):
         return dict(opened.afforded(next(opened.choices()), record).plan)
 
     def predict(self, X: Any, exact: bool = False) -> FloatArray:
-        """The regional additive surrogate of the model.
-
-        Parameters
-        ----------
-        X : table
-        exact : bool
-            Ask the model for effects at new values instead of interpolating between those of the fit.
-        """
+        """The regional additive surrogate; ``exact``: ask the model for effects at new values, do not interpolate."""
         fitted = fitted_view(self)
         return fitted.predict(fitted.read(X), exact)
 
@@ -231,11 +222,8 @@ class Granite(BaseEstimator):
 
         Parameters
         ----------
-        X : table
-        y : array, optional
-            The target; needed for questions about risk.
-        sample_weight : array, optional
-            Weights of the rows; those of weight 0 are left out.
+        X, y, sample_weight
+            As in `fit`.
         max_samples : int, optional
             Use this many rows, drawn with ``random_state``. None: all.
         resources : Resources, optional
@@ -310,12 +298,8 @@ class Granite(BaseEstimator):
     def rows_needed(self, half_width: float = 0.05) -> int:
         """Rows to search with, and as many to hold out, for an interval of the share left of this half width.
 
-        Extrapolated from the sizes that ``max_samples="auto"`` went through, or from the held-out rows of this fit.
-
-        Parameters
-        ----------
-        half_width : float
-            Half the width of the interval, as a share: 0.05 is five points.
+        Extrapolated from the sizes that ``max_samples="auto"`` went through, or from the held-out rows of this fit. A
+        half width is a share: 0.05 is five points.
         """
         return fitted_view(self).rows_needed(real_number("half_width", half_width, above=0))
 
@@ -338,9 +322,8 @@ def fit_with_evaluations(g: Granite, X: Any, y: Any = None, sample_weight: Any =
     with record.stage("total"):
         opened = open_inputs(g, *collected_for(g, X, y, sample_weight), clusters, record)
         found = searched(opened, record, g.__dict__)
-    usage = opened.predictor.usage
-    record.spend(calls=usage.calls, rows=usage.rows, seconds=usage.seconds)
     record.note("stop_reasons", [region.stop_reason for region in found.result.partition])
+    record.note("model", opened.predictor.usage._asdict())
     restore(g, found.result, record.as_dict())
     g.__dict__["_run"] = found
     return found
@@ -353,15 +336,11 @@ def restore(g: Granite, result: FitResult, diagnostics: dict[str, Any]) -> None:
     told = [] if result.estimate is None else [result.estimate.headline]
     if told := [*told, *([diagnostics["alpha"]["text"]] if "alpha" in diagnostics else [])]:
         result = replace(result, partition=replace(result.partition, headline="\n".join(told)))
-    state: dict[str, Any] = {
-        "_fitted": result,
-        **{f"{name}_": getattr(result, name) for name in _SHOWN},
-        "disagreement_": float(measured[0]) if len(labels) == 1 else float(not result.below_noise_floor),
-        "disagreements_": dict(zip(labels, measured.tolist(), strict=True)),
-        "diagnostics_": diagnostics,
-        "n_features_in_": result.table.n_columns,
-    }
-    if result.table.named:
+    state: dict[str, Any] = {f"{name}_": getattr(result, name) for name in _SHOWN}
+    state |= {"_fitted": result, "diagnostics_": diagnostics, "n_features_in_": result.table.n_columns}
+    state["disagreement_"] = float(measured[0]) if len(labels) == 1 else float(not result.below_noise_floor)
+    state["disagreements_"] = dict(zip(labels, measured.tolist(), strict=True))
+    if result.table.container.named:
         state["feature_names_in_"] = np.array(result.table.names, dtype=object)
     attributes = g.__dict__
     for name in ("feature_names_in_", *(attributes["_fitted"].learned if "_fitted" in attributes else ())):

@@ -134,11 +134,7 @@ def request(
     max_grid: int | None = None,
     cells: IntArray | None = None,
 ) -> EvaluationPlan:
-    """Collect the readings of all effects (and further coalitions under marginal masking) into one plan.
-
-    With ``max_grid``, columns with more values than that are evaluated on a grid of so many (C22); with ``cells``,
-    values that the model cannot tell apart are evaluated once.
-    """
+    """The readings of all effects in one plan, on grids of ``max_grid`` values (C22), values of one cell only once."""
     needed = [(effect.masking, effect.needed()) for effect in effects]
     grid = Grid.of(table, None if any(each.sampled for _, each in needed) else max_grid)  # a copula draws all values
     for effect in effects:
@@ -225,8 +221,7 @@ def _evaluate(
     unfinished: Unfinished | None = None,
 ) -> tuple[Evaluations, EvaluationRange]:
     table, space, there = route.table, asked.budget(route, resources).workspace(), asked.resident(route, resources)
-    primitives = None if there is None else there.primitives
-    everything = frozenset(range(table.n_columns))
+    primitives, everything = None if there is None else there.primitives, frozenset(range(table.n_columns))
     predictions = route.predictions(fast, space) if there is None else there.primitives.host(there.predictions())
     known = Unfinished() if unfinished is None else unfinished
     extent, matrices = known.extent, known.matrices
@@ -247,9 +242,9 @@ def _evaluate(
             if planned is asked.kept:
                 matrices[store] = matrix
             del matrix  # one that is not kept ends before the next is made
-    further = _Further(route, reference, extent, offset, space, source, primitives)
-    against = {key: further.against(*key) for key in asked.against}
     numbers = {key: reference.bins[key](table) for key in asked.readings if key in reference.bins}
+    further = _Further(route, reference, extent, offset, space, source, numbers, primitives)
+    against = {key: further.against(*key) for key in asked.against}
     attributions = pairwise.values | further.by_paths(asked.attributions, n_jobs)
     found = Evaluations(
         predictions=predictions,
@@ -260,7 +255,7 @@ def _evaluate(
         matrices=matrices,
         bins={key: Bins.of(own) for key, own in numbers.items()},
         against=against,
-        snapped={S: further.snapped(S, grid, matrices[S], numbers, against) for S, grid in asked.snapped.items()},
+        snapped={S: further.snapped(S, grid, matrices[S], against) for S, grid in asked.snapped.items()},
         attributions={term: Matrix(phi, np.arange(table.n_rows)) for term, phi in attributions.items()},
         changes={column: further.changes(column) for column in asked.changes},
         errors={term: spread.errors(terms) for term, terms in asked.draws.items()},
@@ -283,21 +278,17 @@ class _Further(NamedTuple):
     offset: float
     space: Workspace
     source: Callable[..., Any]  # of recombined rows
+    bins: Mapping[Reading, IntArray]  # numbers of the rows' bins
     primitives: ArrayNamespace | None  # of the device where they are; None: on the host
 
     def snapped(
-        self,
-        columns: Coalition,
-        distinct: Distinct,
-        matrix: Matrix,
-        bins: Mapping[Reading, IntArray],
-        against: Mapping[Reading, FloatArray],
+        self, columns: Coalition, distinct: Distinct, matrix: Matrix, against: Mapping[Reading, FloatArray]
     ) -> GridColumn:
         """A column on its grid: every row is given what the row that carries its grid value has."""
         carrier = distinct.representatives[distinct.codes]
         found = (self.primitives or NUMPY).host(self.source(columns, ends(self.route.table, min(columns))))
         at_ends = self.extent.see(found) - self.offset
-        own_bins = {key: Bins.of(own[carrier]) for key, own in bins.items() if key[1] == columns}
+        own_bins = {key: Bins.of(own[carrier]) for key, own in self.bins.items() if key[1] == columns}
         own_against = {key: own[:, carrier] for key, own in against.items() if key[1] == columns}
         own = cells_of(matrix.values, matrix.codes, np.arange(len(carrier)), self.primitives)
         return GridColumn(own, at_ends, own_bins, own_against)
@@ -348,17 +339,3 @@ class _Further(NamedTuple):
         donors = np.arange(len(rows)) - starts[rows]
         values = self.extent.see(self.route.predictor.recombined(table, rows, intervals.ends, donors, [position]))
         return Steps(np.searchsorted(intervals.parts, intervals.edges), places, starts, values)
-
-
-def coordinates_of(table: Table) -> Coordinates:
-    """Mid-ranks of ordered columns as shares of the rows, codes of the others."""
-    columns = [table.columns[i] for i in table.explained]
-    ordered = [column for column in columns if column.kind not in ("nominal", "boolean")]
-    ranks = np.full((len(ordered), table.n_rows), np.nan)
-    for line, column in zip(ranks, ordered, strict=True):
-        present = column.codes >= 0
-        counts = np.bincount(column.codes[present], minlength=len(column.levels))
-        middle = np.cumsum(counts) - (counts - 1) / 2
-        line[present] = middle[column.codes[present]] / table.n_rows
-    levels = [column.codes for column in columns if column.kind in ("nominal", "boolean")]
-    return Coordinates(ranks, np.array(levels, dtype=np.intp).reshape(-1, table.n_rows))

@@ -37,11 +37,10 @@ from granite_xai.surrogate import RegionSurrogate, Surrogate, fidelity, fit_surr
 from granite_xai.tables import Table
 from granite_xai.trees.routes import Route
 
+Measured = tuple[FloatArray, FloatArray, float]  # on all rows: roots, floors, and the noise of one prediction
+# What results and problems have from the inputs of a fit.
 _OF_RESULTS = ("table", "predictor", "comparisons", "question_weights", "weights", "missing", "confidence")
 _OF_PROBLEMS = ("route", "missing", "resources", "n_jobs", "diagnostics", "tree", "seed")
-"""What results and problems have from the inputs of a fit."""
-Measured = tuple[FloatArray, FloatArray, float]
-"""Disagreement and noise floor of every question on all rows, and the noise of one prediction."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -197,7 +196,7 @@ def run(inputs: FitInputs) -> FitRun:
     if inputs.confidence is not None:
         record.note("cause", causes(inputs.comparisons, evaluations, floors))
     record.note("memory", {"held": evaluations.space.most_held, "spilled": evaluations.space.most_spilled})
-    result = _described(inputs, evaluations, reference, found, (roots, floors, chance))
+    result = _described(inputs, evaluations, reference, found, roots=roots, floors=floors, chance=chance)
     return FitRun(result, evaluations, inputs, error, path)
 
 
@@ -225,11 +224,7 @@ def find_path(inputs: FitInputs, evaluations: Evaluations, measured: Measured, c
 
 
 def _described(
-    inputs: FitInputs,
-    evaluations: Evaluations,
-    reference: FittedMaskings,
-    found: PartitionResult,
-    measured: tuple[FloatArray, FloatArray, Chance | None],
+    inputs: FitInputs, evaluations: Evaluations, reference: FittedMaskings, found: PartitionResult, **measured: Any
 ) -> FitResult:
     """The regions with their central rows and their additive surrogate."""
     table, partition = inputs.table, found.partition
@@ -237,23 +232,19 @@ def _described(
     regions = partition.apply(table)
     rows = [np.flatnonzero(regions == k) for k in range(len(partition))]
     note_bins(inputs.diagnostics, evaluations, rows, beyond_chance=inputs.confidence is not None)
+    known = handed_on(inputs, *_OF_RESULTS) | measured
+    known |= {"reference": reference, "partition": partition, "regions": regions, "learned": found.extra_attributes}
+    described, everyone = (table, evaluations, players, order), [np.arange(table.n_rows)]
     with one_blas_thread():
         return FitResult(
-            **handed_on(inputs, *_OF_RESULTS),
-            reference=reference,
-            partition=partition,
-            regions=regions,
-            roots=measured[0],
-            floors=measured[1],
+            **known,
             remaining=float(sum(region.disagreement for region in partition)),
             centres=_centres(evaluations, rows),
-            surrogate=fit_surrogate(table, evaluations, players, order, rows),
-            everywhere=fit_surrogate(table, evaluations, players, order, [np.arange(table.n_rows)]).regions[0],
-            fidelity=fidelity(table, evaluations, players, order, rows),
-            global_fidelity=fidelity(table, evaluations, players, order, [np.arange(table.n_rows)]),
+            surrogate=fit_surrogate(*described, rows),
+            everywhere=fit_surrogate(*described, everyone).regions[0],
+            fidelity=fidelity(*described, rows),
+            global_fidelity=fidelity(*described, everyone),
             exponent=evaluations.exponent,
-            chance=measured[2],
-            learned=found.extra_attributes,
         )
 
 

@@ -183,9 +183,7 @@ def cause(question: Disagreement) -> str:
     return INTERACT if question.behavior.key == "local" and first.masking.key != "conditional" else EITHER
 
 
-def causes(
-    questions: Sequence[ResolvedQuestion], evaluations: Evaluations, floors: FloatArray
-) -> dict[str, dict[str, Any]]:
+def causes(questions: Sequence[ResolvedQuestion], evaluations: Evaluations, floors: FloatArray) -> dict[str, Any]:
     """For each question its cause, and the share of the disagreement that a sum of its curves would keep, if known."""
     count = min(evaluations.n_rows, MOST)
     rows = np.linspace(0, evaluations.n_rows - 1, count).astype(np.intp)

@@ -54,9 +54,7 @@ def chosen_partitioner(partitioner: Any, tree: Tree) -> Partitioner:
     raise InputError(text, code="P01", argument="partitioner", hint=hint)
 
 
-def chosen_influence(
-    kind: Any, groups: Mapping[str, Sequence[Hashable]] | None, features: Sequence[Any] | None
-) -> Influence:
+def chosen_influence(kind: Any, groups: Mapping[str, Any] | None, features: Sequence[Any] | None) -> Influence:
     """Whose effects questions given by name compare."""
     if isinstance(kind, Individual | Joint | Interactions):
         return kind

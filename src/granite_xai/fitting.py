@@ -114,14 +114,12 @@ class OpenInputs:
         record.note("candidates", dict.fromkeys(some.table.names, 0))  # stays so where no split is tried
         return FitInputs(
             **handed_on(self, *_OF_INPUTS),
+            **handed_on(some, "y", "weights", "clusters"),
             route=route,
-            y=some.y,
-            weights=some.weights,
             comparisons=tuple(each if self.confidence is None else each.beyond_chance() for each in asked),
             question_weights=tuple(weight for _, weight in self.questions),
             extra_effects=extra_effects,
             diagnostics=record,
-            clusters=some.clusters,
         )
 
 
@@ -146,7 +144,7 @@ def open_inputs(g: Any, X: Any, y: Any, sample_weight: Any, clusters: Any, recor
     table = read_rows_of(g, X)
     weights = read_weights(sample_weight, table)
     ways = {"output": g.output, "response": g.response, "batch_size": resources.batch_size}
-    predictor = as_predictor(g.model, **ways, diagnostics=record)
+    predictor = as_predictor(g.model, **ways, record=record)
     missing = allows_missing(choice, g.model, predictor, table)
     everyone = Rows(table, target_for(y, table, predictor, *behaviors), weights, _clusters(clusters, table))
     given = None

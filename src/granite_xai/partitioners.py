@@ -1,17 +1,11 @@
 """Ways to find regions: pass one as ``Granite(model, question, partitioner=...)``.
 
-Tree
-    Greedy splits that lower the disagreement, with a price for each region: what `Granite` does by itself.
-GivenRules
-    Rules that someone wrote down.
-Clusters
-    Rows with like explanations or like ICE curves (`Ice`), put into rules.
-Cohorts
-    Rows near a few representatives, chosen so that explanations agree, put into rules.
-Subgroups
-    Regions in which one column is nearly independent of the others.
-RepidTree
-    The trees of REPID and GADGET as their authors grow them.
+- `Tree`: greedy splits that lower the disagreement, with a price for each region: what `Granite` does by itself.
+- `GivenRules`: rules that someone wrote down.
+- `Clusters`: rows with like explanations or like ICE curves (`Ice`), put into rules.
+- `Cohorts`: rows near a few representatives, chosen so that explanations agree, put into rules.
+- `Subgroups`: regions in which one column is nearly independent of the others.
+- `RepidTree`: the trees of REPID and GADGET as their authors grow them.
 
 Each is a small frozen value with ``partition(problem)``; anything else with that method serves as well, and one that
 reads further effects or ignores the noise floor is a `Partitioner`. `AllExcept` names columns that rules may not use.
@@ -36,8 +30,7 @@ from granite_xai.search.tree import AllExcept, Tree
 __all__ = ["AllExcept", "Clusters", "Cohorts", "GivenRules", "Ice", "PartitionResult", "Partitioner"]
 __all__ += ["Problem", "RepidTree", "Subgroups", "Tree"]
 
-OLD_NAMES = {"Found": PartitionResult, "Given": GivenRules, "Original": RepidTree, "Without": AllExcept}
-"""Names of 0.1 that still work."""
+OLD_NAMES = {"Found": PartitionResult, "Given": GivenRules, "Original": RepidTree, "Without": AllExcept}  # of 0.1
 
 
 def __getattr__(name: str) -> type:

@@ -50,13 +50,6 @@ def test_stages_add_up_also_when_the_work_fails():
     assert record.as_dict()["seconds"]["search"] > first >= 0.0
 
 
-def test_calls_of_the_model_add_up():
-    record = Diagnostics()
-    record.spend(calls=5, rows=263, seconds=0.5)
-    record.spend(calls=1, rows=10, seconds=0.25)
-    assert record.as_dict()["model"] == {"calls": 6, "rows": 273, "seconds": 0.75}
-
-
 def test_counts_start_at_zero_and_add_up():
     record = Diagnostics()
     record.count("ties")
@@ -72,7 +65,6 @@ def test_the_dict_is_a_copy():
     found["seconds"]["mine"] = 1.0
     assert record.as_dict() == {
         "seed": 7,
-        "model": {"calls": 0, "rows": 0, "seconds": 0.0},
         "seconds": {},
         "warnings": [],
     }

@@ -562,7 +562,7 @@ def test_M22_a_classifier_without_probabilities_says_what_is_explained():
     model = LinearSVC().fit(X, (YES == "yes").astype(int))
     record = Diagnostics()
     with pytest.warns(ModelWarning, match="M22: LinearSVC .*response='raw'"):
-        F = as_predictor(model, diagnostics=record)
+        F = as_predictor(model, record=record)
     assert F.label == "predict"
     assert record.warnings[0].startswith("M22")
     with warnings.catch_warnings():

@@ -16,7 +16,7 @@ from granite_xai.evaluations.agnostic import evaluate_matrix
 from granite_xai.evaluations.plan import Distinct
 from granite_xai.models import as_predictor
 from granite_xai.tables import read_table
-from granite_xai.trees import routes
+from granite_xai.trees import ensembles
 from granite_xai.trees.routes import Route
 
 glassbox = pytest.importorskip("interpret.glassbox")
@@ -145,8 +145,8 @@ def test_M23_the_audit_catches_terms_that_are_not_the_models(fault, monkeypatch)
         found = read_terms(asked, predictor)
         return replace(found, terms=(fault(found.terms[0]), *found.terms[1:]))
 
-    read_terms = routes.read_terms
-    monkeypatch.setattr(routes, "read_terms", spoilt)
+    read_terms = ensembles.read_terms
+    monkeypatch.setattr(ensembles, "read_terms", spoilt)
     route = Route(as_predictor(regressor(NUMBERS)), read_table(NUMBERS, missing="error"))
     with pytest.warns(ModelWarning, match="M23"):
         assert route.trees is None

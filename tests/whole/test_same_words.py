@@ -14,8 +14,7 @@ from sklearn.model_selection import GridSearchCV
 
 import granite_xai as gx
 from granite_xai import cli
-from granite_xai.cli import parser
-from granite_xai.cli.speaking import with_flags
+from granite_xai.cli import parser, with_flags
 from granite_xai.fit_options import GraniteOptions
 
 SOURCE = Path(gx.__file__).parent

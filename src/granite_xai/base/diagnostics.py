@@ -1,4 +1,4 @@
-"""What a run noticed and spent: warnings, seconds a stage, calls of the model."""
+"""What a run noticed and spent: warnings, findings, seconds a stage."""
 
 from __future__ import annotations
 
@@ -27,7 +27,6 @@ class Diagnostics:
         self._warnings: dict[str, None] = {}
         self._notes: dict[str, Any] = {}
         self._seconds: dict[str, float] = {}
-        self._model: dict[str, float] = {"calls": 0, "rows": 0, "seconds": 0.0}
 
     def warn(self, message: str, category: type[Warning]) -> None:
         """Warn the caller and remember the text; the same text is issued once a run."""
@@ -58,11 +57,6 @@ class Diagnostics:
         finally:
             self._seconds[name] = self._seconds.get(name, 0.0) + time.perf_counter() - begin
 
-    def spend(self, *, calls: int, rows: int, seconds: float) -> None:
-        """Add calls of the model, rows sent to it and the seconds it took."""
-        for key, amount in (("calls", calls), ("rows", rows), ("seconds", seconds)):
-            self._model[key] += amount
-
     @property
     def warnings(self) -> tuple[str, ...]:
         """Texts of the warnings so far, in order."""
@@ -70,5 +64,4 @@ class Diagnostics:
 
     def as_dict(self) -> dict[str, Any]:
         """Everything noticed so far, as a new dict of plain values."""
-        figures = {"model": dict(self._model), "seconds": dict(self._seconds), "warnings": list(self._warnings)}
-        return {**self._notes, **figures}
+        return {**self._notes, "seconds": dict(self._seconds), "warnings": list(self._warnings)}

@@ -20,10 +20,8 @@ class GraniteError(Exception):
         The number of the case, for example ``"D01"``.
     argument : str, optional
         The argument at fault.
-    columns : iterable of str
-        Names of the columns at fault.
-    rows : iterable
-        Labels of the first rows at fault.
+    columns, rows : iterable
+        Names of the columns, and labels of the first rows, at fault.
     hint : str, optional
         What to do; it is added to the text unless the message says it already.
 

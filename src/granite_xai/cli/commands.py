@@ -9,10 +9,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 import granite_xai as gx
 from granite_xai.base.wording import aligned
+from granite_xai.catalog import meaning
+from granite_xai.cli import escaped, remark, remarks_instead_of_warnings, say, say_json
 from granite_xai.cli.files import Case, check_outputs, features_and_target, load_model, opened, read_table
-from granite_xai.cli.speaking import escaped, remark, remarks_instead_of_warnings, say, say_json
+from granite_xai.fit_checks import cause
 
 _STORY = """\
 HistGradientBoostingRegressor on the {data} data, {n_rows} rows and {n_columns} columns.
@@ -43,11 +47,8 @@ def explain(options: argparse.Namespace) -> None:
 
 
 def _say_report(report: gx.Report, options: argparse.Namespace, also: str | None = None) -> None:
-    ways: dict[str, Any] = {
-        "report": report.html,
-        "markdown": report.markdown,
-        "figures": partial(report.figures, formats=("png", "svg")),
-    }
+    ways: dict[str, Any] = {"report": report.html, "markdown": report.markdown}
+    ways["figures"] = partial(report.figures, formats=("png", "svg"))
     paths = {way: path for way in ways if (path := getattr(options, way, None))}
     for way, path in paths.items():
         ways[way](path)
@@ -176,8 +177,6 @@ def _fit_and_rows(options: argparse.Namespace) -> tuple[gx.Granite, Any, Any, An
 
 def row(options: argparse.Namespace) -> None:
     """Rows one by one: one of them in full, several as a table."""
-    from pandas import concat
-
     granite, X, *_ = _fit_and_rows(options)
     column, _, wanted = (options.key or "").partition("=")
     if options.key and column not in X:
@@ -188,7 +187,7 @@ def row(options: argparse.Namespace) -> None:
         raise gx.InputError(f"{asked}: no such row among {len(X):,}.", code="P04", argument="row")
     with remarks_instead_of_warnings(options):
         found = [granite.explain_row(_fitting_columns(granite, X).iloc[[i]]) for i in chosen]
-    table = concat([each.frame() for each in found])
+    table = pd.concat([each.frame() for each in found])
     if len(found) == 1 and not options.json:
         say(str(found[0]))
     else:
@@ -249,16 +248,12 @@ def show(options: argparse.Namespace) -> None:
 
 def questions(options: argparse.Namespace) -> None:
     """The questions with a name."""
-    from granite_xai.fit_checks import cause
-
     lines = [(key, q.first.name, q.second.name, q.behavior.key, cause(q)) for key, q in gx.questions().items()]
     _say_table(("question", "first", "second", "about", "differ where"), lines, options.json)
 
 
 def explanations(options: argparse.Namespace) -> None:
     """The explanations with a name."""
-    from granite_xai.catalog import meaning
-
     known = gx.explanations().items()
     lines = [(key, one.masking.key, one.behavior.key, one.interaction.key, meaning(key)) for key, one in known]
     _say_table(("explanation", "masking", "behavior", "interaction", "meaning"), lines, options.json)

@@ -10,17 +10,18 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
 from itertools import combinations
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import pandas as pd
 
 import granite_xai as gx
 from granite_xai.base.files import require_writable
-from granite_xai.cli.speaking import remark
+from granite_xai.cli import remark
 
 _SEPARATORS = {".tsv": "\t", ".tab": "\t"}
 _BINARY = {".parquet": "read_parquet", ".pq": "read_parquet", ".feather": "read_feather", ".arrow": "read_feather"}
@@ -32,8 +33,7 @@ _KINDS |= {"markdown": ("a report in Markdown", (b"# ",))}
 _bad_table = partial(gx.InputError, code="S12", argument="data")
 _bad_model = partial(gx.ModelError, code="S11", argument="model")
 _unsafe = partial(gx.InputError, code="P03")
-_FEW = 2
-_HELD_OUT = 0.25
+_FEW, _HELD_OUT = 2, 0.25
 
 
 @contextmanager
@@ -64,7 +64,7 @@ def read_table(path: str) -> Any:
         if ending in _BINARY:
             odd = _any_error(f"{path} is not what its name says", _bad_table, gx.InputError)
             with Path(path).open("rb") as file, odd, _needs("pyarrow", path, _bad_table):
-                return getattr(import_module("pandas"), _BINARY[ending])(file)  # a path could be an address to pandas
+                return getattr(pd, _BINARY[ending])(file)  # a path could be an address to pandas
         raw = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
     except OSError as error:
         words = f"{path} cannot be read ({error.strerror or error})."
@@ -74,8 +74,6 @@ def read_table(path: str) -> Any:
 
 def _csv(raw: bytes, name: str, separator: str) -> Any:
     """Read CSV, but refuse what readers mend in silence: headers that repeat, rows that are longer or shorter."""
-    import pandas as pd
-
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -172,8 +170,7 @@ def _from_module(text: str) -> Any:
         return attrgetter(name)(import_module(module))
 
 
-@dataclass(frozen=True)
-class Case:
+class Case(NamedTuple):
     """A model, its rows, and others."""
 
     model: Any
@@ -194,7 +191,7 @@ def opened(options: argparse.Namespace) -> Case:
         shared = {name: dtype for name, dtype in trained.X.dtypes.items() if str(dtype) == "category"}
         other = (_with_categories(other[0]).astype(shared), other[1])
     weights = None if weights is None else weights.loc[trained.X.index]
-    return replace(trained, weights=weights, test=other or trained.test)
+    return trained._replace(weights=weights, test=other or trained.test)
 
 
 def _train(X: Any, y: Any, seed: int) -> Case:

@@ -1,11 +1,11 @@
-"""All frameworks side by side: fitted to one model and one table, and in the paper's overview of what they address."""
+"""All frameworks side by side, the paper's overview of what they address, and importance inside the regions of one."""
 
 from __future__ import annotations
 
 import time
 import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -15,6 +15,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from granite_xai.base.errors import GraniteWarning, InputError
 from granite_xai.base.options import choose, whole_number
+from granite_xai.base.typing import IntArray
 from granite_xai.catalog import explanations
 from granite_xai.disagreement import Disagreement
 from granite_xai.estimator import Granite, fitted_view
@@ -48,11 +49,14 @@ def compare(
     random_state: int = 0,
     **options: Any,
 ) -> Any:
-    """Fit every framework and measure its regions with the same questions on other rows.
+    """Fit every framework and measure its regions with the same questions on other rows: a frame.
+
+    Its columns: framework, feature, regions, rules, "remaining …" for each question, fidelity (of the regional additive
+    surrogate on the test rows), stability (mean adjusted Rand index on the test rows between the regions and those of
+    the refits), seconds (of the fit).
 
     Parameters
     ----------
-    model : object
     X, y : table, array
         Fitting rows; y for questions about risk.
     test : tuple (X, y) or table
@@ -65,16 +69,8 @@ def compare(
         The column of frameworks for one column. None: that with the largest gap between ICE and PDP.
     resamples : int
         Refits on four fifths of the rows, for stability; 0: none.
-    random_state : int
     **options
         Of every `Granite` made here.
-
-    Returns
-    -------
-    frame
-        framework, feature, regions, rules, "remaining …" for each question, fidelity (of the regional additive
-        surrogate on the test rows), stability (mean adjusted Rand index on the test rows between the regions and those
-        of the refits), seconds (of the fit).
 
     Examples
     --------
@@ -219,3 +215,62 @@ def _listed(found: set[str], every: Iterable[str]) -> str:
     if not found:
         return "–"
     return "*" if found == set(every) else ", ".join(one for one in every if one in found)
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """An importance, and the 5 % and 95 % quantiles of its values on resampled rows."""
+
+    value: float
+    low: float
+    high: float
+
+
+def subgroup_importance(granite: Granite, X: Any, y: Any, *, repeats: int = 20, random_state: int = 0) -> Band:
+    """Conditional importance of a column: marginal importance inside regions, weighted by their rows.
+
+    Every row is combined with every other one of its region, so that nothing is left to a random permutation; the
+    band is about the rows. With ``gx.question("cfi-pfi", average="loss")`` this is permutation importance in the
+    subgroups (cs-PFI) in expectation, and no row is combined with itself; a loss of averaged predictions, as the
+    named questions have, averages over all rows of the region.
+
+    Parameters
+    ----------
+    granite : Granite
+        Fitted for one column and a question with "pfi" on one side, say by `transformation_trees`.
+    X, y : table, array
+        Rows to measure on, other than those of the fit.
+    repeats : int
+        Resamples of these rows for the band.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> g = published.transformation_trees(lambda X: 2 * X[:, 0], "x0", "pfi-risk").fit(X, 2 * X[:, 0])
+    >>> band = subgroup_importance(g, X, 2 * X[:, 0], repeats=5)
+    >>> band.low < band.value < band.high
+    True
+    """
+    whole_number("repeats", repeats, at_least=1)
+    table, target, rng = read_table(X, missing="allow"), np.asarray(y), np.random.default_rng(random_state)
+    draws = [rng.integers(table.n_rows, size=table.n_rows) for _ in range(repeats)]
+    values = [_weighted(granite, table.take(rows).native, target[rows], rows) for rows in draws]
+    value = _weighted(granite, X, y, np.arange(table.n_rows))
+    return Band(value, *np.quantile(values, [0.05, 0.95]).tolist())
+
+
+def _weighted(granite: Granite, X: Any, y: Any, drawn: IntArray) -> float:
+    """Mean over regions; a mean over all pairs of rows holds those of a row (drawn once or more) with itself, all 0."""
+    importances = [part for part in granite.explain(X, y).parts if part.name == "pfi"]
+    if not importances or any(part.rows is not None or len(part.values) != 1 for part in importances):
+        words = "the question holds no permutation importance of one column."
+        hint = 'Fit transformation_trees(model, feature, "cfi-pfi").'
+        raise InputError(words, code="P03", argument="granite", hint=hint)
+    regions, total = granite.apply(X), 0.0
+    counts = np.bincount(regions)
+    by_pairs = any(getattr(question.behavior, "average", None) == "loss" for question in published.asked(granite))
+    for part in importances:
+        same = np.square(np.bincount(drawn[regions == part.region])).sum() if by_pairs else 0
+        pairs = counts[part.region] ** 2
+        total += counts[part.region] * part.values[0] * (pairs / (pairs - same) if same < pairs else 1.0)
+    return float(total / counts.sum())

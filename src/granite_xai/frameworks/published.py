@@ -1,27 +1,22 @@
-"""Six published regional frameworks, each a configuration of `Granite`, and importance inside the regions of one.
+"""Six published regional frameworks, each a configuration of `Granite`.
 
 VINE: Britton, 2019. CohEx: Meng et al., 2024. REPID and GADGET: Herbinger et al., 2022 and 2024. FD-Trees: Laberge et
-al., 2024. Transformation trees, conditional subgroups: Molnar et al., 2023.
+al., 2024. Transformation trees, conditional subgroups: Molnar et al., 2023. Every function takes the model first, then
+the column (by its label) where it is about one, and further options of `Granite`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from granite_xai.base.errors import InputError
-from granite_xai.base.options import choose, whole_number
-from granite_xai.base.typing import IntArray
+from granite_xai.base.options import choose
 from granite_xai.catalog import question as named_question
 from granite_xai.disagreement import Disagreement, Objective
 from granite_xai.estimator import Granite
 from granite_xai.influence import Individual
 from granite_xai.partitioners import AllExcept, Clusters, Cohorts, Ice, RepidTree, Subgroups
 from granite_xai.search.original import NumericTree
-from granite_xai.tables import read_table
 
 EFFECTS = {"pd": "ice-pdp", "ale": "ale", "shap": "shap-pdp"}  # the question behind each kind of effect of GADGET
 OBJECTIVES = {"coe": "coe", "pfi-pdp": "ice-pdp", "shap-pdp": "shap-pdp", "pfi-shap": "ice-shap"}
@@ -66,13 +61,11 @@ def vine(
 
     Parameters
     ----------
-    model, feature : object, label
     exact : bool
         Also the original's second stage: ``cluster_rules_`` holds a rule, its accuracy and rows for each cluster once
         those with like rules are merged, and whether it is kept. Numeric columns only.
-    n_clusters : int
-        Clusters, at most.
-    method : "ward", "k-means" or "birch"
+    n_clusters, method : int, "ward", "k-means" or "birch"
+        Clusters, at most, and how they are found.
     points, grid : int, "quantile" or "equidistant"
         Grid points, at most, and where they lie.
     **options
@@ -105,7 +98,6 @@ def cohex(
 
     Parameters
     ----------
-    model : object
     against : "mean" or "pure"
         SHAP values are compared with their mean in the cohort, as in the original, which penalises main effects too;
         or with the pure effect as a function of the column.
@@ -137,7 +129,6 @@ def repid(
 
     Parameters
     ----------
-    model : object
     feature : label
         The column of interest; rules do not use it.
     exact : bool
@@ -146,8 +137,6 @@ def repid(
         the other side than it applies it), a split only if it improves enough. Numeric columns only.
     points, min_improvement : int, float
         Of the exact form: grid points, and the least improvement.
-    **options
-        Of `Granite`.
 
     Examples
     --------
@@ -179,7 +168,6 @@ def gadget(
 
     Parameters
     ----------
-    model : object
     features : sequence of labels, optional
         Columns whose effects are compared; None: all.
     effect : "pd", "ale" or "shap"
@@ -195,9 +183,7 @@ def gadget(
     intervals : int
         ALE only: of each column.
     points, min_improvement : int, float
-        Of the exact form: grid points, and the least improvement.
-    **options
-        Of `Granite`.
+        As in `repid`.
 
     Examples
     --------
@@ -223,7 +209,6 @@ def fd_trees(model: Any, objective: str = "coe", *, exact: bool = False, **optio
 
     Parameters
     ----------
-    model : object
     objective : "coe", "pfi-pdp", "shap-pdp" or "pfi-shap"
         What shall become small: the gap between the model and its additive part, or that between permutation
         importance of predictions (ICE), SHAP and PDP. The question's own name serves as well.
@@ -231,8 +216,6 @@ def fd_trees(model: Any, objective: str = "coe", *, exact: bool = False, **optio
         The price of a region is a share of the prediction's variance, as in the authors' library, instead of a share of
         the disagreement on all rows; numeric columns only. All else is the same. The library drops cuts that are
         close to the largest value; only equal ones are dropped here.
-    **options
-        Of `Granite`.
 
     Examples
     --------
@@ -255,7 +238,6 @@ def transformation_trees(
 
     Parameters
     ----------
-    model, feature : object, label
     question : as in `Granite`
         What is reported in the regions, which depend on the rows alone: "mplot-pdp", or "cfi-pfi" (needs y).
     by : "distribution" or "mean"
@@ -274,63 +256,3 @@ def transformation_trees(
     """
     settings: dict[str, Any] = {"min_samples_leaf": 30, "alpha": 0.02, "partitioner": Subgroups(feature, by)}
     return _configured(model, question, options, feature, **settings)
-
-
-@dataclass(frozen=True, slots=True)
-class Band:
-    """An importance, and the 5 % and 95 % quantiles of its values on resampled rows."""
-
-    value: float
-    low: float
-    high: float
-
-
-def subgroup_importance(granite: Granite, X: Any, y: Any, *, repeats: int = 20, random_state: int = 0) -> Band:
-    """Conditional importance of a column: marginal importance inside regions, weighted by their rows.
-
-    Every row is combined with every other one of its region, so that nothing is left to a random permutation; the
-    band is about the rows. With ``gx.question("cfi-pfi", average="loss")`` this is permutation importance in the
-    subgroups (cs-PFI) in expectation, and no row is combined with itself; a loss of averaged predictions, as the
-    named questions have, averages over all rows of the region.
-
-    Parameters
-    ----------
-    granite : Granite
-        Fitted for one column and a question with "pfi" on one side, say by `transformation_trees`.
-    X, y : table, array
-        Rows to measure on, other than those of the fit.
-    repeats : int
-        Resamples of these rows for the band.
-    random_state : int
-
-    Examples
-    --------
-    >>> X = np.random.default_rng(0).normal(size=(200, 2))
-    >>> g = transformation_trees(lambda X: 2 * X[:, 0], "x0", "pfi-risk").fit(X, 2 * X[:, 0])
-    >>> band = subgroup_importance(g, X, 2 * X[:, 0], repeats=5)
-    >>> band.low < band.value < band.high
-    True
-    """
-    whole_number("repeats", repeats, at_least=1)
-    table, target, rng = read_table(X, missing="allow"), np.asarray(y), np.random.default_rng(random_state)
-    draws = [rng.integers(table.n_rows, size=table.n_rows) for _ in range(repeats)]
-    values = [_weighted(granite, table.take(rows).native, target[rows], rows) for rows in draws]
-    value = _weighted(granite, X, y, np.arange(table.n_rows))
-    return Band(value, *np.quantile(values, [0.05, 0.95]).tolist())
-
-
-def _weighted(granite: Granite, X: Any, y: Any, drawn: IntArray) -> float:
-    """Mean over regions; a mean over all pairs of rows holds those of a row (drawn once or more) with itself, all 0."""
-    importances = [part for part in granite.explain(X, y).parts if part.name == "pfi"]
-    if not importances or any(part.rows is not None or len(part.values) != 1 for part in importances):
-        words = "the question holds no permutation importance of one column."
-        hint = 'Fit transformation_trees(model, feature, "cfi-pfi").'
-        raise InputError(words, code="P03", argument="granite", hint=hint)
-    regions, total = granite.apply(X), 0.0
-    counts = np.bincount(regions)
-    by_pairs = any(getattr(question.behavior, "average", None) == "loss" for question in asked(granite))
-    for part in importances:
-        same = np.square(np.bincount(drawn[regions == part.region])).sum() if by_pairs else 0
-        pairs = counts[part.region] ** 2
-        total += counts[part.region] * part.values[0] * (pairs / (pairs - same) if same < pairs else 1.0)
-    return float(total / counts.sum())

@@ -15,23 +15,14 @@ from granite_xai.models.predictor import DEFAULT_BATCH, Predictor, Rows, Usage
 
 __all__ = ["DEFAULT_BATCH", "Predictor", "Rows", "Usage", "accepts_missing", "as_predictor", "outside_unit_interval"]
 
+Record = Diagnostics | None
 _RESPONSES = {name: name for name in ("auto", "predict", "probability", "raw")}
 
 
 def as_predictor(
-    model: Any,
-    *,
-    output: Any = None,
-    response: str = "auto",
-    batch_size: int | None = None,
-    diagnostics: Diagnostics | None = None,
+    model: Any, *, output: Any = None, response: str = "auto", batch_size: int | None = None, record: Record = None
 ) -> Predictor:
-    """Turn any model into a function from tables to one number a row; the model is not called yet.
-
-    ``output`` is the class, or the position of the output, that is explained (None: the second of two classes); a
-    ``response`` ``"auto"`` is the probability where there is one, otherwise the prediction, ``"raw"`` the score before
-    the link. Refusals: M02 no output chosen, M21 not a model, P01 unknown name, P03 what the model cannot give.
-    """
+    """Turn any model into a function from tables to one number a row (options as in `Granite`), not called yet."""
     if isinstance(model, Predictor):
         return model
     if batch_size is not None:
@@ -45,7 +36,7 @@ def as_predictor(
         message = f"this {type(model).__name__} cannot be asked: {type(error).__name__} ({first_line(error)})."
         raise ModelError(message, code="M21", argument="model", hint=_PASS_A_MODEL) from error
     if found.warning is not None:
-        (warn if diagnostics is None else diagnostics.warn)(found.warning, ModelWarning)
+        (warn if record is None else record.warn)(found.warning, ModelWarning)
     return Predictor(found, batch_size)
 
 

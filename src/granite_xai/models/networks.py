@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -71,37 +70,24 @@ def read_session(model: Any, output: Any, response: str) -> ModelOutput:
     """Take the probabilities that stand behind a classifier's labels, otherwise the only output or the named one."""
     outputs = model.get_outputs()
     labelled = len(outputs) > 1 and outputs[0].type in _LABELS
-    if labelled and response != "predict":
-        found = _read_scores(model, outputs[1:], output, response)
+    scores = labelled and response != "predict"
+    outputs = outputs[1:] if scores else outputs[:1] if labelled else outputs
+    names, several = tuple(part.name for part in outputs), len(outputs) > 1
+    send, prepare = partial(model.run, list(names)), partial(_feed, model)
+    # Scores are probabilities unless the user says otherwise (they are checked to be); what another output means is
+    # known to the author of the session alone.
+    scale = SCALES.get(response, "probability" if scores else "predict")
+    if scores and not several and outputs[0].type.startswith("seq(map("):
+        label = f"{'raw score' if scale == 'raw' else 'probability'}{'' if output is None else f' of class {output!r}'}"
+        return ModelOutput(send, Choice(scale), label, prepare=prepare, unpack=partial(_by_class, output))
+    if scores:
+        found = read_classes(send, scale, names if several else None, output)
+    elif not several:
+        found = read_numbers(send, output, f"output {names[0]!r}", scale)
     else:
-        found = _read_output(model, outputs[:1] if labelled else outputs, output, response)
-    return found._replace(prepare=partial(_feed, model))
-
-
-def _read_scores(model: Any, outputs: Sequence[Any], output: Any, response: str) -> ModelOutput:
-    """Read scores by class; they are probabilities unless the user says otherwise (they are checked to be)."""
-    scale = SCALES.get(response, "probability")
-    names = tuple(part.name for part in outputs)
-    send = partial(model.run, list(names))
-    if len(names) > 1 or not outputs[0].type.startswith("seq(map("):
-        classes = names if len(names) > 1 else None
-        return read_classes(send, scale, classes, output)._replace(unpack=_stacked)
-    name = "" if output is None else f" of class {output!r}"
-    label = f"{'raw score' if scale == 'raw' else 'probability'}{name}"
-    return ModelOutput(send, Choice(scale), label, unpack=partial(_by_class, output))
-
-
-def _read_output(model: Any, outputs: Sequence[Any], output: Any, response: str) -> ModelOutput:
-    """Read an output as it is: what it means is known to the author of the session alone."""
-    names = tuple(part.name for part in outputs)
-    scale = SCALES.get(response, "predict")
-    if len(names) == 1:
-        send = partial(model.run, list(names))
-        return read_numbers(send, output, f"output {names[0]!r}", scale)._replace(unpack=_stacked)
-    if output is None:
-        ask_which(names)
-    name = names[class_position(names, output) or 0]
-    return ModelOutput(partial(model.run, [name]), Choice(scale), f"output {name!r}", unpack=_stacked)
+        name = ask_which(names) if output is None else names[class_position(names, output) or 0]
+        found = ModelOutput(partial(model.run, [name]), Choice(scale), f"output {name!r}")
+    return found._replace(prepare=prepare, unpack=_stacked)
 
 
 def _stacked(returned: Any, choice: Choice) -> tuple[Any, Choice]:

@@ -146,11 +146,6 @@ def as_it_is(frame: Any) -> Any:
     return frame
 
 
-def as_answered(returned: Any, choice: Choice) -> tuple[Any, Choice]:
-    """Take the answer as one array."""
-    return returned, choice
-
-
 class ModelOutput(NamedTuple):
     """How a model is asked: the function that gets the table, the output taken from its answer, the words for it."""
 
@@ -160,7 +155,7 @@ class ModelOutput(NamedTuple):
     warning: str | None = None
     # What these raise is an error about the table or the answer, not a failure of the model.
     prepare: Send = as_it_is  # turns the table into what the model takes
-    unpack: Callable[[Any, Choice], tuple[Any, Choice]] = as_answered  # turns the answer into one array
+    unpack: Callable[[Any, Choice], tuple[Any, Choice]] | None = None  # turns the answer into one array
     is_function: bool = False  # whether the user passed a function
     is_module: bool = False  # whether what is prepared is an array where the model is, and so is its answer
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
@@ -24,8 +24,7 @@ _SHOWN = 5
 _CHECK = "Check the model on these rows."
 
 
-@dataclass(frozen=True)
-class Usage:
+class Usage(NamedTuple):
     """What a model was asked: calls, rows sent, seconds inside it; failed calls count."""
 
     calls: int = 0
@@ -37,9 +36,7 @@ class Predictor:
     """A model as a function from tables to one number a row, called from one thread at a time (see `as_predictor`)."""
 
     def __init__(self, model_output: ModelOutput, batch_size: int | None = None) -> None:
-        self.model_output = model_output
-        self.label = model_output.label
-        self.classes = model_output.choice.classes
+        self.model_output, self.label, self.classes = model_output, model_output.label, model_output.choice.classes
         self.is_probability = model_output.choice.scale == "probability"
         self.batch_size = DEFAULT_BATCH if batch_size is None else batch_size
         self.usage = Usage()
@@ -130,7 +127,8 @@ class Predictor:
         finally:
             past, spent = self.usage, time.perf_counter() - begin
             self.usage = Usage(past.calls + 1, past.rows + count, past.seconds + spent)
-        return self.model_output.unpack(returned, self.model_output.choice)
+        unpack, choice = self.model_output.unpack, self.model_output.choice
+        return (returned, choice) if unpack is None else unpack(returned, choice)
 
     def on_device(self, sent: Any, count: int, take: Callable[[Any], Any], primitives: ArrayNamespace) -> Any:
         """F of rows that lie on a device, as an array there; None where a value is no number or no probability."""

@@ -12,7 +12,8 @@ import pandas as pd
 from granite_xai.base.errors import InputError, ModelError, count_text, listing
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.models import Predictor, accepts_missing
-from granite_xai.tables import Table, read_table, require_present
+from granite_xai.tables import Table, read_table
+from granite_xai.tables.table import require_present
 
 _SMALLEST, _LARGEST = 1e-100, 1e100  # between them squares of sums of weights are exact enough
 _ONE_VALUE = "Pass one value a row."
@@ -187,7 +188,7 @@ def read_input(X: Any, model: Any, kinds: Mapping[Any, str] | None = None, named
     fitted, used = _fitted_names(model), used_columns(model)
     table = read_table(X, kinds=kinds, missing="allow", named=named, used=used)
     found = list(table.names)
-    if fitted is None or not table.named or fitted == [f"Column_{i}" for i in range(len(fitted))]:
+    if fitted is None or not table.container.named or fitted == [f"Column_{i}" for i in range(len(fitted))]:
         return table  # nobody has names, or lightgbm made some up for an array
     if type(model).__module__.startswith("lightgbm"):  # which writes blanks as underscores
         found = [name.replace(" ", "_") for name in found]

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from granite_xai import __version__
 from granite_xai.base.errors import FormatError, InputError
 from granite_xai.base.files import check_size, entry, read_json, require, write_text
 from granite_xai.estimator import Granite, fitted_view
@@ -21,10 +22,7 @@ from granite_xai.regions.partition import Partition
 from granite_xai.tables import Table, outline_from_dict, outline_to_dict, require_rows, rows_from_dict, rows_to_dict
 
 __all__ = ["load", "save"]
-VERSION = 2
-"""Version of the schemas. Files of every version since `OLDEST` are read."""
-OLDEST = 2
-
+OLDEST, VERSION = 2, 2  # of the schemas: files of every version between them are read
 _PREFIX = "granite-xai/"
 _KINDS: dict[str, type[Any]] = {kind.__name__.lower(): kind for kind in (Partition, Explanation, Evaluation, Granite)}
 _UNSIGNED = "0" * 64
@@ -41,25 +39,16 @@ def save(obj: Saved, path: str | os.PathLike[str], include_data: bool = False) -
 
     Parameters
     ----------
-    obj : Partition, Explanation, Evaluation or fitted Granite
-        What to save.
     path : str or path
-        Where; an existing file is replaced.
+        Where; an existing file is replaced. This is what is returned.
     include_data : bool
         Keep the rows as well. Exact predictions, effects of several columns and baselines chosen in each region need
         the fitting rows. A partition has none.
 
-    Returns
-    -------
-    Path
-        The file.
-
     Raises
     ------
-    InputError
-        F08: a function or another object that JSON cannot hold, by name; F09: rows that are not there.
-    ResourceError
-        F01: no room on the disk.
+    InputError or ResourceError
+        F08: an object that JSON cannot hold, by name; F09: rows that are not there; F01: no room on the disk.
 
     Examples
     --------
@@ -70,8 +59,6 @@ def save(obj: Saved, path: str | os.PathLike[str], include_data: bool = False) -
     ...     load(path)
     <Partition of 2 regions: x0 ≤ 1; x0 > 1>
     """
-    from granite_xai import __version__
-
     kind = type(obj).__name__.lower()
     if _KINDS.get(kind) is not type(obj):
         message = f"a {type(obj).__name__} cannot be saved; a {', '.join(k.__name__ for k in _KINDS.values())} can."
@@ -91,24 +78,16 @@ def load(path: str | os.PathLike[str], model: Any = None, verify: bool = True) -
 
     Parameters
     ----------
-    path : str or path
-        The file.
     model : object, optional
         The model of a saved Granite; its predictions must be those it had. Without it the object applies, prints and
         predicts from its curves, and everything that has to ask the model is an error.
     verify : bool
         Refuse a file that was changed after it was saved. The checksum notices accidents; it is no signature.
 
-    Returns
-    -------
-    Partition, Explanation, Evaluation or Granite
-
     Raises
     ------
-    FormatError
-        F04 broken or changed file, F05 hostile file, F06 pickle, F07 file of another version.
-    ModelError
-        F09: not the model that was saved with.
+    FormatError or ModelError
+        F04 broken or changed file, F05 hostile file, F06 pickle, F07 file of another version; F09 another model.
 
     Examples
     --------
@@ -177,8 +156,6 @@ def _checksum(raw: bytes) -> str:
 
 def _kind(data: object) -> str:
     """Which object the file holds, once its version is one that is known (F07)."""
-    from granite_xai import __version__
-
     schema, version = entry(data, "schema", str, "the file"), entry(data, "version", int, "the file")
     package = entry(data, "package", str, "the file")
     kind = schema.removeprefix(_PREFIX)

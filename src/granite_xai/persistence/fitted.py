@@ -34,11 +34,9 @@ from granite_xai.tables import Column, Outline, Table, read_alike, recombine, ro
 
 THE_TABLE = "the table of this file"
 _KNOWN = ("table", "predictor", "comparisons", "fingerprint")
-MAX_TERMS = 2**24
-"""Terms that questions may have together: resolving them again costs about a microsecond each."""
+MAX_TERMS = 2**24  # that questions may have together: resolving them again costs about a microsecond each
 COUNT = 8
-TOLERANCE = 1e-5
-"""Largest difference of predictions, in shares of their size: machines round differently, models differ by more."""
+TOLERANCE = 1e-5  # of predictions, in shares of their size: machines round differently, models differ by more
 
 
 def structure(table: Table | None = None, *, by_row: bool = True) -> Structure:

@@ -222,7 +222,7 @@ def find_column(table: Table, name: str, names: Sequence[str] = ()) -> Column:
     """Return a column by its name, or by its place among the names of the fit if the table has none of its own."""
     if name in table.names:
         return table.columns[table.names.index(name)]
-    if not table.named and len(names) == table.n_columns and name in names:
+    if not table.container.named and len(names) == table.n_columns and name in names:
         return table.columns[list(names).index(name)]
     words = f"X has no column {name!r}; it has {listing(table.names)}."
     raise InputError(words, code="D37", argument="X", columns=[name])

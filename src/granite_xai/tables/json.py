@@ -7,7 +7,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
+import narwhals as nw
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from granite_xai.base.errors import FormatError, InputError, column_text
@@ -207,8 +209,6 @@ def _restored(column: ColumnCells, name: str, backend: str, place: str) -> Any:
         return read_cells(column.cells, read_dtype(column.dtype, place), place)
     if backend == "pandas":
         return _pandas_series(column, place)
-    import narwhals as nw
-
     library: Any = nw.Implementation.from_backend(cast(Any, backend))
     try:
         library.to_native_namespace()
@@ -236,8 +236,6 @@ def _restored(column: ColumnCells, name: str, backend: str, place: str) -> Any:
 
 
 def _pandas_series(column: ColumnCells, place: str) -> Any:
-    import pandas as pd
-
     if column.dtype == "category" and column.categories is not None:
         declared = _pandas_series(column.categories, f"{place}.categories")
         codes = read_cells(column.cells, np.dtype(np.intp), f"{place}.cells")
@@ -262,8 +260,6 @@ def _joined(parts: list[Any], backend: str, like: Table, place: str) -> Containe
         require(len(dtypes) == 1, place, "has columns of different dtypes")
         return ArrayContainer(np.column_stack(parts))
     if backend == "pandas":
-        import pandas as pd
-
         frame = pd.concat(parts, axis=1)
         frame.columns = pd.Index(like.container.labels)
         return open_table(frame, "X")

@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import factorial
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
-from granite_xai.base.typing import BoolArray, Coalition, FloatArray, IntArray
+from granite_xai.base.typing import BoolArray, FloatArray, IntArray, Players
 from granite_xai.compute import Workspace, in_threads, resolve_jobs
 from granite_xai.compute.compiled import compiled
-from granite_xai.trees.kernels import ANCHOR, MOST_LEAVES, add_masked, add_pairs, add_trees, build_masks
+from granite_xai.trees.kernels import ANCHOR, MOST_LEAVES, add_masked, add_pairs, add_trees, build_masks, shares
 
 
 class RefusalError(Exception):
@@ -250,8 +250,6 @@ def slow_sums(cells: Cells, columns: BoolArray, donors: IntArray, out: FloatArra
 
 def _changes(reached: BoolArray, values: FloatArray) -> Any:
     """``I_S diag(v)`` as differences from line to line, whole again at every anchor; sparse, shape (U, leaves)."""
-    from scipy.sparse import csr_array
-
     lines = reached.T.astype(np.int8)
     lines[1:] -= reached.T[:-1].astype(np.int8)
     lines[::ANCHOR] = reached.T[::ANCHOR]
@@ -260,8 +258,6 @@ def _changes(reached: BoolArray, values: FloatArray) -> Any:
 
 
 def _sparse(reached: BoolArray) -> Any:
-    from scipy.sparse import csr_array
-
     places = np.flatnonzero(reached)
     ends = np.searchsorted(places, reached.shape[1] * np.arange(len(reached) + 1))
     return csr_array((np.ones(len(places)), places % reached.shape[1], ends), shape=reached.shape)
@@ -293,15 +289,7 @@ def fast_sums(
     out += cells.forest.base
 
 
-def shares(n_players: int) -> FloatArray:
-    """``a! b! / (a + b + 1)!``: the share of one player that arrives between a given ones before and b after."""
-    counts = range(n_players + 1)
-    return np.array([[factorial(a) * factorial(b) / factorial(a + b + 1) for b in counts] for a in counts])
-
-
-def slow_pairs(
-    cells: Cells, players: Sequence[Coalition], wanted: Sequence[int], out: FloatArray, space: Workspace
-) -> None:
+def slow_pairs(cells: Cells, players: Players, wanted: Sequence[int], out: FloatArray, space: Workspace) -> None:
     """``Phi_i[n, m]``: a leaf that needs the players A from n and B from m credits A and debits B."""
     # Where every player of its path is met by n or by m, it contributes ``v (a - 1)! b! / (a + b)!`` to each of A and
     # ``-v a! (b - 1)! / (a + b)!`` to each of B.
@@ -331,7 +319,7 @@ def slow_pairs(
 
 
 def fast_pairs(
-    cells: Cells, players: Sequence[Coalition], wanted: Sequence[int], out: FloatArray, n_jobs: int | None = None
+    cells: Cells, players: Players, wanted: Sequence[int], out: FloatArray, n_jobs: int | None = None
 ) -> None:
     """The same attributions by the compiled walk, in blocks of rows; each pair is walked once."""
     n, d = cells.rows.shape

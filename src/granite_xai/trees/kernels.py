@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from math import factorial
 from typing import Any
 
 import numpy as np
+
+from granite_xai.base.typing import FloatArray
 
 ANCHOR = 256  # values after which the running sum starts afresh, so that its rounding stays bounded
 CHUNK = 1024  # rows whose leaves of one tree are kept at a time
@@ -187,6 +190,12 @@ def add_masked(
         if u % ANCHOR != 0:
             for n in range(n_rows):
                 result[u, n] += result[u - 1, n]
+
+
+def shares(n_players: int) -> FloatArray:
+    """``a! b! / (a + b + 1)!``: the share of one player that arrives between a given ones before and b after."""
+    counts = range(n_players + 1)
+    return np.array([[factorial(a) * factorial(b) / factorial(a + b + 1) for b in counts] for a in counts])
 
 
 def add_pairs(

@@ -21,12 +21,11 @@ from granite_xai.evaluations.plan import Distinct, Plan
 from granite_xai.evaluations.resident import Resident, resident
 from granite_xai.models import Predictor
 from granite_xai.tables import Table, read_table, recombine
-from granite_xai.trees.ensembles import Ensemble, TreesOnTable, read_ensemble
+from granite_xai.trees.ensembles import AdditiveModel, Ensemble, TermsOnTable, TreesOnTable, read_ensemble
 from granite_xai.trees.forest import RefusalError
-from granite_xai.trees.sources import asked_of
-from granite_xai.trees.terms import KINDS, AdditiveModel, TermsOnTable, read_terms
 
-OnTable = TreesOnTable | TermsOnTable  # a model's own parts, on a table
+OwnParts = Ensemble | AdditiveModel  # what a model is a sum of
+OnTable = TreesOnTable | TermsOnTable  # and that on a table
 HYBRIDS = (64, 512)  # random recombined rows: a quarter of the table's rows, within these limits
 NEIGHBORS = 64  # rows with a value on a threshold or next to it, at most
 EXTREMES = 64  # columns whose smallest and largest value are tried, and pairs of columns whose corners are, at most
@@ -41,11 +40,8 @@ class Audit(NamedTuple):
     tolerance: float = 0.0
 
 
-def audit(predictor: Predictor, table: Table, ensemble: Ensemble | AdditiveModel, seed: int = 0) -> Audit:
-    """Compare trees and model on random recombined rows: missing values, neighbours of thresholds, extremes among them.
-
-    The model is called once; its rows count as any others.
-    """
+def audit(predictor: Predictor, table: Table, ensemble: OwnParts, seed: int = 0) -> Audit:
+    """Compare trees and model, in one call, on recombined rows: missing values, neighbours of thresholds, extremes."""
     generator = np.random.default_rng(seed)
     rows = audit_rows(table, ensemble, generator)
     kinds = dict(zip(table.names, table.kinds, strict=True))
@@ -59,7 +55,7 @@ def audit(predictor: Predictor, table: Table, ensemble: Ensemble | AdditiveModel
     return Audit(len(expected), float(np.max(np.abs(found - expected))), tolerance)
 
 
-def audit_rows(table: Table, ensemble: Ensemble | AdditiveModel, generator: np.random.Generator) -> Any:
+def audit_rows(table: Table, ensemble: OwnParts, generator: np.random.Generator) -> Any:
     """The rows of an audit, in the user's own container."""
     hybrids = int(np.clip(table.n_rows // 4, *HYBRIDS))
     corners = _corners(table, generator)
@@ -93,9 +89,7 @@ def _corners(table: Table, generator: np.random.Generator) -> list[dict[int, int
     return alone + [{i: one, j: two} for i, j in pairs for one, two in product(ends[i], ends[j])]
 
 
-def _neighbors(
-    table: Table, ensemble: Ensemble | AdditiveModel, generator: np.random.Generator
-) -> list[tuple[int, float]]:
+def _neighbors(table: Table, ensemble: OwnParts, generator: np.random.Generator) -> list[tuple[int, float]]:
     """Columns and values: a threshold, and the numbers next to it in double and in single precision."""
     found: list[tuple[int, float]] = []
     limits = list(ensemble.limits())
@@ -120,28 +114,22 @@ def _put(native: Any, row: int, column: int, value: float, own: Any = None) -> N
 
 WORTH_COMPILING = 2 * 10**7  # leaves times rows times matrices from which the compiled walk is worth loading (0.1 s)
 WALKED = 1.7  # steps of the model's own predict that take as long as a leaf of the compiled walk (deep forests)
-MOST_PAIRS = {True: 10**12, False: 2 * 10**10}
-"""Leaves times pairs of rows up to which attributions are computed, with and without the compiled walk."""
-_ENSEMBLES: WeakKeyDictionary[Predictor, Ensemble | AdditiveModel | tuple[str, str | None]] = WeakKeyDictionary()
+MOST_PAIRS = {True: 10**12, False: 2 * 10**10}  # leaves times pairs of rows for attributions, compiled and not
+_ENSEMBLES: WeakKeyDictionary[Predictor, OwnParts | tuple[str, str | None]] = WeakKeyDictionary()
 """What was read of each model that is still in use, so that further tables do not read it again."""
 
 
 class Route:
-    """How a table is evaluated: by the model's trees where they answer as it does, otherwise by the model itself.
+    """How a table is evaluated: by the model's trees where they answer as it does (M23 to M30), otherwise by the model.
 
     Which of the two is found when it is first asked for, and once; the seed draws the rows on which both are compared.
-    Warnings: M23 trees that do not answer as the model does, M24 to M30 an ensemble that is not recognised.
     """
 
-    def __init__(
-        self, predictor: Predictor, table: Table, diagnostics: Diagnostics | None = None, seed: int = 0
-    ) -> None:
-        self.predictor = predictor
-        self.table = table
-        self._seed = seed
+    def __init__(self, predictor: Predictor, table: Table, record: Diagnostics | None = None, seed: int = 0) -> None:
+        self.predictor, self.table, self._seed = predictor, table, seed
+        self._tell = warn if record is None else record.warn
         self._resident: Resident | None = None
         self._looked = False
-        self._tell = warn if diagnostics is None else diagnostics.warn
 
     @cached_property
     def _way(self) -> tuple[OnTable | str, Audit]:
@@ -200,12 +188,8 @@ class Route:
 
     def note(self, count: int) -> dict[str, Any]:
         """What ``diagnostics_`` says about the evaluations."""
-        return {
-            "path": self.name(count),
-            "reason": self.reason,
-            "audited_rows": self._way[1].rows,
-            "largest_difference": self._way[1].difference,
-        }
+        rows, gap, _ = self._way[1]
+        return {"path": self.name(count), "reason": self.reason, "audited_rows": rows, "largest_difference": gap}
 
     def resident(self, primitives: ArrayNamespace | None) -> Resident | None:
         """The model on a device; found once."""
@@ -255,15 +239,12 @@ def _find(
     return reason, found
 
 
-def _ensemble(predictor: Predictor) -> Ensemble | AdditiveModel:
+def _ensemble(predictor: Predictor) -> OwnParts:
     """The ensemble behind a predictor, read once; a refusal is remembered as well."""
     known = _ENSEMBLES.get(predictor)
     if known is None:
         try:
-            asked = asked_of(predictor)
-            library, kind = type(asked.model).__module__.partition(".")[0], type(asked.model).__name__
-            additive = library == "interpret" and kind in KINDS  # the very class: a subclass may predict anything
-            known = read_terms(asked, predictor) if additive else read_ensemble(predictor)
+            known = read_ensemble(predictor)
         except RefusalError as refusal:
             known = (refusal.reason, refusal.code)  # an error that is kept keeps every array of its callers
         _ENSEMBLES[predictor] = known

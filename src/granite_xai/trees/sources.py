@@ -1,4 +1,4 @@
-"""Which models are sums of trees, how treelite is handed each, and what their libraries do before and after the sum."""
+"""Which models are sums of trees, what their libraries do around the sum, and treelite's arrays, checked by field."""
 
 from __future__ import annotations
 
@@ -7,20 +7,23 @@ import inspect
 import itertools
 import json
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
 
-from granite_xai.base.typing import FloatArray
+from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.models import Predictor
 from granite_xai.models.output import as_it_is
 from granite_xai.tables import Table
-from granite_xai.trees.forest import RefusalError
+from granite_xai.trees.forest import Forest, RefusalError
 
+Link = Callable[[Sequence[FloatArray]], FloatArray]  # what is explained, from the sums of the outputs it depends on
 _LARGEST_EXACT = 2.0**53
 _LIGHTGBM_ZERO = float(np.float32(1e-35))
 
@@ -78,27 +81,20 @@ def histogram_matrix(model: Any, table: Table) -> FloatArray:
 
 
 def _column_numbers(table: Table, position: int) -> FloatArray:
-    column = table.columns[position]
-    if column.kind == "numeric":
-        values: FloatArray = column.values
-    elif column.kind != "date" and _holds_numbers(table, position):
-        values = np.array([np.nan if label is None else float(label) for label in column.values])
-    else:
-        raise RefusalError(f"column {column.name!r} does not hold numbers")
+    """Numbers of a column whose own dtype is one of numbers, whatever it was declared to mean."""
+    column, values = table.columns[position], table.columns[position].values
+    if column.kind != "numeric":
+        native = table.select([position])
+        dtype = native.dtype if isinstance(native, np.ndarray) else next(iter(getattr(native, "dtypes", [None])))
+        if column.kind == "date" or getattr(dtype, "kind", "O") not in "iufb":
+            raise RefusalError(f"column {column.name!r} does not hold numbers")
+        values = np.array([np.nan if label is None else float(label) for label in values])
     if column.integer and np.any(np.abs(values) > _LARGEST_EXACT):
         raise RefusalError(f"column {column.name!r} has whole numbers beyond 2^53")
     return values
 
 
-def _holds_numbers(table: Table, position: int) -> bool:
-    """Whether the user's column has a dtype of numbers, whatever it was declared to mean."""
-    native = table.select([position])
-    dtype = native.dtype if isinstance(native, np.ndarray) else next(iter(getattr(native, "dtypes", [None])))
-    return getattr(dtype, "kind", "O") in "iufb"
-
-
-@dataclass(frozen=True)
-class Source:
+class Source(NamedTuple):
     """A model of a known kind: its loader, the table in its own numbers, its trees in use (None: all)."""
 
     load: Callable[[], Any]
@@ -106,8 +102,7 @@ class Source:
     n_trees: int | None = None
 
 
-@dataclass(frozen=True)
-class Asked:
+class Asked(NamedTuple):
     """What a predictor asks: the model, by which method, and whether for the score before the link."""
 
     model: Any
@@ -198,7 +193,7 @@ def _xgboost_model(model: Any, asked: Asked) -> Source:
         return source
     per_round = int(model.n_classes_) if getattr(model, "n_classes_", 2) > 2 else 1
     settings = json.loads(model.get_booster().save_config())["learner"]["gradient_booster"]["gbtree_model_param"]
-    return replace(source, n_trees=(best + 1) * per_round * int(settings["num_parallel_tree"]))
+    return source._replace(n_trees=(best + 1) * per_round * int(settings["num_parallel_tree"]))
 
 
 def _xgboost(model: Any, asked: Asked) -> Source:
@@ -265,3 +260,127 @@ _READERS: dict[tuple[str, str], _Reader] = {
     ("lightgbm", "Booster"): _lightgbm,
     **{(library, kind + task): read for library, kinds, read in _FAMILIES for kind in kinds for task in _TASKS},
 }
+
+
+def identity(sums: Sequence[FloatArray]) -> FloatArray:
+    """The sum itself."""
+    return sums[0]
+
+
+def opposite(sums: Sequence[FloatArray]) -> FloatArray:
+    """The score of the first of two classes."""
+    return -sums[0]
+
+
+def _logistic(sums: Sequence[FloatArray], alpha: float, complement: bool = False) -> FloatArray:
+    shares = np.asarray(expit(alpha * sums[0]))
+    return 1.0 - shares if complement else shares
+
+
+def _softmax(sums: Sequence[FloatArray], output: int) -> FloatArray:
+    largest = np.maximum.reduce(list(sums))
+    parts = [np.exp(total - largest) for total in sums]
+    return np.asarray(parts[output] / np.sum(parts, axis=0))
+
+
+_SINGLE: dict[str, Link] = {
+    "identity": identity,
+    "identity_multiclass": identity,
+    "exponential": lambda sums: np.exp(sums[0]),
+    "signed_square": lambda sums: np.copysign(np.square(sums[0]), sums[0]),
+    "logarithm_one_plus_exp": lambda sums: np.logaddexp(0.0, sums[0]),
+}
+
+
+def link_of(name: str, alpha: float, outputs: int, output: int | None) -> tuple[Link, tuple[int, ...]]:
+    """The link (by treelite's name) of one output, and the outputs whose sums it reads."""
+    # Without an output there is one; of one sum for two classes, 0 is the complement.
+    if name == "softmax" and output is not None and outputs > 1:
+        return partial(_softmax, output=output), tuple(range(outputs))
+    if name == "multiclass_ova" and output is not None and outputs > 1:
+        return partial(_logistic, alpha=alpha), (output,)
+    if name in ("sigmoid", "multiclass_ova") and outputs == 1:
+        return partial(_logistic, alpha=alpha, complement=output == 0), (0,)
+    if name in _SINGLE and (outputs == 1 or output is not None):
+        return _SINGLE[name], (output or 0,)
+    raise RefusalError(f"the link {name!r} of {outputs} outputs is not applied by us", "M23")
+
+
+_LESS, _AT_MOST = 2, 3
+_LEAF, _NUMERICAL, _CATEGORICAL = 0, 1, 2
+_ARRAYS: dict[str, type] = dict.fromkeys(("feature", "left", "right"), np.intp)
+_ARRAYS |= dict.fromkeys(("threshold", "value"), np.float64)
+_ARRAYS |= dict.fromkeys(("strict", "default_left", "list_right"), np.bool_)
+
+
+@dataclass(frozen=True, eq=False)
+class Loaded:
+    """What treelite made of a model: its link by name, the slope of a logistic one, and the sums a row (outputs)."""
+
+    model: Any
+    link: str
+    alpha: float
+    n_features: int
+    outputs: int
+    owners: Any  # the output of each tree; -1: all
+
+    def forest(self, output: int, n_trees: int | None = None) -> Forest:
+        """The trees behind one output; of the first ``n_trees`` (all classes counted) only."""
+        header = self.model.get_header_accessor()
+        count = self.model.num_tree if n_trees is None else n_trees
+        if count > self.model.num_tree:
+            raise RefusalError(f"{count} trees are in use, {self.model.num_tree} were read", "M24")
+        chosen = [t for t in range(count) if self.owners[t] in (-1, output)]
+        trees = [_tree(self.model.get_tree_accessor(t), output if self.owners[t] == -1 else None) for t in chosen]
+        starts = np.cumsum([0, *(len(tree["feature"]) for tree in trees)]).astype(np.intp)
+        categories: dict[int, IntArray] = {}
+        for tree, start in zip(trees, starts[:-1].tolist(), strict=True):
+            tree["left"], tree["right"] = tree["left"] + start, tree["right"] + start
+            categories.update({start + node: kinds for node, kinds in tree["categories"].items()})
+        parts = {name: [np.zeros(0, dtype), *(tree[name] for tree in trees)] for name, dtype in _ARRAYS.items()}
+        joined: dict[str, NDArray[Any]] = {name: np.concatenate(each) for name, each in parts.items()}
+        if int(header.get_field("average_tree_output")[0]):
+            joined["value"] = joined["value"] / float(len(trees))
+        base = float(header.get_field("base_scores")[output])
+        return Forest(**joined, categories=categories, starts=starts, base=base)
+
+
+def load(model: Any) -> Loaded:
+    """Read the header of a treelite model."""
+    header = model.get_header_accessor()
+    targets, classes = int(header.get_field("num_target")[0]), int(np.max(header.get_field("num_class")))
+    if targets > 1 and classes > 1:
+        raise RefusalError("the model has several targets with several classes each")
+    link, alpha = str(header.get_field("postprocessor")), float(header.get_field("sigmoid_alpha")[0])
+    owners = header.get_field("class_id" if targets == 1 else "target_id")
+    return Loaded(model, link, alpha, int(header.get_field("num_feature")[0]), targets * classes, owners)
+
+
+def _tree(accessor: Any, output: int | None) -> dict[str, Any]:
+    """The arrays of one tree, copied out of treelite's memory and checked; ``output``: the entry of vector leaves."""
+
+    def field(name: str, dtype: Any = None) -> NDArray[Any]:
+        return np.array(accessor.get_field(name), dtype=dtype)
+
+    kind, comparisons = field("node_type"), field("cmp")
+    inner = kind != _LEAF
+    left, right, threshold = field("cleft", np.intp), field("cright", np.intp), field("threshold", np.float64)
+    values = np.zeros(len(kind))
+    if output is None:
+        values[~inner] = field("leaf_value")[~inner]
+    else:
+        values[~inner] = field("leaf_vector")[field("leaf_vector_begin", np.intp)[~inner] + output]
+    if not np.isin(comparisons[kind == _NUMERICAL], (_LESS, _AT_MOST)).all():
+        raise RefusalError("a tree compares by neither < nor <=", "M27")
+    nodes = np.flatnonzero(inner)
+    children = np.stack([left[nodes], right[nodes]])
+    if not np.isin(kind, (_LEAF, _NUMERICAL, _CATEGORICAL)).all() or not np.all(children > nodes):
+        raise RefusalError("a tree has nodes of an unknown kind or order", "M30")
+    if not np.isfinite(values).all() or np.isnan(threshold).any():
+        raise RefusalError("a tree has values that are not finite", "M30")
+    begin, end, listed = (field(f"category_list{part}", np.intp) for part in ("_begin", "_end", ""))
+    kinds = {node: listed[begin[node] : end[node]] for node in np.flatnonzero(kind == _CATEGORICAL).tolist()}
+    feature, strict = np.where(inner, field("split_index"), -1).astype(np.intp), comparisons == _LESS
+    default_left, list_right = field("default_left", bool), field("category_list_right_child", bool)
+    flags = {"strict": strict, "default_left": default_left, "list_right": list_right, "categories": kinds}
+    return flags | {"feature": feature, "threshold": threshold, "left": left, "right": right, "value": values}

@@ -153,10 +153,9 @@ def _refused(message: str) -> FormatError:
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> Path:
-    """Write text as UTF-8 with the line ends it has, replacing an existing file in one step.
+    """Write text as UTF-8 with the line ends it has, replacing an existing file in one step, or not at all (F01, F02).
 
-    Whatever happens before that leaves the old file as it was and nothing beside it. A symbolic link stays one; a lone
-    surrogate is written as an escape. A full disk (F01) and a target that cannot be written (F02) are errors.
+    A symbolic link stays one; a lone surrogate is written as an escape.
     """
     data = text.encode("utf-8", errors="backslashreplace")
     with _beside(Path(path), len(data)) as (file, temporary, target):
