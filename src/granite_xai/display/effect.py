@@ -193,11 +193,8 @@ def draw_panel(ax: Axes, panel: Panel, names: Sequence[str]) -> None:
                 color, single = region_color(panel.scope.region), bool(alone or part.sum() == 1)
                 if line.errors is not None and line.errors.any():  # two standard errors on both sides
                     ends = (line.y[part] + sign * 2.0 * line.errors[part] for sign in (-1, 1))
-                    look = {
-                        "color": color,
-                        "zorder": 2,
-                        **({"alpha": 0.5} if single else {"alpha": 0.18, "linewidth": 0}),
-                    }
+                    faint = {"alpha": 0.5} if single else {"alpha": 0.18, "linewidth": 0}
+                    look = {"color": color, "zorder": 2, **faint}
                     (ax.vlines if single else ax.fill_between)(line.x[part], *ends, **look)
                 ax.plot(line.x[part], line.y[part], **{**_look(line, names, single), "color": color})
     panel.axis.dress(ax)
@@ -232,9 +229,8 @@ def handles(names: Sequence[str], lines: Sequence[Line]) -> list[Any]:
 
     found: list[Any] = []
     for name in names:
-        line = next(
-            (line for line in lines if line.explanation == name), Line("line", name, np.zeros(0), np.zeros(0), ())
-        )
+        own = (line for line in lines if line.explanation == name)
+        line = next(own, Line("line", name, np.zeros(0), np.zeros(0), ()))
         label = AVERAGE.get(name) or MEANING[line.shape].format(drawable(title(name)))
         width = 1.2 if line.shape == "curve" else 2.6
         found.append(Line2D([], [], **{**_look(line, names, False), "label": label, "alpha": 0.8, "linewidth": width}))

@@ -93,20 +93,12 @@ def _legend_below(ax: Axes, handles: Sequence[Any]) -> None:
 
 
 def region_color(region: int | None) -> str:
-    """Color of a region on white paper; None: all rows.
-
-    >>> region_color(0), region_color(None)
-    ('#2a83ee', '#8d9298')
-    """
+    """Color of a region on white paper; None: all rows."""
     return EVERYONE[0] if region is None or region >= len(REGIONS) else REGIONS[region][0]
 
 
 def region_style(number: int) -> dict[str, Any]:
-    """Color and pattern of a region in an area.
-
-    >>> region_style(0)["facecolor"] == region_style(8)["facecolor"], region_style(8)["hatch"]
-    (True, '///')
-    """
+    """Color and pattern of a region in an area."""
     turn, place = divmod(number, len(REGIONS))
     return {"facecolor": REGIONS[place][0], "hatch": PATTERNS[turn % len(PATTERNS)]}
 

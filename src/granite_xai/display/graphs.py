@@ -113,6 +113,12 @@ class Surface(NamedTuple):
     y_levels: list[str | None]
     values: FloatArray
 
+    def cells(self) -> list[tuple[Any, ...]]:
+        """Place and name across and up, and the value."""
+        both = ((self.x, self.x_levels), (self.y, self.y_levels))
+        across, up = (list(zip(places.tolist(), names, strict=True)) for places, names in both)
+        return [(*across[i], *up[j], value) for (j, i), value in np.ndenumerate(self.values)]
+
 
 def surface(shown: RowsToShow, scope: Scope, across: Axis, up: Axis, points: int) -> Surface:
     """Evaluate the pair on a grid of the scope's own values, averaged over its rows."""

@@ -33,13 +33,7 @@ class ImportanceDisplay(Drawn):
     For sensitivity and risk the value itself; for local effects the mean of its size over the rows. Where the two bars
     of a column are equally long, the explanations agree. Make it with `from_estimator`.
 
-    Attributes
-    ----------
-    figure_ : Figure
-    axes_ : array of Axes
-        All rows first, then each region (or all regions in one, for ``kind="layered"``).
-    ax_ : Axes
-        The one that was given, otherwise the first.
+    Attributes are those of `EffectDisplay`; ``axes_`` holds all rows first, then each region (or all in one).
 
     Examples
     --------
@@ -80,30 +74,21 @@ class ImportanceDisplay(Drawn):
 
         Parameters
         ----------
-        g : Granite
-            Fitted.
-        X : table
-            Rows that are explained, and the reference in their region.
+        g, X, question, max_samples, sample_weight
+            As in `EffectDisplay.from_estimator`.
         y : array, optional
             The target; needed for risk.
         features : columns, optional
             None: the sets of the question, the ``max_features`` most important ones.
         explanations : names of ``gx.explanations()`` or Explainers, optional
             None: both sides of the question ("ice" and "pdp" where it compares whole predictions).
-        question : str, optional
-            Which one, for an estimator with several; None: the first.
         max_features : int
             Bars a panel, at most.
-        sample_weight : array, optional
-            Weights of the rows; those of weight 0 are left out.
-        max_samples : int, optional
-            Rows used, at most. None: as many as the fit used.
         """
         own = chosen_question(g, question).question
         whole_number("max_features", max_features, at_least=1)
-        sides = _comparable(
-            sides_shown((own.first, own.second), explanations, lambda side: side.interaction.key in EFFECTS)
-        )
+        pair = (own.first, own.second)
+        sides = _comparable(sides_shown(pair, explanations, lambda side: side.interaction.key in EFFECTS))
         if features is not None:
             sides = tuple(side.with_influence(Individual(list(features))) for side in sides)
         shown = RowsToShow.of(g, X, y, sides, max_samples, sample_weight)
@@ -111,9 +96,8 @@ class ImportanceDisplay(Drawn):
         values = np.stack([region.sizes for region in found.regions])
         errors = np.stack([region.errors for region in found.regions])
         order = np.argsort(-np.abs(values[0]).max(axis=0), kind="stable")[:max_features]
-        measure = MEASURES[sides[0].behavior.key] + (
-            " by knowing the column" if sides[0].behavior.key == "risk" else ""
-        )
+        key = sides[0].behavior.key
+        measure = MEASURES[key] + (" by knowing the column" if key == "risk" else "")
         sets, bars = tuple(found.sets[i] for i in order), (values[:, :, order], errors[:, :, order])
         return cls(shown.scopes, sets, found.names, *bars, measure, shown.table)
 
@@ -123,7 +107,7 @@ class ImportanceDisplay(Drawn):
         Parameters
         ----------
         ax : Axes or array of Axes, optional
-            Where: its place is divided among the panels, or one Axes a panel. None: a new figure.
+            As in `EffectDisplay.plot`.
         kind : "paired" or "layered"
             A panel for each region, or the paper's layered ranking: one panel in which the bars of all regions start at
             zero and shorter ones lie before longer ones.
@@ -151,10 +135,9 @@ class ImportanceDisplay(Drawn):
             else:
                 draw_pairs(each, self.values[i], self.errors[i])
                 set_title(each, self.scopes[i], 34)
-        several = len(self.scopes) > 1
-        where = f"on all rows and in {count(len(self.scopes) - 1, 'region')}" if several else "on all rows"
+        where = f" and in {count(len(self.scopes) - 1, 'region')}" if len(self.scopes) > 1 else ""
         moral = ": bars of equal length mean agreement" if len(self.names) > 1 else ""
-        headline = f"Importance by {shown_names(self.names)}, {where}{moral}"
+        headline = f"Importance by {shown_names(self.names)}, on all rows{where}{moral}"
         self._keep(drawn, ax, headline, handles(self.names, regions))
         return self
 

@@ -34,13 +34,7 @@ class InteractionDisplay(Drawn):
     The diagonal (discs) is what a column does alone, ``Delta(i)``; off the diagonal (edges) what two columns do only
     together, ``Delta(ij)``, or their Shapley-Taylor interaction. Make it with `from_estimator`.
 
-    Attributes
-    ----------
-    figure_ : Figure
-    axes_ : array of Axes
-        All rows first, then each region.
-    ax_ : Axes
-        The one that was given, otherwise the first.
+    Attributes are those of `EffectDisplay`; ``axes_`` holds all rows first, then each region.
 
     Examples
     --------
@@ -81,10 +75,8 @@ class InteractionDisplay(Drawn):
 
         Parameters
         ----------
-        g : Granite
-            Fitted.
-        X : table
-            Rows that are explained, and the reference in their region.
+        g, X, max_samples, sample_weight
+            As in `EffectDisplay.from_estimator`.
         y : array, optional
             The target; needed for risk.
         features : columns, optional
@@ -97,10 +89,6 @@ class InteractionDisplay(Drawn):
             Whose masking and behavior count, for an estimator with several; None: the first.
         max_features, points : int
             Columns shown, and places along each side of a surface, at most.
-        sample_weight : array, optional
-            Weights of the rows; those of weight 0 are left out.
-        max_samples : int, optional
-            Rows used, at most. None: as many as the fit used.
         """
         side = chosen_question(g, question).question.second  # as far as pairs are defined for it
         masking = side.masking if side.masking.hides else Marginal()
@@ -129,7 +117,7 @@ class InteractionDisplay(Drawn):
         Parameters
         ----------
         ax : Axes or array of Axes, optional
-            Where: its place is divided among the panels, or one Axes a panel. None: a new figure.
+            As in `EffectDisplay.plot`.
         kind : "network" or "heatmap"
             For influences; a pair is always a surface.
         """
@@ -149,9 +137,8 @@ class InteractionDisplay(Drawn):
         for ax, matrix in zip(drawn.axes, self.matrices, strict=True):
             graphs.draw_network(ax, self.names, matrix, self._tops)
         headline = f"What columns do alone (discs) and only together (lines): {MEASURES[self.behavior]}"
-        return headline, graphs.network_handles(
-            self._tops, self.behavior != Local.key and bool((self.matrices < 0).any())
-        )
+        negative = self.behavior != Local.key and bool((self.matrices < 0).any())
+        return headline, graphs.network_handles(self._tops, negative)
 
     @property
     def _tops(self) -> tuple[float, float]:
@@ -189,17 +176,10 @@ class InteractionDisplay(Drawn):
         value. For a surface one line a cell: region, rule, x, x_level, y, y_level, value.
         """
         keys = "region rule x x_level y y_level value" if self.surfaces else "region rule first second value"
-        lines: list[tuple[Any, ...]] = []
-        for scope, each in zip(self.scopes, self.surfaces, strict=False):
-            told = (scope.region, scope.rule)
-            for (j, i), value in np.ndenumerate(each.values):
-                lines.append(
-                    (*told, float(each.x[i]), each.x_levels[i], float(each.y[j]), each.y_levels[j], float(value))
-                )
         pairs = [(i, i) for i in range(len(self.names))] + list(combinations(range(len(self.names)), 2))
-        for scope, matrix in zip(self.scopes, self.matrices, strict=False):
-            told = (scope.region, scope.rule)
-            lines += [(*told, self.names[i], self.names[j], float(matrix[i, j])) for i, j in pairs]
+        alone = [[(self.names[i], self.names[j], matrix[i, j]) for i, j in pairs] for matrix in self.matrices]
+        told = zip(self.scopes, [each.cells() for each in self.surfaces] or alone, strict=True)
+        lines = ((s.region, s.rule, *head, float(value)) for s, cells in told for *head, value in cells)
         return framed(keys, lines, self.table)
 
 

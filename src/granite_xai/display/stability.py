@@ -32,26 +32,14 @@ class StabilityDisplay(Drawn):
 
     @classmethod
     def from_estimator(cls, g: Any) -> StabilityDisplay:
-        """Read the last ``g.stability()``.
-
-        Parameters
-        ----------
-        g : Granite
-            Fitted.
-        """
+        """Read the last ``g.stability()`` of a fitted Granite."""
         known = fitted_view(g).result.stability
         if known is None:
             raise InputError("there is no stability yet.", code="P03", argument="g", hint="Call g.stability() first.")
         return cls(known)
 
     def plot(self, ax: Any = None) -> StabilityDisplay:
-        """Draw both panels.
-
-        Parameters
-        ----------
-        ax : Axes or array of Axes, optional
-            Where: its place is divided, or one Axes a panel. None: a new figure.
-        """
+        """Draw both panels; ``ax`` as in `EffectDisplay.plot`."""
         found = self.stability
         cuts = ["" if split.low != split.low else f"  cut {split.low:.4g}–{split.high:.4g}" for split in found.splits]
         splits = [(f"{s.rule}: {s.cut}", s.share, cut) for s, cut in zip(found.splits, cuts, strict=True)]

@@ -48,13 +48,7 @@ class Box:
 class PartitionDisplay(Drawn):
     """The tree of regions: what is asked at each split, how many rows go where, and what disagreement is left.
 
-    Shares of disagreement refer to all rows before any split. Make it with `from_estimator`.
-
-    Attributes
-    ----------
-    figure_ : Figure
-    ax_ : Axes
-    axes_ : array of the one Axes
+    Shares of disagreement refer to all rows before any split. Make it with `from_estimator`; ``axes_`` holds one Axes.
 
     Examples
     --------
@@ -82,16 +76,12 @@ class PartitionDisplay(Drawn):
 
         Parameters
         ----------
-        g : Granite
-            Fitted.
+        g, max_samples, sample_weight
+            As in `EffectDisplay.from_estimator`.
         X : table, optional
             Rows that are counted and measured at every node. None: the fitting rows, without asking the model again.
         y : array, optional
             The target of X; needed for risk.
-        sample_weight : array, optional
-            Weights of the rows; those of weight 0 are left out.
-        max_samples : int, optional
-            Rows of X used, at most. None: as many as the fit used.
         """
         fitted = fitted_view(g).result
         pairs = [(asked.question.first, asked.question.second) for asked in fitted.comparisons]
@@ -104,13 +94,7 @@ class PartitionDisplay(Drawn):
         return cls(tuple(boxes), " · ".join(shown_names(side_names(pair)) for pair in pairs), source, fitted.table)
 
     def plot(self, ax: Any = None) -> PartitionDisplay:
-        """Draw the tree.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            Where. None: a new figure.
-        """
+        """Draw the tree, in a new figure or in the Axes ``ax``."""
         leaves = [box for box in self.boxes if not box.children]
         size = max(6.0, WIDTH * len(leaves) + 0.3), HEIGHT * (1 - min(box.y for box in self.boxes)) + 0.5
         drawn = sheet(ax, [0], (1, 1), size)

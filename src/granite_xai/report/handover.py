@@ -1,4 +1,4 @@
-"""What is handed over: the report as Markdown for a model card and as a folder of figures, and a comparison's page."""
+"""What is handed over: the report as a folder of figures, and a comparison's page."""
 
 from __future__ import annotations
 
@@ -9,26 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from granite_xai.base.files import write_text
-from granite_xai.base.wording import plain
 from granite_xai.comparison import Comparison
 from granite_xai.display.decisions import ComparisonDisplay
 from granite_xai.display.effect import EffectDisplay
 from granite_xai.display.importance import ImportanceDisplay
 from granite_xai.display.tree import PartitionDisplay
 from granite_xai.estimator import fitted_view
-from granite_xai.report.page import environment, render
-
-_MARKS = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_[]<>|#"})
-
-
-def markdown(story: dict[str, Any]) -> str:
-    """The story in Markdown: sentences, figures, regions and provenance, in tables that a model card can hold."""
-
-    def harmless(cell: Any) -> Any:
-        return plain(cell).translate(_MARKS) if isinstance(cell, str) else cell
-
-    made = environment().overlay(autoescape=False, finalize=harmless)
-    return str(made.get_template("report.md").render(story=story)) + "\n"
+from granite_xai.report.page import render
 
 
 def write_figures(report: Any, folder: Path, formats: Sequence[str]) -> list[Path]:

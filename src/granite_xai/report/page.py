@@ -6,17 +6,15 @@ import base64
 import hashlib
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 from statistics import NormalDist
 from typing import Any
 
-from granite_xai.base.wording import LONGEST, brief, number, percent, plain, shortened, value, visible
+from granite_xai.base.wording import brief, percent
 from granite_xai.display.figures import EVERYONE, REGIONS
-from granite_xai.report.drawing import NARROW, Limits, Point, as_drawn, color, limits_of, overlay, scatter, small
+from granite_xai.report.drawing import NARROW, Limits, Point, as_drawn, limits_of, overlay, scatter, small
 from granite_xai.report.panels import MOST_DRAWN, MOST_LISTED
-from granite_xai.report.sentences import Amounts, finding, firmness
-
-_TEMPLATES = Path(__file__).with_name("templates")
+from granite_xai.report.sentences import Amounts, finding
+from granite_xai.report.text import TEMPLATES, environment
 
 
 def render(story: dict[str, Any], page: str = "page.html") -> str:
@@ -96,26 +94,11 @@ def _alone(effect: dict[str, Any], limits: Limits, words: tuple[str, str], sizes
 
 
 @cache
-def environment() -> Any:
-    """The templates, with the filters that they use."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-    from markupsafe import Markup
-
-    loader = FileSystemLoader(_TEMPLATES, encoding="utf-8")
-    strict: dict[str, Any] = {"autoescape": True, "undefined": StrictUndefined, "finalize": visible}
-    made = Environment(loader=loader, trim_blocks=True, lstrip_blocks=True, **strict)
-    made.filters.update(percent=percent, number=number, value=value, plain=plain, brief=brief)
-    made.filters["cut"] = lambda text, width=LONGEST: shortened(str(visible(text)), width)
-    made.filters.update(color=color, firm=firmness, drawn=Markup)  # figures are escaped where they are made
-    return made
-
-
-@cache
 def _asset(name: str) -> Any:
     """Style and script are ours, and are put into the page as they are; the policy holds their hashes."""
     from markupsafe import Markup
 
-    return Markup((_TEMPLATES / name).read_text(encoding="utf-8"))
+    return Markup((TEMPLATES / name).read_text(encoding="utf-8"))
 
 
 def _hash(text: str) -> str:

@@ -31,16 +31,12 @@ from granite_xai.fit_options import GraniteOptions
 from granite_xai.fit_values import known_values
 from granite_xai.fitting import collected_for
 from granite_xai.new_rows import FittedGranite
-from granite_xai.report import sentences
+from granite_xai.report import sentences, text
 from granite_xai.report.panels import disagreement_map, effects, gaps_left, importance, ledger, regions, tree, triage
 from granite_xai.report.sentences import Amounts, ReportSource
-from granite_xai.report.text import story_text
 
 VERSION = 2  # of the dict
-HALVES, SEARCHED = (
-    4,
-    10_000,
-)  # halves of the rows that the search is repeated on, where a table has at most so many cells
+HALVES, SEARCHED = 4, 10_000  # halves that the search is repeated on, where a table has at most so many cells
 _NOT_IN_JSON = re.compile("[\u2028\u2029\ud800-\udfff]")
 
 
@@ -98,7 +94,7 @@ class Report:
 
     def __str__(self) -> str:
         """The story as text for a terminal."""
-        return story_text(self.story, str(self.granite.partition_))
+        return text.story_text(self.story, str(self.granite.partition_))
 
     def __repr__(self) -> str:
         """The first sentence."""
@@ -118,9 +114,7 @@ class Report:
 
     def markdown(self, path: str | os.PathLike[str] | None = None) -> str:
         """The story in Markdown, for a model card; also written to ``path``, replacing what is there in one step."""
-        from granite_xai.report.handover import markdown
-
-        return _written(markdown(self.story), path)
+        return _written(text.markdown(self.story), path)
 
     def figures(self, folder: str | os.PathLike[str], formats: Sequence[str] = ("png",)) -> list[Path]:
         """Write the figures, as PNG, SVG or PDF, and the numbers behind them as CSV; returns the files."""
@@ -214,11 +208,8 @@ def explain(
     granite = Granite(model, question, **options)
     X, y, sample_weight = collected_for(granite, X, y, sample_weight)
     found, size = fit_with_evaluations(granite, X, y, sample_weight), fitted_view(granite).result.table
-    if (
-        size.n_rows * size.n_columns <= SEARCHED
-        and len(granite.partition_) > 1
-        and granite.confidence_level is not None
-    ):
+    small, several = size.n_rows * size.n_columns <= SEARCHED, len(granite.partition_) > 1
+    if small and several and granite.confidence_level is not None:
         granite.stability(HALVES)
     return Report(granite, story=tell(_source(granite, found, X, y, unit), test=test, title=title, began=begin))
 
@@ -277,9 +268,7 @@ def tell(source: ReportSource, test: Any = None, title: str | None = None, began
     return {
         "version": VERSION,
         "title": title or f"Where {sentences.sides_of(fitted.comparisons[0].question)} agree",
-        "opening": sentences.opening(source),
-        "further": sentences.further(source, parts, evaluation),
-        "sure": sentences.sure(source),
+        **text.sentences(source, parts, evaluation),
         "facts": sentences.facts(source),
         "unit": source.unit,
         "predicted": source.measured_in or ("probability" if fitted.predictor.is_probability else "value"),

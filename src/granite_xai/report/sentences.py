@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from granite_xai.base.wording import FEW_ROWS, brief, count, percent, plain, shortened, value as value_of
+from granite_xai.base.wording import brief, count, percent, plain, shortened, value as value_of
 from granite_xai.catalog import meaning, title
 from granite_xai.disagreement import Disagreement, ResolvedQuestion
 from granite_xai.estimator import Granite, fitted_view
@@ -23,7 +23,6 @@ from granite_xai.fit_checks import cause
 from granite_xai.fit_values import FitValues
 from granite_xai.influence import Interactions
 from granite_xai.regions.conditions import Condition, Interval
-from granite_xai.regions.nodes import Split
 from granite_xai.regions.rule import Rule
 from granite_xai.regions.words import name_text
 from granite_xai.tables import Table
@@ -166,29 +165,6 @@ def sides_of(question: Disagreement) -> str:
     return " and ".join(side_titles(question).values())
 
 
-def opening(source: ReportSource) -> str:
-    """How much, between which explanations, and what regions leave of it: the headline."""
-    fitted, amounts, rows = source.fitted, Amounts.of(source), source.n_rows
-    first = fitted.comparisons[0].question
-    sides = ", and ".join(sides_of(resolved.question) for resolved in fitted.comparisons)
-    if fitted.below_noise_floor:
-        where = "this one row" if rows == 1 else f"these {rows:,} rows"
-        return f"On {where} {sides} agree: there is nothing to explain, and either can be read."
-    if by_chance(source):
-        return f"These rows show no disagreement beyond chance between {sides}."
-    found, several = fitted.estimate, len(fitted.partition)
-    total = source.granite.disagreement_ if found is None else found.disagreement
-    left = source.granite.remaining_ if found is None else found.remaining
-    if len(fitted.comparisons) > 1:
-        inside = f"in {count(several, 'region')} {percent(left)} of it is left" if several > 1 else "no rule divides it"
-        return f"{sides} disagree; {inside}."
-    over = ", all columns together" if len(fitted.layout.sets) > 1 else ""
-    curves = first.first.name == "ice" and first.second.name == "pdp"
-    begin = "Single rows stray from the average curves by" if curves else f"{sides} differ by"
-    inside = f"in {several} regions by {amounts.bare(total * left)}" if several > 1 else "no simple rule makes it less"
-    return f"{begin} {amounts.text(total)}{over}; {inside}."
-
-
 def by_chance(source: ReportSource) -> bool:
     """Whether the rows show no more than chance."""
     found = source.fitted.estimate
@@ -200,52 +176,6 @@ def which_rows(source: ReportSource) -> str:
     found = source.fitted.estimate
     held_out = found is not None and found.rows != "fitting" and f"{found.n_rows:,} held-out rows"
     return held_out or f"the {source.n_rows:,} fitting rows"
-
-
-def further(source: ReportSource, regions: list[dict[str, Any]], evaluation: dict[str, Any] | None) -> list[str]:
-    """What follows from it: what curves explain, where the model is simple, what needs care."""
-    fitted, found, several = source.fitted, source.fitted.estimate, len(source.fitted.partition) > 1
-    known = (fitted.fidelity, fitted.global_fidelity) if found is None else (found.fidelity, found.global_fidelity)
-    unit, where = source.unit[0].upper() + source.unit[1:], which_rows(source)
-    explained = percent(known[1]) if known[1] >= 0 else "nothing"
-    lines = [f"{unit} explains {explained} of the variance of the predictions on {where}"]
-    if several and 0.9 <= known[1] < 1:
-        rest = (percent(1 - share) for share in (known[1], known[0]))
-        lines[0] += "; the regions below are about the other {}, and leave {}.".format(*rest)
-    else:
-        lines[0] += f", with curves of its own in each region {percent(known[0])}." if several else "."
-    amounts, root = Amounts.of(source), fitted.partition.root
-    if several and isinstance(root, Split):
-        saved = percent(1.0 - sum(child.disagreement for child in root.children))
-        lines.append(f"{name_text(root.column)} alone takes away {saved} of the gap (fitting rows, in squares).")
-    if several and amounts.squared:
-        simple, hard = (pick(regions, key=lambda region: region["gap"][0] or 0.0) for pick in (min, max))
-        told = [f"region {r['region']} ({said(r)}: {amounts.bare(r['gap'][0])} left)" for r in (simple, hard)]
-        lines.append(f"The model is simplest in {told[0]} and least simple in {told[1]}.")
-    if evaluation is not None and not fitted.below_noise_floor:
-        rows, share = f"{evaluation['n_rows']:,} held-out rows", percent(evaluation["remaining"])
-        lines.append(f"On {rows} given for testing {share} of the disagreement is left.")
-    small = [str(region["region"]) for region in regions if region["small"]]
-    if small:
-        lines.append(f"Fewer than {FEW_ROWS} rows: region {', '.join(small)}; read its figures with caution.")
-    return lines
-
-
-def sure(source: ReportSource) -> list[str]:
-    """How far to trust the headline: rows, interval, chance, and what comes back."""
-    found, again, amounts = source.fitted.estimate, source.granite.stability_, Amounts.of(source)
-    if found is None:
-        return [f"All figures are those of {which_rows(source)}, which also chose the regions; chance is not counted."]
-    if found.below_noise_floor:
-        return []
-    alone = f"; chance alone would show {amounts.text(found.lines[0].chance)}" if amounts.squared else ""
-    lines = [f"In squares {percent(found.remaining)} is left ({found.interval}){alone}."]
-    if np.isnan(found.remaining):
-        lines = [f"Measured {found.interval}; chance alone shows as much."]
-    if again is not None and len(again.overlaps) > 1:
-        told = [f"region {k} {firmness(share)}" for k, share in enumerate(again.overlaps)]
-        lines.append(f"In {again.searches} searches on halves of the rows: {', '.join(told)}.")
-    return lines
 
 
 def swing(panel: Mapping[str, Any]) -> float:

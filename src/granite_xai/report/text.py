@@ -1,80 +1,81 @@
-"""The story as terminal text."""
+"""The templates with the filters that they use, and the story as plain text: for a terminal, and as Markdown."""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
 from typing import Any
 
-from granite_xai.base.wording import aligned, brief, number, percent, plain, shortened
-from granite_xai.report.sentences import Amounts, said
+from granite_xai.base import wording
+from granite_xai.base.wording import aligned, plain, shortened, visible
+from granite_xai.regions.nodes import Split
+from granite_xai.regions.words import name_text
+from granite_xai.report.drawing import color
+from granite_xai.report.sentences import Amounts, ReportSource, by_chance, firmness, said, sides_of, which_rows
 
-WIDTH = 100
+TEMPLATES = Path(__file__).with_name("templates")
+_MARKS = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_[]<>|#"})
+
+
+@cache
+def environment() -> Any:
+    """The templates, with the filters that they use."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
+
+    loader = FileSystemLoader(TEMPLATES, encoding="utf-8")
+    strict: dict[str, Any] = {"autoescape": True, "undefined": StrictUndefined, "finalize": visible}
+    made = Environment(loader=loader, trim_blocks=True, lstrip_blocks=True, **strict)
+    made.filters |= {key: getattr(wording, key) for key in ("percent", "number", "value", "plain", "brief")}
+    made.filters.update(said=said, fill=_filled, table=_table, name_text=name_text)
+    made.filters["cut"] = lambda text, width=wording.LONGEST: shortened(str(visible(text)), width)
+    made.filters.update(color=color, firm=firmness, drawn=Markup)  # figures are escaped where they are made
+    return made
+
+
+def _filled(text: str, indent: str = "") -> str:
+    return textwrap.fill(plain(text), 100, subsequent_indent=indent, break_on_hyphens=False)
+
+
+def _table(text: str, left: int = 0) -> str:
+    """Lines of cells with tabs between them as columns of equal width, one of them to the left."""
+    return aligned([line.split("\t") for line in text.strip("\n").split("\n")], (left,)) + "\n"
+
+
+def sentences(source: ReportSource, regions: Sequence[Any], evaluation: dict[str, Any] | None) -> dict[str, Any]:
+    """The headline; what follows from it; how far to trust it: rows, interval, chance, and what comes back."""
+    fitted, found, granite = source.fitted, source.fitted.estimate, source.granite
+    first, root = fitted.comparisons[0].question, fitted.partition.root
+    simple, hard = (pick(regions, key=lambda region: region["gap"][0] or 0.0) for pick in (min, max))
+    told: dict[str, Any] = {"fitted": fitted, "found": found, "again": granite.stability_, "regions": regions}
+    told |= {"evaluation": evaluation, "simple": simple, "hard": hard, "few": wording.FEW_ROWS, "rows": source.n_rows}
+    told |= {"total": granite.disagreement_ if found is None else found.disagreement, "amounts": Amounts.of(source)}
+    told |= {"left": granite.remaining_ if found is None else found.remaining, "known": fitted if found is None else found}
+    told |= {"sides": ", and ".join(sides_of(resolved.question) for resolved in fitted.comparisons)}
+    told |= {"curves": first.first.name == "ice" and first.second.name == "pdp", "unit": source.unit}
+    told |= {"root": root if isinstance(root, Split) else None, "several": len(fitted.partition) > 1}
+    told |= {"by_chance": by_chance(source), "where": which_rows(source)}
+    made = _without_markup().get_template("sentences.txt").make_module(told)
+    lines = {key: str(getattr(made, key)()).removesuffix("\n") for key in ("opening", "further", "sure")}
+    return {key: text if key == "opening" else text.split("\n") if text else [] for key, text in lines.items()}
+
+
+def _without_markup(finalize: Any = None) -> Any:
+    return environment().overlay(autoescape=False, finalize=finalize)
 
 
 def story_text(story: dict[str, Any], tree: str) -> str:
-    """Put the story into plain text: sentences, ledger, columns, tree, regions, held-out figures, warnings."""
-    title, facts = shortened(plain(story["title"]), WIDTH), story["provenance"]
-    size = f"{facts['rows']:,} rows, {facts['columns']:,} columns"
-    asked = f"{facts['model_rows']:,} rows sent to the model, seed {facts['seed']}"
-    parts = [
-        f"{title}\n{'=' * len(title)}",
-        _wrapped(" ".join([story["opening"], *story["further"], *story["sure"]])),
-        _ledger(story["ledger"]),
-        _columns(story["triage"], story["amounts"]["unit"], len(story["regions"]) > 1),
-        f"Regions\n\n{tree}" if len(story["regions"]) > 1 else "",
-        _regions(story["regions"], Amounts(story["amounts"]["squared"], "")),
-        _evaluation(story["evaluation"]),
-        "\n".join(_wrapped(f"Warning {text}", "  ") for text in story["warnings"]),
-        _wrapped(
-            f"Explained: {facts['explained']}. {size}, {asked}, granite-xai {facts['versions'].get('granite-xai', '')}."
-        ),
-    ]
-    return "\n\n".join(part for part in parts if part)
+    """The story for a terminal: sentences, ledger, columns, tree, regions, held-out figures, warnings."""
+    amounts = Amounts(story["amounts"]["squared"], "")
+    return str(_without_markup().get_template("report.txt").render(story=story, tree=tree, amounts=amounts))
 
 
-def _wrapped(text: str, indent: str = "") -> str:
-    return textwrap.fill(plain(text), WIDTH, subsequent_indent=indent, break_on_hyphens=False)
+def markdown(story: dict[str, Any]) -> str:
+    """The story in Markdown: sentences, figures, regions and provenance, in tables that a model card can hold."""
 
+    def harmless(cell: Any) -> Any:
+        return plain(cell).translate(_MARKS) if isinstance(cell, str) else cell
 
-def _ledger(ledger: dict[str, Any]) -> str:
-    steps = [f"{percent(s['explained']):>9}  {'+ ' if i else ''}{s['step']}" for i, s in enumerate(ledger["steps"])]
-    lines = [*(_wrapped(step, " " * 11) for step in steps), *([_wrapped(ledger["note"])] if ledger["note"] else [])]
-    return "\n".join(["Explained variance of the predictions", "", *lines])
-
-
-def _columns(columns: Sequence[dict[str, Any]], unit: str, several: bool) -> str:
-    """What one explanation of each column shows, and how far the other lies from it; the first ten."""
-    if len(columns) < 2:
-        return ""
-    rows = [["", "shows", "hides", "hides in regions"][: 3 + several]]
-    cells = (
-        (shortened(plain(each["set"]), 30), each["shows"], each["hides"], each["within"][1]) for each in columns[:10]
-    )
-    rows += [[name, *map(brief, sizes[: 2 + several])] for name, *sizes in cells]
-    rest = f"\n({len(columns) - 10} more columns)" if len(columns) > 10 else ""
-    return f"What one curve of each column shows and hides{f', {unit}' if unit else ''}\n\n" + aligned(rows) + rest
-
-
-def _regions(regions: Sequence[dict[str, Any]], amounts: Amounts) -> str:
-    if len(regions) < 2:
-        return ""
-    rows = [["region", "rows", "mean", "gap left", "explained", "rule"]]
-    for region in regions:
-        rule = shortened(said(region), 60) + (" (few rows)" if region["small"] else "")
-        left = amounts.bare(region["gap"][0]) if amounts.squared else percent(region["disagreement"])
-        facts = [str(region["region"]), str(region["n_samples"]), brief(region["mean"])]
-        rows.append([*facts, left, percent(region["explained"]), rule])
-    words = [_wrapped(f"Region {r['region']}. {' '.join(r['profile'])}", "  ") for r in regions if r["profile"]]
-    table = "What to read in each region (explained: by its own curves)\n\n" + aligned(rows, left=(5,))
-    return "\n\n".join([table, *(["What is special there\n\n" + "\n".join(words)] if words else [])])
-
-
-def _evaluation(found: dict[str, Any] | None) -> str:
-    if found is None:
-        return ""
-    return _wrapped(
-        f"Held-out rows: {found['n_rows']:,}. Disagreement {number(found['global_disagreement'])} without regions, "
-        f"{number(found['disagreement'])} with them ({percent(found['remaining'])} left); the curves explain "
-        f"{percent(found['explained'])} of the variance of the predictions there."
-    )
+    return str(_without_markup(harmless).get_template("report.md").render(story=story)) + "\n"
