@@ -8,9 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from granite_xai.base.wording import number, shortened, visible
-from granite_xai.display.axis import round_ticks
+from granite_xai.display.axis import page_ticks, round_ticks
 from granite_xai.display.figures import REGIONS
-from granite_xai.display.layout import page_ticks
 
 Limits = tuple[float, float]
 Point = tuple[float, float]

@@ -1,20 +1,30 @@
-"""The story as one self-contained page: no request, no style or script but its own; figures as plain shapes."""
+"""The story by its templates: one self-contained page, text for a terminal, and Markdown.
+
+The page makes no request, and has no style or script but its own; figures are plain shapes.
+"""
 
 from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterator
+import textwrap
+from collections.abc import Iterator, Sequence
 from functools import cache
+from pathlib import Path
 from statistics import NormalDist
 from typing import Any
 
-from granite_xai.base.wording import brief, percent
+from granite_xai.base import wording
+from granite_xai.base.wording import aligned, brief, percent, plain, shortened, visible
 from granite_xai.display.figures import EVERYONE, REGIONS
-from granite_xai.report.drawing import NARROW, Limits, Point, as_drawn, limits_of, overlay, scatter, small
+from granite_xai.regions.nodes import Split
+from granite_xai.regions.words import name_text
+from granite_xai.report.drawing import NARROW, Limits, Point, as_drawn, color, limits_of, overlay, scatter, small
 from granite_xai.report.panels import MOST_DRAWN, MOST_LISTED
-from granite_xai.report.sentences import Amounts, finding
-from granite_xai.report.text import TEMPLATES, environment
+from granite_xai.report.sentences import Amounts, ReportSource, by_chance, finding, firmness, said, sides_of, which_rows
+
+_TEMPLATES = Path(__file__).with_name("templates")
+_MARKS = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_[]<>|#"})
 
 
 def render(story: dict[str, Any], page: str = "page.html") -> str:
@@ -98,8 +108,70 @@ def _asset(name: str) -> Any:
     """Style and script are ours, and are put into the page as they are; the policy holds their hashes."""
     from markupsafe import Markup
 
-    return Markup((TEMPLATES / name).read_text(encoding="utf-8"))
+    return Markup((_TEMPLATES / name).read_text(encoding="utf-8"))
 
 
 def _hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(str(text).encode()).digest()).decode()}'"
+
+
+@cache
+def environment() -> Any:
+    """The templates, with the filters that they use."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
+
+    loader = FileSystemLoader(_TEMPLATES, encoding="utf-8")
+    strict: dict[str, Any] = {"autoescape": True, "undefined": StrictUndefined, "finalize": visible}
+    made = Environment(loader=loader, trim_blocks=True, lstrip_blocks=True, **strict)
+    made.filters |= {key: getattr(wording, key) for key in ("percent", "number", "value", "plain", "brief")}
+    made.filters.update(said=said, fill=_filled, table=_table, name_text=name_text)
+    made.filters["cut"] = lambda text, width=wording.LONGEST: shortened(str(visible(text)), width)
+    made.filters.update(color=color, firm=firmness, drawn=Markup)  # figures are escaped where they are made
+    return made
+
+
+def _filled(text: str, indent: str = "") -> str:
+    return textwrap.fill(plain(text), 100, subsequent_indent=indent, break_on_hyphens=False)
+
+
+def _table(text: str, left: int = 0) -> str:
+    """Lines of cells with tabs between them as columns of equal width, one of them to the left."""
+    return aligned([line.split("\t") for line in text.strip("\n").split("\n")], (left,)) + "\n"
+
+
+def sentences(source: ReportSource, regions: Sequence[Any], evaluation: dict[str, Any] | None) -> dict[str, Any]:
+    """The headline; what follows from it; how far to trust it: rows, interval, chance, and what comes back."""
+    fitted, found, granite = source.fitted, source.fitted.estimate, source.granite
+    first, root = fitted.comparisons[0].question, fitted.partition.root
+    simple, hard = (pick(regions, key=lambda region: region["gap"][0] or 0.0) for pick in (min, max))
+    told: dict[str, Any] = {"fitted": fitted, "found": found, "again": granite.stability_, "regions": regions}
+    told |= {"evaluation": evaluation, "simple": simple, "hard": hard, "few": wording.FEW_ROWS, "rows": source.n_rows}
+    told |= {"total": granite.disagreement_, "left": granite.remaining_, "known": fitted, "amounts": Amounts.of(source)}
+    told |= {} if found is None else {"total": found.disagreement, "left": found.remaining, "known": found}
+    told |= {"sides": ", and ".join(sides_of(resolved.question) for resolved in fitted.comparisons)}
+    told |= {"curves": first.first.name == "ice" and first.second.name == "pdp", "unit": source.unit}
+    told |= {"root": root if isinstance(root, Split) else None, "several": len(fitted.partition) > 1}
+    told |= {"by_chance": by_chance(source), "where": which_rows(source)}
+    made = _without_markup().get_template("sentences.txt").make_module(told)
+    lines = {key: str(getattr(made, key)()).removesuffix("\n") for key in ("opening", "further", "sure")}
+    return {key: text if key == "opening" else text.split("\n") if text else [] for key, text in lines.items()}
+
+
+def _without_markup(finalize: Any = None) -> Any:
+    return environment().overlay(autoescape=False, finalize=finalize)
+
+
+def story_text(story: dict[str, Any], tree: str) -> str:
+    """The story for a terminal: sentences, ledger, columns, tree, regions, held-out figures, warnings."""
+    amounts = Amounts(story["amounts"]["squared"], "")
+    return str(_without_markup().get_template("report.txt").render(story=story, tree=tree, amounts=amounts))
+
+
+def markdown(story: dict[str, Any]) -> str:
+    """The story in Markdown: sentences, figures, regions and provenance, in tables that a model card can hold."""
+
+    def harmless(cell: Any) -> Any:
+        return plain(cell).translate(_MARKS) if isinstance(cell, str) else cell
+
+    return str(_without_markup(harmless).get_template("report.md").render(story=story)) + "\n"

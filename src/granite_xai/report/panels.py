@@ -15,53 +15,41 @@ from granite_xai.catalog import title
 from granite_xai.compute.units import by_power_of_two
 from granite_xai.curves import dependence_bins
 from granite_xai.disagreement import ResolvedQuestion
-from granite_xai.display.layout import page_axis, places_of
-from granite_xai.display.tree import Box, boxes_of
+from granite_xai.display.axis import page_axis, places_of
+from granite_xai.display.tree import boxes_of
 from granite_xai.fit_checks import cause
 from granite_xai.fit_values import Band, FitValues
 from granite_xai.influence import Interactions
 from granite_xai.profile import profiles
-from granite_xai.report.sentences import (
-    Amounts,
-    ReportSource,
-    listed,
-    region_lead,
-    set_labels,
-    side_titles,
-    spoken,
-    swing,
-)
+from granite_xai.report import sentences
+from granite_xai.report.sentences import Amounts, ReportSource, listed, set_labels, sides_named, spoken, swing
 from granite_xai.surrogate import RegionSurrogate
 from granite_xai.tables import Column
 
 LEADING, MOST_DRAWN, MOST_LISTED = 3, 15, 200
 """Columns that open the report, that are drawn at all, and that are listed in tables."""
 POINTS = 32  # places along a curve, at most
+Scopes = list[tuple[int | None, RegionSurrogate]]
 MANY_CELLS = 20_000  # rows times columns up to which other questions are read off the evaluations too
 
 
 def gaps_left(source: ReportSource) -> dict[int, tuple[float, float, float, float]]:
     """R on all rows (-1) and inside each region with its interval, and how many rows say so: those of the estimate."""
     # Without an estimate, or where a region has no such row, those of the fitting rows.
-    fitted, found = source.fitted, source.fitted.estimate
-    total, nothing = source.granite.disagreement_, (np.nan, np.nan)
-    shares = {r.index: r.disagreement * total / (r.fraction or 1.0) for r in fitted.partition}
-    told = {-1: (total, *nothing, float(source.n_rows))}
-    told |= {r.index: (shares[r.index], *nothing, float(r.n_samples)) for r in fitted.partition}
+    fitted, found, total = source.fitted, source.fitted.estimate, source.granite.disagreement_
+    inside = ((r, r.disagreement * total / (r.fraction or 1.0)) for r in fitted.partition)
+    told = {-1: (total, np.nan, np.nan, float(source.n_rows))}
+    told |= {region.index: (left, np.nan, np.nan, float(region.n_samples)) for region, left in inside}
     if found is not None and len(fitted.comparisons) == 1 and not found.below_noise_floor:
         lines = ((r.region, (max(r.corrected, 0.0), r.low, r.high, float(r.n_samples))) for r in found.lines)
         told |= {region: each for region, each in lines if np.isfinite(each[0])}
     return told
 
 
-def tree(source: ReportSource, gaps: Mapping[int, tuple[float, ...]]) -> dict[str, Any]:
+def tree(source: ReportSource, gaps: Mapping[int, tuple[float, ...]], at: int = 0) -> dict[str, Any]:
     """The nodes that a `PartitionDisplay` draws, nested: rule, rows, regions below, and R left in those."""
-    return _node(source, boxes_of(source.fitted.partition), 0, gaps)
-
-
-def _node(source: ReportSource, boxes: Sequence[Box], at: int, gaps: Mapping[int, tuple[float, ...]]) -> dict[str, Any]:
-    box = boxes[at]
-    children = [_node(source, boxes, child, gaps) for child in box.children]
+    box = boxes_of(source.fitted.partition)[at]
+    children = [tree(source, gaps, child) for child in box.children]
     regions = [r for child in children for r in child["regions"]] if children else [box.region or 0]
     left, rows = zip(*((gaps[r][0], gaps[r][3]) for r in regions), strict=True)
     own: dict[str, Any] = {"id": f"node-{box.node}" if children else f"region-{box.region}", "region": box.region}
@@ -86,7 +74,11 @@ def regions(source: ReportSource, drawn: Sequence[dict[str, Any]], gaps: Mapping
         told |= {"mean": float(fitted.surrogate.regions[k].mean), "explained": explained.get(k)}
         told |= {"found_again": None if again is None else again.overlaps[k], "moves": moves}
         told |= {"profile": words[k] if words else []}
-        told |= {"lead": region_lead(moves), "stop_reason": each.stop_reason, "small": each.n_samples < FEW_ROWS}
+        told |= {
+            "lead": sentences.region_lead(moves),
+            "stop_reason": each.stop_reason,
+            "small": each.n_samples < FEW_ROWS,
+        }
         found.append(told)
     return found
 
@@ -109,12 +101,8 @@ def importance(values: FitValues, resolved: ResolvedQuestion) -> dict[str, Any]:
     lines = ((scope.region, *map(listed, (*both, gap))) for scope, both, gap in told)
     measure = "typical size of the effect (root mean square)" if resolved.first.behavior.per_row else "importance"
     order = np.argsort(-np.abs(np.nan_to_num(sizes[0])).max(axis=0), kind="stable").tolist()
-    named = {**_named(resolved), "measure": measure, "sets": set_labels(resolved), "order": order}
+    named = {**sides_named(resolved.question), "measure": measure, "sets": set_labels(resolved), "order": order}
     return {**named, "scopes": [dict(zip(keys, line, strict=True)) for line in lines]}
-
-
-def _named(resolved: ResolvedQuestion) -> dict[str, str]:
-    return {"question": resolved.question.label, **side_titles(resolved.question)}
 
 
 def triage(source: ReportSource, importance: Mapping[str, Any], amounts: Amounts) -> list[dict[str, Any]]:
@@ -135,35 +123,29 @@ def triage(source: ReportSource, importance: Mapping[str, Any], amounts: Amounts
 def effects(source: ReportSource, sizes: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Curves of single columns in each scope; first those that disagree most and vary in several regions (leading)."""
     gaps = {each["set"]: (each["hides"], each["within"][1]) for each in sizes}
-    names, curves = source.table.names, enumerate(_everywhere(source).curves)
-    reach = {curve.column.position: _reach(source, place) for place, curve in curves}
+    names, scopes = source.table.names, _scopes(source)
+    reach = {curve.column.position: _reach(source, scopes, place) for place, curve in enumerate(scopes[0][1].curves)}
     ranked = sorted((i for i in reach if reach[i] > 0), key=lambda i: -reach[i])
-    compared = [i for i in ranked if _compared(source, i)]
+    compared = [i for i in ranked if _compared(source, i, [region for region, _ in scopes])]
     leading = sorted(compared, key=lambda i: -gaps.get(names[i], (0.0,))[0])[:LEADING]
     drawn = (leading + [i for i in ranked if i not in leading])[:MOST_DRAWN]
     others = {} if source.values is None else _other_sides(source.values)
-    return [{**_effect(source, i, others), "leading": i in leading, "gap": gaps.get(names[i])} for i in drawn]
+    return [{**_effect(source, scopes, i, others), "leading": i in leading, "gap": gaps.get(names[i])} for i in drawn]
 
 
-def _everywhere(source: ReportSource) -> RegionSurrogate:
-    """The curves of all rows; an older file knows those of the regions, of which they are the mean."""
+def _scopes(source: ReportSource) -> Scopes:
+    """All rows and each region, with their curves; an older file knows the regions', whose mean is that of all rows."""
     fitted, parts = source.fitted, source.fitted.surrogate.regions
+    inside: Scopes = list(enumerate(parts)) if len(parts) > 1 else []
     if fitted.everywhere is not None:
-        return fitted.everywhere
+        return [(None, fitted.everywhere), *inside]
     shares = np.array([region.n_samples / source.n_rows for region in fitted.partition])
     means = np.array([part.mean for part in parts])
     curves = []
     for same in zip(*(part.curves for part in parts), strict=True):
         around = shares @ (np.stack([curve.effects for curve in same]) + (means - shares @ means)[:, None])
         curves.append(replace(same[0], effects=around))
-    return RegionSurrogate(float(shares @ means), tuple(curves), parts[0].rows[:0])
-
-
-def _scopes(source: ReportSource) -> list[tuple[int | None, RegionSurrogate]]:
-    """All rows and each region, with their curves."""
-    parts: list[tuple[int | None, RegionSurrogate]] = [(None, _everywhere(source))]
-    regional = source.fitted.surrogate.regions
-    return parts + (list(enumerate(regional)) if len(regional) > 1 else [])
+    return [(None, RegionSurrogate(float(shares @ means), tuple(curves), parts[0].rows[:0])), *inside]
 
 
 def _counts(source: ReportSource, column: Column, region: int | None = None) -> FloatArray:
@@ -173,10 +155,10 @@ def _counts(source: ReportSource, column: Column, region: int | None = None) -> 
     return counts if len(codes) else np.append(0.0, np.ones(len(column.levels)))
 
 
-def _reach(source: ReportSource, place: int) -> float:
+def _reach(source: ReportSource, scopes: Scopes, place: int) -> float:
     """Mean square of a column's curves, which stand at the same place in every scope; less than rounding is nothing."""
     total, scale = 0.0, 1e-300
-    for region, part in _scopes(source):
+    for region, part in scopes:
         curve = part.curves[place]
         counts = _counts(source, source.table.columns[curve.column.position], region)
         total += float(counts @ np.square(curve.effects)) / max(counts.sum(), 1.0)
@@ -184,23 +166,22 @@ def _reach(source: ReportSource, place: int) -> float:
     return total if total > 1e-24 * scale else 0.0
 
 
-def _compared(source: ReportSource, position: int) -> bool:
+def _compared(source: ReportSource, position: int, regions: Sequence[int | None]) -> bool:
     """Whether a column takes several values in two regions, or in the only one."""
-    column, parts = source.table.columns[position], _scopes(source)
-    varies = [bool(np.count_nonzero(_counts(source, column, region)) > 1) for region, _ in parts]
-    return sum(varies[1:]) > 1 if len(parts) > 1 else varies[0]
+    column = source.table.columns[position]
+    varies = [bool(np.count_nonzero(_counts(source, column, region)) > 1) for region in regions]
+    return sum(varies[1:]) > 1 if len(regions) > 1 else varies[0]
 
 
-def _effect(source: ReportSource, position: int, others: Any) -> dict[str, Any]:
+def _effect(source: ReportSource, scopes: Scopes, position: int, others: Any) -> dict[str, Any]:
     column, values = source.table.columns[position], source.values
     counts = _counts(source, column)
-    place = [curve.column.position for curve in _everywhere(source).curves].index(position)
-    scopes = [(region, part, part.curves[place].effects) for region, part in _scopes(source)]
-    axis = page_axis(column, scopes[0][2], counts, POINTS)
+    place = [curve.column.position for curve in scopes[0][1].curves].index(position)
+    axis = page_axis(column, scopes[0][1].curves[place].effects, counts, POINTS)
     bands = [] if values is None else values.bands(position, axis.at)
     panels: list[dict[str, Any]] = []
-    for k, (region, part, curve) in enumerate(scopes):
-        own = _counts(source, column, region)
+    for k, (region, part) in enumerate(scopes):
+        own, curve = _counts(source, column, region), part.curves[place].effects
         inside, whole = axis.reaches(own), axis.at(curve, np.arange(len(curve))) + part.mean
         panel: dict[str, Any] = {"region": region, "centre": float(part.mean), "values": int(np.count_nonzero(own))}
         panel |= {"curve": listed(whole), "rows": axis.bars(own)[1], **dict.fromkeys(Band._fields)}
@@ -275,13 +256,13 @@ def disagreement_map(values: FitValues) -> dict[str, Any]:
         gaps = values.gaps(resolved) if many and asked.label not in found else None
         if gaps is not None:
             total, left = (float(each.sum()) for each in gaps)
-            line = {**_named(resolved), "cause": cause(asked), "behavior": asked.behavior.key}
+            line: dict[str, Any] = {**sides_named(asked), "cause": cause(asked), "behavior": asked.behavior.key}
             size = float(by_power_of_two(total, exponent * (resolved.degree or 0)))
-            shares = {
+            line |= {
                 "disagreement": size,
                 "remaining": left / (total or 1.0),
                 "shares": listed(gaps[0] / (total or 1.0)),
             }
-            found[asked.label] = {**line, **shares, "sets": set_labels(resolved)}
+            found[asked.label] = {**line, "sets": set_labels(resolved)}
     sets = set_labels(values.fitted.comparisons[0])
     return {"sets": sets, "questions": [line for line in found.values() if line["sets"] == sets]}

@@ -31,7 +31,7 @@ from granite_xai.fit_options import GraniteOptions
 from granite_xai.fit_values import known_values
 from granite_xai.fitting import collected_for
 from granite_xai.new_rows import FittedGranite
-from granite_xai.report import sentences, text
+from granite_xai.report import page, sentences
 from granite_xai.report.panels import disagreement_map, effects, gaps_left, importance, ledger, regions, tree, triage
 from granite_xai.report.sentences import Amounts, ReportSource
 
@@ -94,7 +94,7 @@ class Report:
 
     def __str__(self) -> str:
         """The story as text for a terminal."""
-        return text.story_text(self.story, str(self.granite.partition_))
+        return page.story_text(self.story, str(self.granite.partition_))
 
     def __repr__(self) -> str:
         """The first sentence."""
@@ -102,9 +102,7 @@ class Report:
 
     def html(self, path: str | os.PathLike[str] | None = None) -> str:
         """One self-contained page; also written to ``path``, replacing what is there in one step."""
-        from granite_xai.report.page import render
-
-        return _written(render(self.story), path)
+        return _written(page.render(self.story), path)
 
     def json(self, path: str | os.PathLike[str] | None = None) -> str:
         """The story as JSON; also written to ``path``, replacing what is there in one step."""
@@ -114,7 +112,7 @@ class Report:
 
     def markdown(self, path: str | os.PathLike[str] | None = None) -> str:
         """The story in Markdown, for a model card; also written to ``path``, replacing what is there in one step."""
-        return _written(text.markdown(self.story), path)
+        return _written(page.markdown(self.story), path)
 
     def figures(self, folder: str | os.PathLike[str], formats: Sequence[str] = ("png",)) -> list[Path]:
         """Write the figures, as PNG, SVG or PDF, and the numbers behind them as CSV; returns the files."""
@@ -141,10 +139,10 @@ class Report:
 
     def _repr_html_(self) -> str:
         """The page in a frame of its own: neither its style nor its script reaches the notebook (S16)."""
-        page = html.escape(self.html(), quote=True)
+        escaped = html.escape(self.html(), quote=True)
         return (
             '<iframe sandbox="allow-scripts" referrerpolicy="no-referrer" title="Report" width="100%" height="720" '
-            f'style="border:1px solid #8888" srcdoc="{page}"></iframe>'
+            f'style="border:1px solid #8888" srcdoc="{escaped}"></iframe>'
         )
 
 
@@ -268,7 +266,7 @@ def tell(source: ReportSource, test: Any = None, title: str | None = None, began
     return {
         "version": VERSION,
         "title": title or f"Where {sentences.sides_of(fitted.comparisons[0].question)} agree",
-        **text.sentences(source, parts, evaluation),
+        **page.sentences(source, parts, evaluation),
         "facts": sentences.facts(source),
         "unit": source.unit,
         "predicted": source.measured_in or ("probability" if fitted.predictor.is_probability else "value"),

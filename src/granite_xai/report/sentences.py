@@ -129,8 +129,8 @@ def _rest(name: str, condition: Condition, table: Table) -> str:
         low, high = (None if end is None else value_of(float(end)) for end in (condition.low, condition.high))
         rest = f"> {low}" if high is None else f"≤ {high}" if low is None else f"{low} to {high}"
     else:
-        ends = f"{numbers[0]:.0f}", f"{numbers[-1]:.0f}"
-        rest = f"= {ends[0]}" if ends[0] == ends[1] else f"{ends[0]}–{ends[1]}"
+        low, high = f"{numbers[0]:.0f}", f"{numbers[-1]:.0f}"
+        rest = f"= {low}" if low == high else f"{low}–{high}"
     return rest + (" or missing" if condition.missing else "")
 
 
@@ -142,8 +142,8 @@ def said(region: dict[str, Any]) -> str:
 def question_facts(resolved: ResolvedQuestion, source: ReportSource) -> dict[str, Any]:
     """Both explanations of a question by name and meaning, why they can differ, what no interaction explains."""
     question = resolved.question
-    names = {"first": question.first.name, "second": question.second.name}
-    told = {place: {"name": title(name, place), "meaning": meaning(name)} for place, name in names.items()}
+    sides = (("first", question.first.name), ("second", question.second.name))
+    told = {place: {"name": title(name, place), "meaning": meaning(name)} for place, name in sides}
     noted = (source.granite.diagnostics_.get("cause") or {}).get(question.label) or {}
     kept = None if source.fitted.below_noise_floor or by_chance(source) else noted.get("without_interactions") or None
     return {"name": question.label, **told, "cause": cause(question), "kept": kept}
@@ -155,14 +155,15 @@ def glossary() -> list[dict[str, str]]:
     return [{"word": word, "meaning": text} for word, _, text in (line.partition(": ") for line in lines)]
 
 
-def side_titles(question: Disagreement) -> dict[str, str]:
-    """Both explanations of a question by name."""
-    return {"first": title(question.first.name, "first"), "second": title(question.second.name, "second")}
+def sides_named(question: Disagreement) -> dict[str, str]:
+    """A question and its explanations by name."""
+    sides = {place: title(getattr(question, place).name, place) for place in ("first", "second")}
+    return {"question": question.label, **sides}
 
 
 def sides_of(question: Disagreement) -> str:
     """Both in a sentence."""
-    return " and ".join(side_titles(question).values())
+    return " and ".join(list(sides_named(question).values())[1:])
 
 
 def by_chance(source: ReportSource) -> bool:
@@ -221,12 +222,13 @@ def stability(source: ReportSource) -> dict[str, Any] | None:
     again = source.granite.stability_
     if again is None:
         return None
-    lines = []
+    told: dict[str, Any] = {key: getattr(again, key) for key in ("score", "low", "high", "searches")}
+    told["splits"] = []
     for each in again.splits:
         ends = () if np.isnan(each.low) else dict.fromkeys(map(value_of, (each.low, each.high)))
         line = {"rule": each.rule, "cut": each.cut, "share": each.share, "between": " to ".join(ends)}
-        lines.append({**line, "instead": each.instead or "", "verdict": firmness(each.share)})
-    return {"score": again.score, "low": again.low, "high": again.high, "searches": again.searches, "splits": lines}
+        told["splits"].append({**line, "instead": each.instead or "", "verdict": firmness(each.share)})
+    return told
 
 
 def facts(source: ReportSource) -> list[list[str]]:
@@ -252,11 +254,8 @@ def provenance(source: ReportSource, seconds: float) -> dict[str, Any]:
     asked = (findings["model"]["calls"], findings["model"]["rows"]) if usage is None else (usage.calls, usage.rows)
     told: dict[str, Any] = {"made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"), "settings": _settings(granite)}
     told |= {"model": "not given" if granite.model is None else _told(granite.model)}
-    told |= {
-        "explained": plain(source.fitted.predictor.label),
-        "rows": source.n_rows,
-        "columns": source.table.n_columns,
-    }
+    told |= {"explained": plain(source.fitted.predictor.label), "rows": source.n_rows}
+    told |= {"columns": source.table.n_columns}
     told |= {"seed": findings.get("seed"), "evaluations": (findings.get("evaluations") or {}).get("path")}
     told |= {"model_calls": asked[0], "model_rows": asked[1], "fit_rows": findings["model"]["rows"]}
     told |= {"seconds": {key: round(each, 3) for key, each in spent.items()}}
