@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.base.wording import MISSING, percent, shortened, told_apart, value, wrapped
 from granite_xai.curves import Grid, carriers, grid_codes
 from granite_xai.display.figures import GREY, SMALL
+from granite_xai.scopes import Scope
 from granite_xai.tables import Column, Table
 from granite_xai.tables.columns import LABELLED
 
@@ -156,6 +158,44 @@ class Axis:
             tick.set(rotation=rotation, ha="right" if rotation == 45 else "center")
             tick.set_fontsize(SMALL if len(names) <= 12 else SMALL - 1.5)
             tick.set_rotation_mode("anchor" if rotation == 45 else "default")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Line:
+    """One thing drawn in a panel: a thin curve of one row, a thick line, points, or bars with their right ends."""
+
+    shape: Literal["curve", "line", "points", "bars"]
+    explanation: str  # "rows" for the bars, which show the data
+    x: FloatArray
+    y: FloatArray
+    levels: Sequence[str | None]  # names of places on an axis of levels or dates
+    end: FloatArray | None = None
+    joined: bool = True
+    errors: FloatArray | None = None  # standard errors of y over the rows; None: not known
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Panel:
+    """One column in one scope, and the share of its disagreement on all rows that is left there (NaN: none to tell)."""
+
+    scope: Scope
+    axis: Axis
+    lines: tuple[Line, ...]
+    disagreement: float
+
+    def cells(self) -> list[tuple[Any, ...]]:
+        """Cells of the frame: explanation, shape, curve, x, x_end, level, value, standard_error."""
+        cells: list[tuple[Any, ...]] = []
+        numbers = itertools.count()
+        for line in self.lines:
+            nothing = [None] * len(line.x)
+            ends, errors = (nothing if each is None else each.tolist() for each in (line.end, line.errors))
+            curve = next(numbers) if line.shape == "curve" else None
+            places = zip(line.x.tolist(), ends, line.levels, line.y.tolist(), errors, strict=True)
+            cells += [(line.explanation, line.shape, curve, *place) for place in places]
+        if self.disagreement == self.disagreement:
+            cells.append(("disagreement", "text", None, None, None, None, self.disagreement, None))
+        return cells
 
 
 class ShownLevels(NamedTuple):

@@ -65,6 +65,7 @@ class Sheet:
         """A sentence above all panels, unless the figure is the user's, and what explains the colors below them."""
         from matplotlib import rcParams
         from matplotlib.text import Text
+        from matplotlib.transforms import ScaledTranslation
 
         if self.own:
             self.figure.suptitle(headline, fontsize=LARGE, x=0.01, ha="left", wrap=True)
@@ -74,22 +75,16 @@ class Sheet:
             columns = min(len(handles), max(1, int(self.figure.get_figwidth() / inches)))  # type: ignore[union-attr]
             place: dict[str, Any] = {"loc": "outside lower center", "fontsize": SMALL + 1, "frameon": False}
             self.figure.legend(handles=handles, ncols=columns, **place)
-        elif handles:
-            _legend_below(self.axes[0], handles)
+        elif handles:  # under the panel and the names on its axis, where it hides nothing
+            ax = self.axes[0]
+            turned = any(label.get_rotation() for label in ax.get_xticklabels())
+            down = ScaledTranslation(0, -(80 if turned else 30) / 72, ax.figure.dpi_scale_trans)
+            place = {"loc": "upper left", "bbox_to_anchor": (0.0, 0.0), "bbox_transform": ax.transAxes + down}
+            ax.legend(handles=handles, fontsize=SMALL, borderaxespad=0.0, frameon=False, **place)
         if rcParams["text.usetex"]:  # where an underscore in a name would end the drawing (S05)
             for owner in [self.figure] if self.own else self.axes:
                 for text in owner.findobj(Text):
                     text.set_usetex(False)
-
-
-def _legend_below(ax: Axes, handles: Sequence[Any]) -> None:
-    """Under the panel and the names on its axis, where it hides nothing."""
-    from matplotlib.transforms import ScaledTranslation
-
-    turned = any(label.get_rotation() for label in ax.get_xticklabels())
-    down = ScaledTranslation(0, -(80 if turned else 30) / 72, ax.figure.dpi_scale_trans)
-    place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (0.0, 0.0), "bbox_transform": ax.transAxes + down}
-    ax.legend(handles=handles, fontsize=SMALL, borderaxespad=0.0, frameon=False, **place)
 
 
 def region_color(region: int | None) -> str:

@@ -93,13 +93,12 @@ class ImportanceDisplay(Drawn):
             sides = tuple(side.with_influence(Individual(list(features))) for side in sides)
         shown = RowsToShow.of(g, X, y, sides, max_samples, sample_weight)
         found = shown.values(sides)
-        values = np.stack([region.sizes for region in found.regions])
-        errors = np.stack([region.errors for region in found.regions])
+        values, errors = (np.stack([getattr(r, key) for r in found.regions]) for key in ("sizes", "errors"))
         order = np.argsort(-np.abs(values[0]).max(axis=0), kind="stable")[:max_features]
         key = sides[0].behavior.key
         measure = MEASURES[key] + (" by knowing the column" if key == "risk" else "")
-        sets, bars = tuple(found.sets[i] for i in order), (values[:, :, order], errors[:, :, order])
-        return cls(shown.scopes, sets, found.names, *bars, measure, shown.table)
+        bars = values[:, :, order], errors[:, :, order]
+        return cls(shown.scopes, tuple(found.sets[i] for i in order), found.names, *bars, measure, shown.table)
 
     def plot(self, ax: Any = None, *, kind: str = "paired") -> ImportanceDisplay:
         """Draw the bars.
@@ -169,11 +168,7 @@ def _positions(sides: int, count: int) -> tuple[FloatArray, float]:
 
 
 def set_labels(sets: Sequence[tuple[str, ...]], width: int = 26) -> list[str]:
-    """Names of sets as labels of a vertical axis.
-
-    >>> set_labels([("hr",), ("hr", "temp")])
-    ['hr', 'hr × temp']
-    """
+    """Names of sets as labels of a vertical axis."""
     return [wrapped(name, width, 3) for name in told_apart([" × ".join(names) for names in sets])]
 
 

@@ -68,12 +68,8 @@ def path(points: Sequence[Point | None]) -> str:
     >>> path([(0, 2), (10, 3), None, (5, 5)])
     'M0 2L10 3M5 5'
     """
-    found, move = [], "M"
-    for point in points:
-        if point is not None:
-            found.append(f"{move}{short(point[0])} {short(point[1])}")
-        move = "M" if point is None else "L"
-    return "".join(found)
+    both = zip((None, *points), points, strict=False)
+    return "".join(f"{'L' if before else 'M'}{short(at[0])} {short(at[1])}" for before, at in both if at is not None)
 
 
 def _line(look: str, *points: Point | None, **attributes: Any) -> str:
@@ -196,10 +192,7 @@ def overlay(effect: dict[str, Any], nodes: Sequence[dict[str, Any]], limits: Lim
     panels, frame = effect["panels"], _frame(effect, size, (46, 34, 24, 44), limits)
     rungs = round_ticks(*limits, 4)
     made = _axes(frame, effect, rungs if len(rungs) > 2 else round_ticks(*limits, 6), y_title)
-    made += [
-        _rug(frame, effect, panels[0]["rows"], "rall"),
-        *(_ice(frame, effect, panels[0]) if not panels[1:] else []),
-    ]
+    made += [_rug(frame, effect, panels[0]["rows"], "rall")] + ([] if panels[1:] else _ice(frame, effect, panels[0]))
     apart = min(12.0, 0.6 * (frame.right - frame.left) / len(effect["x"]) / len(panels))
     drawn: list[tuple[dict[str, Any], list[Point]]] = []
     for k, panel in enumerate(panels):

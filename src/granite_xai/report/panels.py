@@ -73,13 +73,8 @@ def regions(source: ReportSource, drawn: Sequence[dict[str, Any]], gaps: Mapping
         told |= {"n_samples": each.n_samples, "fraction": fraction, "disagreement": left, "gap": gap}
         told |= {"mean": float(fitted.surrogate.regions[k].mean), "explained": explained.get(k)}
         told |= {"found_again": None if again is None else again.overlaps[k], "moves": moves}
-        told |= {"profile": words[k] if words else []}
-        told |= {
-            "lead": sentences.region_lead(moves),
-            "stop_reason": each.stop_reason,
-            "small": each.n_samples < FEW_ROWS,
-        }
-        found.append(told)
+        told |= {"profile": words[k] if words else [], "lead": sentences.region_lead(moves)}
+        found.append(told | {"stop_reason": each.stop_reason, "small": each.n_samples < FEW_ROWS})
     return found
 
 

@@ -116,9 +116,7 @@ class Report:
 
     def figures(self, folder: str | os.PathLike[str], formats: Sequence[str] = ("png",)) -> list[Path]:
         """Write the figures, as PNG, SVG or PDF, and the numbers behind them as CSV; returns the files."""
-        from granite_xai.report.handover import write_figures
-
-        return write_figures(self, Path(folder), formats)
+        return page.write_figures(self, Path(folder), formats)
 
     def frame(self) -> Any:
         """One line for each scope and set, in the library of X: both sides and their disagreement.
