@@ -109,12 +109,9 @@ class FitValues:
         target = None if known.y is None else by_power_of_two(known.y, known.exponent)
         return predictions, target, None if target is None else loss.pair(predictions, target)
 
-    def question(self, question: ResolvedQuestion, scope: Scope) -> QuestionValues:
-        """Both sides of a question in one scope."""
-        return self.sized(question, self.evaluations.restrict(scope.rows))
-
-    def sized(self, question: ResolvedQuestion, node: Evaluations) -> QuestionValues:
-        """Both sides of a question where all rows of some evaluations of this fit are the region."""
+    def sized(self, question: ResolvedQuestion, node: Evaluations | Scope) -> QuestionValues:
+        """Both sides of a question in one scope, or where all rows of some evaluations of this fit are the region."""
+        node = self.evaluations.restrict(node.rows) if isinstance(node, Scope) else node
         found, exponent = _question_values(question, node), self.evaluations.exponent
         power = exponent * (question.first.behavior.degree or 0)
         first, second, sizes = (by_power_of_two(each, power) for each in (*found.sides, found.sizes))
@@ -315,7 +312,6 @@ def known_values(granite: Granite, found: FitRun, X: Any = None, y: Any = None) 
     if rows.max() >= everyone.n_rows or not everyone.take(rows).same_rows(view.result.table):
         hint = "Pass the table of the fit; for other rows use test=(X, y) or evaluate(X, y)."
         raise InputError("X is not the table of the fit.", code="P03", argument="X", hint=hint)
-    evaluations = found.evaluations
-    if target is not None and evaluations.y is None and not evaluations.exponent:  # y has no part in that unit
-        known = replace(known, evaluations=replace(evaluations, y=target[rows]))
+    if target is not None and known.evaluations.y is None and not known.evaluations.exponent:  # y has no such unit
+        known = replace(known, evaluations=replace(known.evaluations, y=target[rows]))
     return known, target

@@ -135,29 +135,18 @@ class Axis:
             axis.axis_date()
         elif ticks is not None:
             axis.set_ticks(*ticks)
-            if self.labelled and not upright:
-                self._turn(ax, ticks[1])
+            if self.labelled and not upright:  # names are turned where they would not fit
+                many, letters = len(ticks[1]), sum(map(len, ticks[1]))
+                turn = 90 if many > 8 else 45 if letters + 2 * many > 34 else 0
+                for tick in ax.get_xticklabels():
+                    tick.set(rotation=turn, ha="right" if turn == 45 else "center")
+                    tick.set_fontsize(SMALL if many <= 12 else SMALL - 1.5)
+                    tick.set_rotation_mode("anchor" if turn == 45 else "default")
         if gone and not self.labelled and not upright:
             ax.axvline((high + self.missing_place) / 2, color=GREY, linewidth=0.6, linestyle=":")
-        axis.set_label_text(wrapped(self.label, 26 if upright else 34, 4), fontsize=SMALL + 1)
-
-    @property
-    def label(self) -> str:
-        """Name of the axis."""
-        if self.column.levels.dtype.kind == "m":  # durations
-            return f"{self.name} (days)"
-        hidden = len(self.column.levels) - len(self.drawn)
-        note = f" ({len(self.drawn)} most frequent of {len(self.column.levels)} levels)"
-        return self.name + note if hidden else self.name
-
-    def _turn(self, ax: Axes, names: list[str]) -> None:
-        """Turn names of levels where they would not fit."""
-        crowded = sum(map(len, names)) + 2 * len(names) > 34
-        rotation = 90 if len(names) > 8 else 45 if crowded else 0
-        for tick in ax.get_xticklabels():
-            tick.set(rotation=rotation, ha="right" if rotation == 45 else "center")
-            tick.set_fontsize(SMALL if len(names) <= 12 else SMALL - 1.5)
-            tick.set_rotation_mode("anchor" if rotation == 45 else "default")
+        shown, every, duration = len(self.drawn), len(self.column.levels), self.column.levels.dtype.kind == "m"
+        note = " (days)" if duration else f" ({shown} most frequent of {every} levels)" if shown < every else ""
+        axis.set_label_text(wrapped(self.name + note, 26 if upright else 34, 4), fontsize=SMALL + 1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -164,6 +164,9 @@ class EffectDisplay(Drawn):
         ax : Axes or array of Axes, optional
             Where: its place is divided among the panels, or one Axes a panel. None: a new figure.
         """
+        from matplotlib.lines import Line2D
+        from matplotlib.patches import Patch
+
         scopes = len(self.panels[0])
         lines, columns = grid_of(scopes)
         grid = (lines * len(self.panels), columns)
@@ -174,7 +177,16 @@ class EffectDisplay(Drawn):
         where = f"on all rows and in {scopes - 1} regions" if scopes > 1 else "on all rows; there is one region"
         moral = ": where the lines agree, either explanation will do" if len(self.names) > 1 else ""
         headline = f"{(names := shown_names(self.names))[:1].upper()}{names[1:]} {where}{moral}"
-        self._keep(drawn, ax, headline, handles(self.names, self.panels[0][0].lines), (len(self.panels), scopes))
+        legend: list[Any] = []
+        for name in self.names:
+            own = (line for line in self.panels[0][0].lines if line.explanation == name)
+            line = next(own, Line("line", name, np.zeros(0), np.zeros(0), ()))
+            label = AVERAGE.get(name) or MEANING[line.shape].format(drawable(title(name)))
+            width = 1.2 if line.shape == "curve" else 2.6
+            look = {**_look(line, self.names, False), "label": label, "alpha": 0.8, "linewidth": width}
+            legend.append(Line2D([], [], **look))
+        legend.append(Patch(color=PALE, label="where the rows lie"))
+        self._keep(drawn, ax, headline, legend, (len(self.panels), scopes))
         return self
 
     def _line(self, panels: Sequence[Panel], axes: Sequence[Axes], columns: int) -> None:
@@ -250,21 +262,6 @@ def _look(line: Line, names: Sequence[str], alone: bool) -> dict[str, Any]:
     if line.shape == "curve":
         return {**common, "linewidth": 0.6, "alpha": 0.35, "zorder": 2}
     return {**common, "linewidth": 2.6, "zorder": 3, "markeredgecolor": "white", "markeredgewidth": 0.8}
-
-
-def handles(names: Sequence[str], lines: Sequence[Line]) -> list[Any]:
-    """What the legend shows: every explanation once, and the bars."""
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
-
-    found: list[Any] = []
-    for name in names:
-        own = (line for line in lines if line.explanation == name)
-        line = next(own, Line("line", name, np.zeros(0), np.zeros(0), ()))
-        label = AVERAGE.get(name) or MEANING[line.shape].format(drawable(title(name)))
-        width = 1.2 if line.shape == "curve" else 2.6
-        found.append(Line2D([], [], **{**_look(line, names, False), "label": label, "alpha": 0.8, "linewidth": width}))
-    return [*found, Patch(color=PALE, label="where the rows lie")]
 
 
 def pure_line(strip: Strip, part: Part, place: int) -> list[Line]:

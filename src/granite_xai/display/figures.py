@@ -43,9 +43,7 @@ class Drawn:
     axes_: Any = field(default=None, init=False, repr=False)
     ax_: Any = field(default=None, init=False, repr=False)
 
-    def _keep(
-        self, drawn: Sheet, ax: Any, headline: str, legend: Sequence[Any] = (), shape: tuple[int, ...] = (-1,)
-    ) -> None:
+    def _keep(self, drawn: Sheet, ax: Any, headline: str, legend: Sequence[Any] = (), shape: Any = -1) -> None:
         """Write headline and legend, and remember where it was drawn."""
         drawn.finish(headline, legend)
         self.figure_, self.axes_ = drawn.figure, np.array(drawn.axes, dtype=object).reshape(shape)
@@ -126,21 +124,16 @@ def sheet(ax: Any, places: Sequence[int], grid: tuple[int, int], size: tuple[flo
         figure: Any = plt.figure(figsize=size, layout="constrained")
         figure.get_layout_engine().set(h_pad=0.08, w_pad=0.06)
         spec = figure.add_gridspec(*grid)
-    else:
-        figure, spec = ax.figure, _divided(ax, grid)
+    else:  # the place of the Axes is divided; it stays as an empty frame of it
+        ax.set_axis_off()
+        figure, spec, box = ax.figure, ax.get_subplotspec(), ax.get_position()
+        gaps: dict[str, Any] = {"wspace": 0.12, "hspace": 0.8}
+        if spec is None:
+            spec = figure.add_gridspec(*grid, left=box.x0, right=box.x1, bottom=box.y0, top=box.y1, **gaps)
+        else:
+            spec = spec.subgridspec(*grid, **({} if figure.get_layout_engine() is not None else gaps))
     panels = tuple(figure.add_subplot(spec[divmod(place, grid[1])]) for place in places)
     return Sheet(figure, panels, grid[1], own=ax is None)
-
-
-def _divided(ax: Axes, grid: tuple[int, int]) -> Any:
-    """The place of an Axes, divided; the Axes itself stays as an empty frame of it."""
-    ax.set_axis_off()
-    spec = ax.get_subplotspec()
-    gaps: dict[str, Any] = {"wspace": 0.12, "hspace": 0.8}
-    if spec is not None:
-        return spec.subgridspec(*grid, **({} if ax.figure.get_layout_engine() is not None else gaps))
-    box = ax.get_position()
-    return ax.figure.add_gridspec(*grid, left=box.x0, right=box.x1, bottom=box.y0, top=box.y1, **gaps)
 
 
 def tidy(ax: Axes) -> None:

@@ -87,16 +87,20 @@ class ImportanceDisplay(Drawn):
         """
         own = chosen_question(g, question).question
         whole_number("max_features", max_features, at_least=1)
-        pair = (own.first, own.second)
-        sides = _comparable(sides_shown(pair, explanations, lambda side: side.interaction.key in EFFECTS))
+        sides = sides_shown((own.first, own.second), explanations, lambda side: side.interaction.key in EFFECTS)
+        behaviors = sorted({side.behavior.key for side in sides})
+        if len(behaviors) > 1 or any(side.interaction.key not in EFFECTS for side in sides):
+            kinds = " and ".join(behaviors)
+            text = f"these explanations have no common scale: they measure {kinds}, or whole predictions."
+            hint = "Choose explanations of the same behavior, such as 'pfi' and 'cfi'."
+            raise InputError(text, code="P03", argument="explanations", hint=hint)
         if features is not None:
             sides = tuple(side.with_influence(Individual(list(features))) for side in sides)
         shown = RowsToShow.of(g, X, y, sides, max_samples, sample_weight)
         found = shown.values(sides)
         values, errors = (np.stack([getattr(r, key) for r in found.regions]) for key in ("sizes", "errors"))
         order = np.argsort(-np.abs(values[0]).max(axis=0), kind="stable")[:max_features]
-        key = sides[0].behavior.key
-        measure = MEASURES[key] + (" by knowing the column" if key == "risk" else "")
+        measure = MEASURES[behaviors[0]] + (" by knowing the column" if behaviors[0] == "risk" else "")
         bars = values[:, :, order], errors[:, :, order]
         return cls(shown.scopes, tuple(found.sets[i] for i in order), found.names, *bars, measure, shown.table)
 
@@ -105,8 +109,7 @@ class ImportanceDisplay(Drawn):
 
         Parameters
         ----------
-        ax : Axes or array of Axes, optional
-            As in `EffectDisplay.plot`.
+        ax : as in `EffectDisplay.plot`
         kind : "paired" or "layered"
             A panel for each region, or the paper's layered ranking: one panel in which the bars of all regions start at
             zero and shorter ones lie before longer ones.
@@ -150,15 +153,6 @@ class ImportanceDisplay(Drawn):
         every, sets = np.ndenumerate(self.values), [":".join(names) for names in self.sets]
         lines = ((*scopes[k], sets[i], self.names[s], float(value), errors[k, s, i]) for (k, s, i), value in every)
         return framed("region rule set explanation value standard_error", lines, self.table)
-
-
-def _comparable(sides: tuple[Explainer, ...]) -> tuple[Explainer, ...]:
-    behaviors = sorted({side.behavior.key for side in sides})
-    if len(behaviors) == 1 and all(side.interaction.key in EFFECTS for side in sides):
-        return sides
-    text = f"these explanations have no common scale: they measure {' and '.join(behaviors)}, or whole predictions."
-    hint = "Choose explanations of the same behavior, such as 'pfi' and 'cfi'."
-    raise InputError(text, code="P03", argument="explanations", hint=hint)
 
 
 def _positions(sides: int, count: int) -> tuple[FloatArray, float]:

@@ -141,8 +141,7 @@ class InteractionDisplay(Drawn):
 
         Parameters
         ----------
-        ax : Axes or array of Axes, optional
-            As in `EffectDisplay.plot`.
+        ax : as in `EffectDisplay.plot`
         kind : "network" or "heatmap"
             For influences; a pair is always a surface.
         """
@@ -164,11 +163,18 @@ class InteractionDisplay(Drawn):
         return self
 
     def _network(self, axes: Sequence[Axes], columns: int) -> tuple[str, list[Any], Any]:
+        from matplotlib.lines import Line2D
+
         for ax, matrix in zip(axes, self.matrices, strict=True):
             draw_network(ax, self.names, matrix, self._tops)
-        headline = f"What columns do alone (discs) and only together (lines): {MEASURES[self.behavior]}"
-        negative = self.behavior != Local.key and bool((self.matrices < 0).any())
-        return headline, network_handles(self._tops, negative), None
+        alone, together = (f"{top:,.0f}" if top >= 1000 else f"{top:.3g}" for top in self._tops)
+        disc: dict[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 11, "color": BLUE}
+        legend = [Line2D([], [], label=f"column alone: up to {alone}", **disc)]
+        looks = [(f"pair together: up to {together}", 0.55, BLUE)]
+        if self.behavior != Local.key and (self.matrices < 0).any():
+            looks.append(("negative: they overlap", 0.7, ORANGE))
+        legend += [Line2D([], [], linewidth=WIDEST / 2, label=text, alpha=a, color=c) for text, a, c in looks]
+        return f"What columns do alone (discs) and only together (lines): {MEASURES[self.behavior]}", legend, None
 
     @property
     def _tops(self) -> tuple[float, float]:
@@ -177,9 +183,25 @@ class InteractionDisplay(Drawn):
         return float(sizes[:, alone].max()) or 1.0, float(sizes[:, ~alone].max(initial=0.0)) or 1.0
 
     def _heatmap(self, axes: Sequence[Axes], columns: int) -> tuple[str, list[Any], Any]:
+        """First-order influences on the diagonal, pairs below it."""
+        from matplotlib.colors import FuncNorm
+
+        # Pairs are mostly much weaker than columns alone: color grows with the root, the numbers say how much it is.
+        root, square = (lambda v: np.sign(v) * np.sqrt(np.abs(v))), (lambda v: np.sign(v) * np.square(v))
+        top, signed, count = max(self._tops), self.behavior != Local.key, len(self.names)
+        lower, labels = np.tri(count, dtype=bool), told_apart(list(self.names), HEAT_LABEL)
         for i, (ax, matrix) in enumerate(zip(axes, self.matrices, strict=True)):
-            draw_heatmap(ax, self.names, matrix, max(self._tops), self.behavior != Local.key)
-            ax.tick_params(labelleft=i % columns == 0, labelbottom=i + columns >= len(axes))
+            norm = FuncNorm((root, square), vmin=-top if signed else 0.0, vmax=top)
+            cells = np.where(lower, matrix, np.nan)
+            ax.imshow(cells, cmap="PuOr" if signed else "Blues", norm=norm, aspect="equal")
+            ax.set_xticks(range(count), labels, rotation=90, fontsize=SMALL)
+            ax.set_yticks(range(count), labels, fontsize=SMALL)
+            ax.tick_params(length=0, labelleft=i % columns == 0, labelbottom=i + columns >= len(axes))
+            ax.spines[:].set_visible(False)
+            for place in np.argwhere(lower).tolist() if count <= 10 else ():
+                size = matrix[tuple(place)]
+                color = "white" if abs(size) > 0.4 * top else BLACK
+                ax.text(*place[::-1], cell_text(size, top), ha="center", va="center", fontsize=5.5, color=color)
         return "What columns do alone (diagonal) and only together (below it)", [], axes[0].images[0]
 
     def _surface(self, axes: Sequence[Axes], columns: int) -> tuple[str, list[Any], Any]:
@@ -261,37 +283,6 @@ def draw_network(ax: Axes, names: Sequence[str], matrix: FloatArray, tops: tuple
     across = 1.3 + 0.08 * max(len(line) for name in labels for line in name.split("\n"))
     up = 1.45 + 0.22 * max(name.count("\n") for name in labels)
     ax.set(xlim=(-across, across), ylim=(-up, up))
-
-
-def network_handles(tops: tuple[float, float], negative: bool) -> list[Any]:
-    """What the legend says: the largest disc, the widest edge, and the signs."""
-    from matplotlib.lines import Line2D
-
-    alone, together = (f"{top:,.0f}" if top >= 1000 else f"{top:.3g}" for top in tops)
-    disc: dict[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 11, "color": BLUE}
-    found = [Line2D([], [], label=f"column alone: up to {alone}", **disc)]
-    looks = [(f"pair together: up to {together}", 0.55, BLUE), ("negative: they overlap", 0.7, ORANGE)][: 1 + negative]
-    return found + [Line2D([], [], linewidth=WIDEST / 2, label=text, alpha=a, color=c) for text, a, c in looks]
-
-
-def draw_heatmap(ax: Axes, names: Sequence[str], matrix: FloatArray, top: float, signed: bool) -> None:
-    """First-order influences on the diagonal, pairs below it."""
-    from matplotlib.colors import FuncNorm
-
-    # Pairs are mostly much weaker than columns alone: color grows with the root, the numbers say how much it is.
-    root, square = (lambda v: np.sign(v) * np.sqrt(np.abs(v))), (lambda v: np.sign(v) * np.square(v))
-    norm = FuncNorm((root, square), vmin=-top if signed else 0.0, vmax=top)
-    lower = np.where(np.tri(len(matrix), dtype=bool), matrix, np.nan)
-    ax.imshow(lower, cmap="PuOr" if signed else "Blues", norm=norm, aspect="equal")
-    labels = told_apart(list(names), HEAT_LABEL)
-    ax.set_xticks(range(len(names)), labels, rotation=90, fontsize=SMALL)
-    ax.set_yticks(range(len(names)), labels, fontsize=SMALL)
-    ax.tick_params(length=0)
-    ax.spines[:].set_visible(False)
-    if len(names) <= 10:
-        for i, j in np.argwhere(np.tri(len(names), dtype=bool)).tolist():
-            color = "white" if abs(matrix[i, j]) > 0.4 * top else BLACK
-            ax.text(j, i, cell_text(matrix[i, j], top), ha="center", va="center", fontsize=5.5, color=color)
 
 
 def cell_text(value: float, top: float) -> str:

@@ -45,6 +45,15 @@ class Box:
     x: float = 0.0
     y: float = 0.0
 
+    @property
+    def text(self) -> str:
+        """What it says: rows, and the disagreement before and after the splits below it."""
+        name = ALL_ROWS if self.parent is None else "" if self.children else f"Region {self.region}"
+        rows = f"{rows_of(self.n_samples)} · {coarse(self.fraction)}" if self.fraction == self.fraction else ""
+        change = f" → {coarse(self.after)}" if self.children else ""
+        left = f"disagreement {coarse(self.disagreement)}{change}" if self.after == self.after else ""
+        return "\n".join(line for line in (name, rows, left) if line)
+
 
 @dataclass(eq=False)
 class PartitionDisplay(Drawn):
@@ -100,10 +109,14 @@ class PartitionDisplay(Drawn):
         leaves = [box for box in self.boxes if not box.children]
         size = max(6.0, WIDTH * len(leaves) + 0.3), HEIGHT * (1 - min(box.y for box in self.boxes)) + 0.5
         drawn = sheet(ax, [0], (1, 1), size)
-        _draw_tree(drawn.axes[0], self.boxes, f"measured on {self.source}")
-        told = f"{len(leaves)} regions keep {coarse(self.boxes[0].after)} of the disagreement"
-        if len(leaves) == 1:
-            told = f"one region. {'The explanations agree' if not leaves[0].disagreement else 'No split was kept'}."
+        note = "disagreement: share of that on all rows, before → after the splits below; measured on"
+        _draw_tree(drawn.axes[0], self.boxes, f"{note} {self.source}")
+        told = f"one region. {'No split was kept' if leaves[0].disagreement else 'The explanations agree'}."
+        told = (
+            told
+            if len(leaves) == 1
+            else f"{len(leaves)} regions keep {coarse(self.boxes[0].after)} of the disagreement"
+        )
         self._keep(drawn, None, f"{self.explanations}: {told}")
         return self
 
@@ -173,7 +186,7 @@ def _place(boxes: Sequence[Box]) -> None:
         box.x = (ends[0] + ends[-1]) / 2
 
 
-def _draw_tree(ax: Axes, boxes: Sequence[Box], where: str) -> None:
+def _draw_tree(ax: Axes, boxes: Sequence[Box], note: str) -> None:
     """Edges as thick as the disagreement that is left below them, conditions on them, boxes over their ends."""
     ax.set_axis_off()
     ax.set(xlim=(-0.6, max(box.x for box in boxes) + 0.6), ylim=(min(box.y for box in boxes) - 0.45, 0.45))
@@ -188,18 +201,8 @@ def _draw_tree(ax: Axes, boxes: Sequence[Box], where: str) -> None:
             ax.text(x, box.y + 0.45, text, bbox=behind, zorder=2, **centred)
         edge, width = (region_color(box.region), 2.4) if not box.children else (GREY, 1.2)
         frame = {"boxstyle": "round,pad=0.45", "facecolor": "white", "edgecolor": edge, "linewidth": width}
-        ax.text(box.x, box.y, _box_text(box), linespacing=1.35, bbox=frame, zorder=3, **centred)
-    note = f"disagreement: share of that on all rows, before → after the splits below; {where}"
+        ax.text(box.x, box.y, box.text, linespacing=1.35, bbox=frame, zorder=3, **centred)
     ax.text(0.0, 0.0, note, transform=ax.transAxes, fontsize=SMALL, color=GREY, va="top")
-
-
-def _box_text(box: Box) -> str:
-    """What a box says: rows, and the disagreement before and after the splits below it."""
-    name = ALL_ROWS if box.parent is None else "" if box.children else f"Region {box.region}"
-    rows = f"{rows_of(box.n_samples)} · {coarse(box.fraction)}" if box.fraction == box.fraction else ""
-    change = f" → {coarse(box.after)}" if box.children else ""
-    left = f"disagreement {coarse(box.disagreement)}{change}" if box.after == box.after else ""
-    return "\n".join(line for line in (name, rows, left) if line)
 
 
 @dataclass(eq=False)
@@ -241,8 +244,7 @@ class StabilityDisplay(Drawn):
             for place, (_, value, text) in enumerate(bars):
                 axes.barh(place, value, color=ORANGE if value < RELIABLE else BLUE, height=0.6)
                 axes.text(min(value, 0.98), place, f" {percent(value)}{text}", va="center", fontsize=SMALL)
-            labels = [drawable(shortened(label, 44)) for label, _, _ in bars]
-            axes.set_yticks(range(len(bars)), labels, fontsize=SMALL)
+            axes.set_yticks(range(len(bars)), [drawable(shortened(label, 44)) for label, _, _ in bars], fontsize=SMALL)
             axes.axvline(RELIABLE, color=GREY, linewidth=0.8, linestyle=":")
             axes.set(xlim=(0.0, 1.35), xticks=[0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
             axes.invert_yaxis()

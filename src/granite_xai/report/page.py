@@ -117,17 +117,12 @@ def _table(text: str, left: int = 0) -> str:
 
 def sentences(source: ReportSource, regions: Sequence[Any], evaluation: dict[str, Any] | None) -> dict[str, Any]:
     """The headline; what follows from it; how far to trust it: rows, interval, chance, and what comes back."""
-    fitted, found, granite = source.fitted, source.fitted.estimate, source.granite
-    first, root = fitted.comparisons[0].question, fitted.partition.root
+    root = source.fitted.partition.root
     simple, hard = (pick(regions, key=lambda region: region["gap"][0] or 0.0) for pick in (min, max))
-    told: dict[str, Any] = {"fitted": fitted, "found": found, "again": granite.stability_, "regions": regions}
-    told |= {"evaluation": evaluation, "simple": simple, "hard": hard, "few": wording.FEW_ROWS, "rows": source.n_rows}
-    told |= {"total": granite.disagreement_, "left": granite.remaining_, "known": fitted, "amounts": Amounts.of(source)}
-    told |= {} if found is None else {"total": found.disagreement, "left": found.remaining, "known": found}
-    told |= {"sides": ", and ".join(sides_of(resolved.question) for resolved in fitted.comparisons)}
-    told |= {"curves": first.first.name == "ice" and first.second.name == "pdp", "unit": source.unit}
-    told |= {"root": root if isinstance(root, Split) else None, "several": len(fitted.partition) > 1}
-    told |= {"by_chance": by_chance(source), "where": which_rows(source)}
+    told = {"source": source, "amounts": Amounts.of(source), "by_chance": by_chance(source), "few": wording.FEW_ROWS}
+    told |= {"regions": regions, "simple": simple, "hard": hard, "evaluation": evaluation, "where": which_rows(source)}
+    told |= {"sides": ", and ".join(sides_of(resolved.question) for resolved in source.fitted.comparisons)}
+    told |= {"root": root if isinstance(root, Split) else None}
     made = _without_markup().get_template("sentences.txt").make_module(told)
     lines = {key: str(getattr(made, key)()).removesuffix("\n") for key in ("opening", "further", "sure")}
     return {key: text if key == "opening" else text.split("\n") if text else [] for key, text in lines.items()}

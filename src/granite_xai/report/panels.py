@@ -53,7 +53,7 @@ def tree(source: ReportSource, gaps: Mapping[int, tuple[float, ...]], at: int = 
     regions = [r for child in children for r in child["regions"]] if children else [box.region or 0]
     left, rows = zip(*((gaps[r][0], gaps[r][3]) for r in regions), strict=True)
     own: dict[str, Any] = {"id": f"node-{box.node}" if children else f"region-{box.region}", "region": box.region}
-    own["conditions"] = spoken(box.rule, source.table)[-1:]
+    own["conditions"] = spoken(box.rule, source.fitted.table)[-1:]
     own |= {"id": "all", "region": None, "conditions": []} if box.parent is None else {}
     own |= {"text": box.condition, "column": box.column, "n_samples": box.n_samples, "regions": regions}
     return {**own, "left": float(np.average(left, weights=rows)) if sum(rows) else None, "children": children}
@@ -69,7 +69,7 @@ def regions(source: ReportSource, drawn: Sequence[dict[str, Any]], gaps: Mapping
         k, moves = each.index, _moves(drawn, each.index)
         shares = (each.fraction, each.disagreement, *gaps[k][:3])
         fraction, left, *gap = (float(share) if share == share else None for share in shares)
-        told = {"region": k, "rule": str(each.rule), "conditions": spoken(each.rule, source.table)}
+        told = {"region": k, "rule": str(each.rule), "conditions": spoken(each.rule, source.fitted.table)}
         told |= {"n_samples": each.n_samples, "fraction": fraction, "disagreement": left, "gap": gap}
         told |= {"mean": float(fitted.surrogate.regions[k].mean), "explained": explained.get(k)}
         told |= {"found_again": None if again is None else again.overlaps[k], "moves": moves}
@@ -88,7 +88,7 @@ def _moves(drawn: Sequence[dict[str, Any]], region: int) -> list[dict[str, Any]]
 
 def importance(values: FitValues, resolved: ResolvedQuestion) -> dict[str, Any]:
     """Both sides of a question, a number for each set and scope: root mean square of local effects."""
-    found = [values.question(resolved, scope) for scope in values.scopes]
+    found = [values.sized(resolved, scope) for scope in values.scopes]
     sizes, gaps = np.stack([each.sizes for each in found]), np.stack([each.gaps for each in found])
     for cells, share in ((sizes, 1e-12), (gaps, 1e-20)):  # what is nothing beside the largest is rounding
         cells[np.abs(cells) < share * np.nan_to_num(np.abs(cells), posinf=0.0).max(initial=0.0)] = 0.0
@@ -118,10 +118,10 @@ def triage(source: ReportSource, importance: Mapping[str, Any], amounts: Amounts
 def effects(source: ReportSource, sizes: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Curves of single columns in each scope; first those that disagree most and vary in several regions (leading)."""
     gaps = {each["set"]: (each["hides"], each["within"][1]) for each in sizes}
-    names, scopes = source.table.names, _scopes(source)
+    names, scopes = source.fitted.table.names, _scopes(source)
     reach = {curve.column.position: _reach(source, scopes, place) for place, curve in enumerate(scopes[0][1].curves)}
     ranked = sorted((i for i in reach if reach[i] > 0), key=lambda i: -reach[i])
-    compared = [i for i in ranked if _compared(source, i, [region for region, _ in scopes])]
+    compared = [i for i in ranked if _compared(source, scopes, source.fitted.table.columns[i])]
     leading = sorted(compared, key=lambda i: -gaps.get(names[i], (0.0,))[0])[:LEADING]
     drawn = (leading + [i for i in ranked if i not in leading])[:MOST_DRAWN]
     others = {} if source.values is None else _other_sides(source.values)
@@ -155,21 +155,20 @@ def _reach(source: ReportSource, scopes: Scopes, place: int) -> float:
     total, scale = 0.0, 1e-300
     for region, part in scopes:
         curve = part.curves[place]
-        counts = _counts(source, source.table.columns[curve.column.position], region)
+        counts = _counts(source, source.fitted.table.columns[curve.column.position], region)
         total += float(counts @ np.square(curve.effects)) / max(counts.sum(), 1.0)
         scale = max(scale, part.mean**2)
     return total if total > 1e-24 * scale else 0.0
 
 
-def _compared(source: ReportSource, position: int, regions: Sequence[int | None]) -> bool:
+def _compared(source: ReportSource, scopes: Scopes, column: Column) -> bool:
     """Whether a column takes several values in two regions, or in the only one."""
-    column = source.table.columns[position]
-    varies = [bool(np.count_nonzero(_counts(source, column, region)) > 1) for region in regions]
-    return sum(varies[1:]) > 1 if len(regions) > 1 else varies[0]
+    varies = [bool(np.count_nonzero(_counts(source, column, region)) > 1) for region, _ in scopes]
+    return sum(varies[1:]) > 1 if len(varies) > 1 else varies[0]
 
 
 def _effect(source: ReportSource, scopes: Scopes, position: int, others: Any) -> dict[str, Any]:
-    column, values = source.table.columns[position], source.values
+    column, values = source.fitted.table.columns[position], source.values
     counts = _counts(source, column)
     place = [curve.column.position for curve in scopes[0][1].curves].index(position)
     axis = page_axis(column, scopes[0][1].curves[place].effects, counts, POINTS)
@@ -197,7 +196,7 @@ def _other_sides(values: FitValues) -> dict[str, list[Any]]:
         sides = {"first": resolved.question.first.name, "second": resolved.question.second.name}
         told = [key for key, name in sides.items() if name not in ("ice", "pdp")]
         if resolved.first.behavior.key == "local" and len(resolved.first.layout.sets) > 1 and told:
-            known = [(scope.rows, values.question(resolved, scope).sides) for scope in values.scopes]
+            known = [(scope.rows, values.sized(resolved, scope).sides) for scope in values.scopes]
             for key, (i, label) in itertools.product(told, enumerate(set_labels(resolved))):
                 by_scope = [(rows, both[key == "second"][:, i]) for rows, both in known]
                 found.setdefault(label, []).append((title(sides[key], key), by_scope))
@@ -232,9 +231,8 @@ def ledger(source: ReportSource) -> dict[str, Any]:
         more = f"they would take {found.needed:,} more evaluations; the fit took {found.spent:,}"
         told["note"] = f"Pairs of columns are left out: {more}."
     if found.explained is not None:
-        layout = zip(fitted.layout.sets, fitted.layout.labels, strict=True)
-        named = {sets[0]: names[0] for sets, names in layout if len(sets) == 1}
-        names = source.table.names
+        layout, names = zip(fitted.layout.sets, fitted.layout.labels, strict=True), fitted.table.names
+        named = {sets[0]: labels[0] for sets, labels in layout if len(sets) == 1}
         told["pairs"] = [[named.get(p) or ", ".join(names[i] for i in sorted(p)) for p in pair] for pair in found.pairs]
         pairs = ", ".join(" with ".join(shortened(plain(name), 40) for name in pair) for pair in told["pairs"])
         text = f"the joint effects of the strongest pairs: {pairs}"

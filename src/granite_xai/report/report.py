@@ -210,14 +210,9 @@ def explain(
     return Report(granite, story=tell(_source(granite, found, X, y, unit), test=test, title=title, began=begin))
 
 
-def _complete(function: Any, of: Any) -> inspect.Signature:
-    """The signature of a function that passes options on, with these by name."""
-    own, passed = (inspect.signature(each).parameters for each in (function, of))
-    named = [parameter for name, parameter in own.items() if name != "options"]
-    return inspect.Signature([*named, *(passed[name] for name in passed if name not in own)])
-
-
-explain.__signature__ = _complete(explain, Granite)  # type: ignore[attr-defined]
+_OWN, _PASSED = (inspect.signature(each).parameters for each in (explain, Granite))
+_NAMED = [*(_OWN[name] for name in _OWN if name != "options"), *(_PASSED[name] for name in _PASSED if name not in _OWN)]
+explain.__signature__ = inspect.Signature(_NAMED)  # type: ignore[attr-defined]
 
 
 def _source(granite: Granite, found: FitRun | None, X: Any, y: Any, unit: str) -> ReportSource:
@@ -255,9 +250,13 @@ def tell(source: ReportSource, test: Any = None, title: str | None = None, began
     begin = began or time.perf_counter()
     fitted, granite, amounts = source.fitted, source.granite, Amounts.of(source)
     gaps = gaps_left(source)
+    values = source.values
     with one_blas_thread():
-        told = _measured(source, amounts)
-        parts = regions(source, told["effects"], gaps)
+        sizes = [] if values is None else [importance(values, asked) for asked in fitted.comparisons]
+        columns = triage(source, sizes[0], amounts) if sizes else []
+        told = {"sets": [], "questions": []} if values is None else disagreement_map(values)
+        explained, curves = ledger(source), effects(source, columns)
+        parts = regions(source, curves, gaps)
     evaluation = None if test is None else _evaluation(granite, test)
     found = fitted.estimate
     figures = {key: getattr(granite, f"{key}_") for key in ("disagreement", "remaining", "fidelity", "global_fidelity")}
@@ -272,7 +271,11 @@ def tell(source: ReportSource, test: Any = None, title: str | None = None, began
         "questions": [sentences.question_facts(resolved, source) for resolved in fitted.comparisons],
         "figures": {**figures, "nothing_to_explain": fitted.below_noise_floor},
         "estimate": None if found is None else found.facts(),
-        **told,
+        "ledger": explained,
+        "effects": curves,
+        "map": told,
+        "importances": sizes,
+        "triage": columns,
         "regions": parts,
         "tree": tree(source, gaps),
         "stability": sentences.stability(source),
@@ -281,16 +284,6 @@ def tell(source: ReportSource, test: Any = None, title: str | None = None, began
         "warnings": list(granite.diagnostics_.get("warnings", [])),
         "provenance": sentences.provenance(source, time.perf_counter() - begin),
     }
-
-
-def _measured(source: ReportSource, amounts: Amounts) -> dict[str, Any]:
-    """What is read off the evaluations of the fit; of a loaded object only its curves."""
-    values = source.values
-    sizes = [] if values is None else [importance(values, asked) for asked in source.fitted.comparisons]
-    columns = triage(source, sizes[0], amounts) if sizes else []
-    told = {"sets": [], "questions": []} if values is None else disagreement_map(values)
-    curves = {"ledger": ledger(source), "effects": effects(source, columns)}
-    return {**curves, "map": told, "importances": sizes, "triage": columns}
 
 
 def _evaluation(granite: Granite, test: Any) -> dict[str, Any]:

@@ -48,11 +48,6 @@ class ReportSource:
         return fitted_view(self.granite).result
 
     @property
-    def table(self) -> Table:
-        """The fitting rows."""
-        return self.fitted.table
-
-    @property
     def n_rows(self) -> int:
         """Fitting rows, also of an object that was loaded without them."""
         return sum(region.n_samples for region in self.fitted.partition)
@@ -236,7 +231,7 @@ def facts(source: ReportSource) -> list[list[str]]:
     fitted, found = source.fitted, source.fitted.estimate
     model = type(source.granite.model).__name__ if source.granite.model is not None else "not given"
     label, unit = plain(fitted.predictor.label), f"in {source.measured_in}" if source.measured_in else ""
-    told = [["Model", label if model == "function" else model, count(source.table.n_columns, "column")]]
+    told = [["Model", label if model == "function" else model, count(source.fitted.table.n_columns, "column")]]
     told.append(["Explained", plain(source.target) or label, unit or (label if source.target else "")])
     others = f"{found.n_rows:,} held out" if found is not None and found.rows != "fitting" else "none held out"
     told.append(["Rows", f"{source.n_rows:,} to find the regions", others])
@@ -255,7 +250,7 @@ def provenance(source: ReportSource, seconds: float) -> dict[str, Any]:
     told: dict[str, Any] = {"made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"), "settings": _settings(granite)}
     told |= {"model": "not given" if granite.model is None else _told(granite.model)}
     told |= {"explained": plain(source.fitted.predictor.label), "rows": source.n_rows}
-    told |= {"columns": source.table.n_columns}
+    told |= {"columns": source.fitted.table.n_columns}
     told |= {"seed": findings.get("seed"), "evaluations": (findings.get("evaluations") or {}).get("path")}
     told |= {"model_calls": asked[0], "model_rows": asked[1], "fit_rows": findings["model"]["rows"]}
     told |= {"seconds": {key: round(each, 3) for key, each in spent.items()}}
