@@ -120,10 +120,9 @@ def _here(ax: Axes, found: RowExplanation, i: int) -> None:
     place = axis.of_rows(found.table.columns[position])
     ax.plot(place, [found.contributions[i]], "o", color=ORANGE, markersize=8, markeredgecolor="white", zorder=5)
     axis.dress(ax)
-    stand, same = found.percentiles[i], found.shares[i]
+    stand, same = found.percentiles[i], f"{percent(found.shares[i], 0)} of the region's rows have the same"
     told = f"{axis.name} = {drawable(shortened(found.values[i], 20))}: {signed(found.contributions[i])}"
-    where = f"{percent(stand, 0)} of the region's rows lie below"
-    where = where if stand == stand else f"{percent(same, 0)} of the region's rows have the same"
+    where = f"{percent(stand, 0)} of the region's rows lie below" if stand == stand else same
     ax.set_title(f"{told}\n{where}", fontsize=SMALL + 1, loc="left")
 
 

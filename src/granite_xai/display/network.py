@@ -192,16 +192,14 @@ class InteractionDisplay(Drawn):
         lower, labels = np.tri(count, dtype=bool), told_apart(list(self.names), HEAT_LABEL)
         for i, (ax, matrix) in enumerate(zip(axes, self.matrices, strict=True)):
             norm = FuncNorm((root, square), vmin=-top if signed else 0.0, vmax=top)
-            cells = np.where(lower, matrix, np.nan)
-            ax.imshow(cells, cmap="PuOr" if signed else "Blues", norm=norm, aspect="equal")
+            ax.imshow(np.where(lower, matrix, np.nan), cmap="PuOr" if signed else "Blues", norm=norm, aspect="equal")
             ax.set_xticks(range(count), labels, rotation=90, fontsize=SMALL)
             ax.set_yticks(range(count), labels, fontsize=SMALL)
             ax.tick_params(length=0, labelleft=i % columns == 0, labelbottom=i + columns >= len(axes))
             ax.spines[:].set_visible(False)
-            for place in np.argwhere(lower).tolist() if count <= 10 else ():
-                size = matrix[tuple(place)]
-                color = "white" if abs(size) > 0.4 * top else BLACK
-                ax.text(*place[::-1], cell_text(size, top), ha="center", va="center", fontsize=5.5, color=color)
+            for y, x in np.argwhere(lower).tolist() if count <= 10 else ():
+                color = "white" if abs(matrix[y, x]) > 0.4 * top else BLACK
+                ax.text(x, y, cell_text(matrix[y, x], top), ha="center", va="center", fontsize=5.5, color=color)
         return "What columns do alone (diagonal) and only together (below it)", [], axes[0].images[0]
 
     def _surface(self, axes: Sequence[Axes], columns: int) -> tuple[str, list[Any], Any]:

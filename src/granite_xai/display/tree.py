@@ -111,12 +111,9 @@ class PartitionDisplay(Drawn):
         drawn = sheet(ax, [0], (1, 1), size)
         note = "disagreement: share of that on all rows, before → after the splits below; measured on"
         _draw_tree(drawn.axes[0], self.boxes, f"{note} {self.source}")
-        told = f"one region. {'No split was kept' if leaves[0].disagreement else 'The explanations agree'}."
-        told = (
-            told
-            if len(leaves) == 1
-            else f"{len(leaves)} regions keep {coarse(self.boxes[0].after)} of the disagreement"
-        )
+        told = f"{len(leaves)} regions keep {coarse(self.boxes[0].after)} of the disagreement"
+        if len(leaves) == 1:
+            told = f"one region. {'The explanations agree' if not leaves[0].disagreement else 'No split was kept'}."
         self._keep(drawn, None, f"{self.explanations}: {told}")
         return self
 
