@@ -51,8 +51,7 @@ if TYPE_CHECKING:
     from granite_xai.display.importance import ImportanceDisplay as ImportanceDisplay
     from granite_xai.display.network import InteractionDisplay as InteractionDisplay
     from granite_xai.display.path import PathDisplay as PathDisplay
-    from granite_xai.display.stability import StabilityDisplay as StabilityDisplay
-    from granite_xai.display.tree import PartitionDisplay as PartitionDisplay
+    from granite_xai.display.tree import PartitionDisplay as PartitionDisplay, StabilityDisplay as StabilityDisplay
     from granite_xai.estimator import Granite as Granite
     from granite_xai.explainer import Explainer as Explainer
     from granite_xai.explanation import Explanation as Explanation
@@ -92,10 +91,9 @@ _NAMES = {
     "display.effect": "EffectDisplay",
     "display.importance": "ImportanceDisplay",
     "display.network": "InteractionDisplay",
-    "display.tree": "PartitionDisplay",
+    "display.tree": "PartitionDisplay StabilityDisplay",
     "display.decisions": "RowDisplay ComparisonDisplay",
     "display.path": "PathDisplay",
-    "display.stability": "StabilityDisplay",
     "chance.estimate": "Estimate",
     "chance.stability": "Stability",
     "groups": "propose_groups GroupProposal",

@@ -179,7 +179,7 @@ class Comparison(Told):
 
     def html(self, path: Any = None) -> str:
         """One self-contained page; also written to ``path``."""
-        page = str(import_module("granite_xai.report.handover").comparison_page(self))
+        page = str(import_module("granite_xai.report.page").comparison_page(self))
         if path is not None:
             write_text(path, page)
         return page

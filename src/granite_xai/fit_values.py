@@ -109,18 +109,9 @@ class FitValues:
         target = None if known.y is None else by_power_of_two(known.y, known.exponent)
         return predictions, target, None if target is None else loss.pair(predictions, target)
 
-    def with_target(self, y: FloatArray | None) -> FitValues:
-        """The same with a target that the question itself did not need."""
-        if y is None or self.evaluations.y is not None or self.evaluations.exponent:  # y has no part in that unit
-            return self
-        return replace(self, evaluations=replace(self.evaluations, y=y))
-
-    def question(self, question: ResolvedQuestion, scope: Scope) -> QuestionValues:
-        """Both sides of a question in one scope."""
-        return self.sized(question, self.evaluations.restrict(scope.rows))
-
-    def sized(self, question: ResolvedQuestion, node: Evaluations) -> QuestionValues:
-        """Both sides of a question where all rows of some evaluations of this fit are the region."""
+    def sized(self, question: ResolvedQuestion, node: Evaluations | Scope) -> QuestionValues:
+        """Both sides of a question in one scope, or where all rows of some evaluations of this fit are the region."""
+        node = self.evaluations.restrict(node.rows) if isinstance(node, Scope) else node
         found, exponent = _question_values(question, node), self.evaluations.exponent
         power = exponent * (question.first.behavior.degree or 0)
         first, second, sizes = (by_power_of_two(each, power) for each in (*found.sides, found.sizes))
@@ -142,17 +133,15 @@ class FitValues:
 
     def _below_noise_floor(self, question: ResolvedQuestion, total: float) -> bool:
         """Whether nothing but rounding is left; the fit knows its own floors."""
-        for own, floor in zip(self.fitted.comparisons, self.fitted.floors.tolist(), strict=True):
-            if own is question:
-                return bool(total <= floor)
         power = 1 if question.first.behavior.key == "local" else 2
-        return bool(total <= 1e-20 * max(self.variance, 1e-300) ** power)
+        own = zip(self.fitted.comparisons, self.fitted.floors.tolist(), strict=True)
+        floors = (floor for known, floor in own if known is question)
+        return bool(total <= next(floors, 1e-20 * max(self.variance, 1e-300) ** power))
 
     def _with_bins(self, question: ResolvedQuestion) -> Evaluations:
         """The evaluations with the bins that conditional masking reads, learned from the fitting rows."""
         known = self.evaluations
-        readings = question.first.readings() | question.second.readings()
-        wanted = {reading for reading in readings if reading not in known.bins}
+        wanted = (question.first.readings() | question.second.readings()) - known.bins.keys()
         learned = fit_reference(wanted, (), self.table, known.weights, self.seed).bins
         bins = {key: Bins.of(function(self.table)) for key, function in learned.items()}
         return replace(known, bins={**known.bins, **bins})
@@ -323,4 +312,6 @@ def known_values(granite: Granite, found: FitRun, X: Any = None, y: Any = None) 
     if rows.max() >= everyone.n_rows or not everyone.take(rows).same_rows(view.result.table):
         hint = "Pass the table of the fit; for other rows use test=(X, y) or evaluate(X, y)."
         raise InputError("X is not the table of the fit.", code="P03", argument="X", hint=hint)
-    return (known if target is None else known.with_target(target[rows])), target
+    if target is not None and known.evaluations.y is None and not known.evaluations.exponent:  # y has no such unit
+        known = replace(known, evaluations=replace(known.evaluations, y=target[rows]))
+    return known, target

@@ -1,17 +1,20 @@
-"""The axis of one column: where its values lie, what is cut, and how they are written, in pictures."""
+"""The axis of one column: where its values lie, what is cut, and how they are written, in pictures and on a page."""
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.base.wording import MISSING, told_apart, wrapped
+from granite_xai.base.wording import MISSING, percent, shortened, told_apart, value, wrapped
 from granite_xai.curves import Grid, carriers, grid_codes
 from granite_xai.display.figures import GREY, SMALL
+from granite_xai.scopes import Scope
 from granite_xai.tables import Column, Table
 from granite_xai.tables.columns import LABELLED
 
@@ -21,6 +24,10 @@ if TYPE_CHECKING:
 MOST_LEVELS = 20  # of a nominal column that are drawn: the most frequent ones
 BARS = 20  # that show where the rows of an ordered column lie
 FEW_VALUES = 4  # a column with so few numbers has a tick at each
+DOTS, FOLDED = 12, 12  # values drawn as dots, and levels without an order drawn one by one (rare ones fold), at most
+LETTER, PAGE_BARS = 6.6, 30  # width of a letter below an axis, and bars there that show where the rows lie
+
+Tick = tuple[float, str, str]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,29 +135,56 @@ class Axis:
             axis.axis_date()
         elif ticks is not None:
             axis.set_ticks(*ticks)
-            if self.labelled and not upright:
-                self._turn(ax, ticks[1])
+            if self.labelled and not upright:  # names are turned where they would not fit
+                many, letters = len(ticks[1]), sum(map(len, ticks[1]))
+                turn = 90 if many > 8 else 45 if letters + 2 * many > 34 else 0
+                for tick in ax.get_xticklabels():
+                    tick.set(rotation=turn, ha="right" if turn == 45 else "center")
+                    tick.set_fontsize(SMALL if many <= 12 else SMALL - 1.5)
+                    tick.set_rotation_mode("anchor" if turn == 45 else "default")
         if gone and not self.labelled and not upright:
             ax.axvline((high + self.missing_place) / 2, color=GREY, linewidth=0.6, linestyle=":")
-        axis.set_label_text(wrapped(self.label, 26 if upright else 34, 4), fontsize=SMALL + 1)
+        shown, every, duration = len(self.drawn), len(self.column.levels), self.column.levels.dtype.kind == "m"
+        note = " (days)" if duration else f" ({shown} most frequent of {every} levels)" if shown < every else ""
+        axis.set_label_text(wrapped(self.name + note, 26 if upright else 34, 4), fontsize=SMALL + 1)
 
-    @property
-    def label(self) -> str:
-        """Name of the axis."""
-        if self.column.levels.dtype.kind == "m":  # durations
-            return f"{self.name} (days)"
-        hidden = len(self.column.levels) - len(self.drawn)
-        note = f" ({len(self.drawn)} most frequent of {len(self.column.levels)} levels)"
-        return self.name + note if hidden else self.name
 
-    def _turn(self, ax: Axes, names: list[str]) -> None:
-        """Turn names of levels where they would not fit."""
-        crowded = sum(map(len, names)) + 2 * len(names) > 34
-        rotation = 90 if len(names) > 8 else 45 if crowded else 0
-        for tick in ax.get_xticklabels():
-            tick.set(rotation=rotation, ha="right" if rotation == 45 else "center")
-            tick.set_fontsize(SMALL if len(names) <= 12 else SMALL - 1.5)
-            tick.set_rotation_mode("anchor" if rotation == 45 else "default")
+@dataclass(frozen=True, slots=True, eq=False)
+class Line:
+    """One thing drawn in a panel: a thin curve of one row, a thick line, points, or bars with their right ends."""
+
+    shape: Literal["curve", "line", "points", "bars"]
+    explanation: str  # "rows" for the bars, which show the data
+    x: FloatArray
+    y: FloatArray
+    levels: Sequence[str | None]  # names of places on an axis of levels or dates
+    end: FloatArray | None = None
+    joined: bool = True
+    errors: FloatArray | None = None  # standard errors of y over the rows; None: not known
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Panel:
+    """One column in one scope, and the share of its disagreement on all rows that is left there (NaN: none to tell)."""
+
+    scope: Scope
+    axis: Axis
+    lines: tuple[Line, ...]
+    disagreement: float
+
+    def cells(self) -> list[tuple[Any, ...]]:
+        """Cells of the frame: explanation, shape, curve, x, x_end, level, value, standard_error."""
+        cells: list[tuple[Any, ...]] = []
+        numbers = itertools.count()
+        for line in self.lines:
+            nothing = [None] * len(line.x)
+            ends, errors = (nothing if each is None else each.tolist() for each in (line.end, line.errors))
+            curve = next(numbers) if line.shape == "curve" else None
+            places = zip(line.x.tolist(), ends, line.levels, line.y.tolist(), errors, strict=True)
+            cells += [(line.explanation, line.shape, curve, *place) for place in places]
+        if self.disagreement == self.disagreement:
+            cells.append(("disagreement", "text", None, None, None, None, self.disagreement, None))
+        return cells
 
 
 class ShownLevels(NamedTuple):
@@ -190,3 +224,129 @@ def round_ticks(low: float, high: float, most: int = 5) -> list[float]:
     first = math.ceil(low / step - 1e-9)
     digits = 12 - math.floor(math.log10(step))
     return [round(i * step, digits) + 0.0 for i in range(first, math.floor(high / step + 1e-9) + 1)]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PageAxis:
+    """How a page shows a column: at which of its levels, where, under which names, and drawn how."""
+
+    column: Column
+    style: str  # "points" (up to four values), "dots" on a thin line (up to twelve) or "line"
+    groups: tuple[IntArray, ...]  # levels at each place: their number, -1 for missing, which stands last
+    counts: FloatArray  # rows of each level, missing first
+    x: tuple[float, ...]
+    texts: tuple[str, ...]
+    log: bool = False
+    note: str = ""
+
+    @property
+    def gone(self) -> bool:
+        """Whether the last place is that of missing values."""
+        return bool(len(self.groups[-1]) == 1 and self.groups[-1][0] == -1)
+
+    def at(self, values: FloatArray, lines: IntArray) -> FloatArray:
+        """Values at the places: means over their levels, which stand at these lines (missing first)."""
+        shares = [self.counts[group + 1] / max(self.counts[group + 1].sum(), 1e-300) for group in self.groups]
+        return np.array([s @ values[lines[g + 1]] for s, g in zip(shares, self.groups, strict=True)], dtype=np.float64)
+
+    def reaches(self, counts: FloatArray) -> list[bool]:
+        """Whether some rows reach each place: it lies between their smallest and largest value, or is their level."""
+        present = np.flatnonzero(counts[1:])
+        if self.column.kind in ("nominal", "boolean") or not len(present):
+            return [bool(counts[group + 1].any()) for group in self.groups]
+        return [bool(counts[0]) if g[0] < 0 else bool(present[0] <= g[0] <= present[-1]) for g in self.groups]
+
+    def bars(self, counts: FloatArray) -> tuple[list[float], list[int]]:
+        """Middles of the bars that show where some rows lie, and the rows of each."""
+        last = len(self.x) - self.gone
+        if self.style != "line" or last == len(self.counts) - 1:  # every level has a place
+            return list(self.x), [int(counts[group + 1].sum()) for group in self.groups]
+        move, back = (np.log, np.exp) if self.log else (np.asarray, np.asarray)
+        first, end = move(np.array(self.x[:last]))[[0, -1]].tolist()
+        edges = np.linspace(first, end, PAGE_BARS + 1)
+        found = np.histogram(move(places_of(self.column)), bins=edges, weights=counts[1:])[0]
+        middles, rows = back((edges[1:] + edges[:-1]) / 2).tolist(), [int(each) for each in found]
+        return [*middles, *self.x[last:]], [*rows, *([int(counts[0])] if self.gone else [])]
+
+
+def page_axis(column: Column, effects: FloatArray, counts: FloatArray, points: int) -> PageAxis:
+    """The axis of a column on a page; ``effects`` and ``counts`` are those of all rows, by level, missing first."""
+    levels, known, named = len(column.levels), counts[1:], column.kind in LABELLED
+    groups = [np.array([code]) for code in _spread_out(known, points)]
+    if column.kind in ("nominal", "boolean"):
+        common = np.sort(np.argsort(-known, kind="stable")[: FOLDED if levels > FOLDED else levels])
+        groups = [np.array([code]) for code in common[np.argsort(-effects[1:][common], kind="stable")]]
+        groups += [np.setdiff1d(np.arange(levels), common)] if levels > FOLDED else []
+    style = "points" if levels <= FEW_VALUES else "dots" if levels <= DOTS or named else "line"
+    skewed = style == "line" and column.kind == "numeric"
+    groups, log, note = _unskewed(column, known, groups) if skewed else (groups, False, "")
+    places = [float(k) for k in range(len(groups))] if named else places_of(column)[[g[0] for g in groups]].tolist()
+    texts = [_text(column, group) for group in groups]
+    if counts[0] > 0:
+        share = percent(float(counts[0] / counts.sum()), 0)
+        step = 1.0 if named or not places else 0.08 * (max(places) - min(places)) or 1.0
+        far = max(places, default=0.0) * 1.35 if log else max(places, default=-1.0) + step
+        groups, places, texts = [*groups, np.array([-1])], [*places, far], [*texts, f"{MISSING} ({share})"]
+    return PageAxis(column, style, tuple(groups), counts, tuple(places), tuple(texts), log, note)
+
+
+def places_of(column: Column) -> FloatArray:
+    """Where the levels of a column stand: numbers at their value, dates in days, names at their rank."""
+    return Axis(column, column.name).numbers(column.levels)
+
+
+def _spread_out(counts: FloatArray, points: int) -> list[int]:
+    """Levels to draw: all of few ones, otherwise quantiles of the rows and a few even steps, with both ends."""
+    if len(counts) <= points:
+        return list(range(len(counts)))
+    below = np.cumsum(counts)
+    wanted = np.searchsorted(below, np.linspace(0, below[-1], points) * (1 - 1e-12))
+    return np.unique([*np.clip(wanted, 0, len(counts) - 1).tolist(), 0, len(counts) - 1]).tolist()  # type: ignore[no-any-return]
+
+
+def _unskewed(column: Column, counts: FloatArray, groups: list[IntArray]) -> tuple[list[IntArray], bool, str]:
+    """A column whose largest values leave no room for the others: logarithmic, or without the last hundredth."""
+    values, below = column.levels.astype(np.float64), np.cumsum(counts) / max(counts.sum(), 1e-300)
+    low, middle, far, most = (float(values[np.searchsorted(below, q)]) for q in (0.0, 0.5, 0.99, 1 - 1e-12))
+    if low > 0 and most > 20 * middle:
+        return groups, True, "logarithmic axis"
+    if most - low > 2 * (far - low) > 0:
+        kept = [group for group in groups if values[group[0]] <= far]
+        return kept, False, f"up to the 99th percentile; the largest value is {value(most)}"
+    return groups, False, ""
+
+
+def _text(column: Column, group: IntArray) -> str:
+    if len(group) > 1:
+        return f"{len(group)} rare levels"
+    level = column.levels[group[0]]
+    if column.kind == "numeric":
+        return value(float(level))
+    return str(level.astype("M8[D]")) if np.issubdtype(column.levels.dtype, np.datetime64) else str(level)
+
+
+def page_ticks(effect: Mapping[str, Any], width: float, small: bool = False) -> list[Tick]:
+    """Place, text and full text of the ticks below a column of a page, so many units wide.
+
+    >>> page_ticks({"x": [0.0, 1.0], "texts": ["no", "yes"], "named": True, "gone": False, "log": False}, 100)
+    [(0.0, 'no', 'no'), (1.0, 'yes', 'yes')]
+    """
+    every: list[Tick] = list(zip(effect["x"], effect["texts"], effect["texts"], strict=True))
+    last, own = every[-1:] if effect["gone"] else [], every[:-1] if effect["gone"] else every
+    room = max(2, int(width / (8 * LETTER)))
+    if effect["named"] or len(own) <= min(room, 3):
+        step = math.ceil(len(every) / max(2, int(width / (4 * LETTER))))
+        letters = max(3, int(width * step / len(every) / LETTER) - 1)
+        return [(place, shortened(text, letters), text) for place, text, _ in every[::step]]
+    low, high = own[0][0], own[-1][0]
+    if effect["log"]:
+        powers = [m * 10.0**e for e in range(-9, 16) for m in ((1, 3) if high < 300 * low else (1,))]
+        numbers = [power for power in powers if low <= power <= high]
+    elif effect["kind"] == "date":
+        shown = own[:: max(1, math.ceil(len(own) / max(2, int(width / (13 * LETTER)))))]
+        return [*shown, *last]
+    else:
+        numbers = round_ticks(low, high, 2 if small else max(3, min(6, room)))
+        numbers = numbers if len(numbers) > 1 else round_ticks(low, high, 4)
+    limit = last[0][0] - (0.4 if small else 0.06) * (high - low) if last else math.inf
+    return [*((place, value(place), "") for place in numbers if place < limit), *((p, MISSING, t) for p, t, _ in last)]

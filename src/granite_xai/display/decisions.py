@@ -58,13 +58,7 @@ class RowDisplay(Drawn):
         return cls(g.explain_row(x), whole_number("max_features", max_features, at_least=0))
 
     def plot(self, ax: Any = None) -> RowDisplay:
-        """Draw the waterfall and the curves.
-
-        Parameters
-        ----------
-        ax : Axes or array of Axes, optional
-            Where: its place is divided among the panels, or one Axes a panel. None: a new figure.
-        """
+        """Draw the waterfall and the curves; ``ax`` as in `EffectDisplay.plot`."""
         found = self.explanation
         chosen = [i for i in found.order.tolist() if found.curves[i] is not None][: self.max_features]
         grid, bars = grid_of(1 + len(chosen), 3), min(len(found.sets), MOST_BARS) + 3
@@ -168,18 +162,11 @@ class ComparisonDisplay(Drawn):
         """
         strongest = comparison.columns[: whole_number("max_features", max_features, at_least=1)]
         table = comparison.cases[0].values.table
-        return cls(
-            comparison, tuple(strongest if features is None else (table.resolve(f, "features") for f in features))
-        )
+        asked = strongest if features is None else (table.resolve(f, "features") for f in features)
+        return cls(comparison, tuple(asked))
 
     def plot(self, ax: Any = None) -> ComparisonDisplay:
-        """Draw the curves: a line of panels for each column.
-
-        Parameters
-        ----------
-        ax : Axes or array of Axes, optional
-            Where: its place is divided among the panels, or one Axes a panel. None: a new figure.
-        """
+        """Draw the curves, a line of panels for each column; ``ax`` as in `EffectDisplay.plot`."""
         from matplotlib.lines import Line2D
 
         found, regions = self.comparison, len(self.comparison.partition)
@@ -196,15 +183,8 @@ class ComparisonDisplay(Drawn):
                 for curve in curves:
                     if curve.scope.region == k:
                         x, color = axis.numbers(curve.levels), colors[curve.case]
-                        half = curve.high - curve.mean
-                        panel.errorbar(
-                            x,
-                            curve.mean,
-                            None if axis.ordered else half,
-                            fmt="-" if axis.ordered else "o",
-                            color=color,
-                            ms=4,
-                        )
+                        half, mark = (None, "-") if axis.ordered else (curve.high - curve.mean, "o")
+                        panel.errorbar(x, curve.mean, half, fmt=mark, color=color, ms=4)
                         if axis.ordered:
                             panel.fill_between(x, curve.low, curve.high, color=color, alpha=0.18, linewidth=0)
                 axis.dress(panel)

@@ -8,21 +8,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from granite_xai.base.errors import InputError
 from granite_xai.base.options import whole_number
+from granite_xai.base.typing import AleColumn, Elementwise, IntArray
 from granite_xai.base.wording import MISSING, coarse, drawable, shortened, told_apart
 from granite_xai.catalog import title
+from granite_xai.curves import dependence_bins, ice_curves
 from granite_xai.display import figures
-from granite_xai.display.axis import Axis
+from granite_xai.display.axis import Axis, Line, Panel, shown_levels
 from granite_xai.display.figures import PALE, SMALL, Drawn, framed, grid_of, region_color, set_title, sheet, tidy
-from granite_xai.display.lines import MOST_CURVES, Line, Panel, Strip, cells_of, drawable_sides, panels_of, strongest
 from granite_xai.explainer import Explainer
+from granite_xai.explanation import Part
 from granite_xai.influence import Individual
-from granite_xai.scopes import RowsToShow, chosen_question, shown_names
-from granite_xai.tables import Table
+from granite_xai.masking.accumulated import AleIntervals
+from granite_xai.scopes import EFFECTS, RegionValues, RowsToShow, ShownValues, chosen_question, shown_names, sides_shown
+from granite_xai.tables import Column, Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+MOST_CURVES = 50  # of single rows in a panel (S15)
 MEANING = {"curve": "{}: one line a row", "line": "{}", "points": "{}: one point a row; line: their mean"}
 AVERAGE = {
     "pdp": "PDP: average over the rows",
@@ -30,6 +35,29 @@ AVERAGE = {
     "ale": "ALE: average changes, added up",
     "local-change": "local changes: one row across its interval",
 }
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Strip:
+    """One column in one scope: what its lines are made of."""
+
+    shown: RowsToShow
+    values: RegionValues
+    table: Table
+    axis: Axis
+    points: int
+    max_curves: int
+
+    @property
+    def column(self) -> Column:
+        """The column on the rows of the scope."""
+        return self.table.columns[self.axis.column.position]
+
+    def drawn(self, most: int) -> IntArray:
+        """Some rows, drawn once for all panels of the scope: they carry no label."""
+        count = self.table.n_rows
+        some = np.random.default_rng(self.shown.seed).choice(count, size=min(most, count), replace=False)
+        return np.sort(some)
 
 
 @dataclass(eq=False)
@@ -116,7 +144,9 @@ class EffectDisplay(Drawn):
         found = shown.values(sides)
         order = list(range(len(found.sets)))
         if features is None:
-            order = strongest(found.regions[0], resolved.loss, max_features)
+            parts = found.regions[0].parts  # those that disagree most; with one explanation the largest effects
+            gaps = resolved.loss(parts[0].values - parts[1].values) if parts[1:] else np.square(parts[0].values)
+            order = np.argsort(-gaps.mean(axis=0), kind="stable")[:max_features].tolist()
         tables = [table.take(values.scope.rows) for values in found.regions]
         panels = []
         for place in order:
@@ -134,6 +164,9 @@ class EffectDisplay(Drawn):
         ax : Axes or array of Axes, optional
             Where: its place is divided among the panels, or one Axes a panel. None: a new figure.
         """
+        from matplotlib.lines import Line2D
+        from matplotlib.patches import Patch
+
         scopes = len(self.panels[0])
         lines, columns = grid_of(scopes)
         grid = (lines * len(self.panels), columns)
@@ -144,7 +177,16 @@ class EffectDisplay(Drawn):
         where = f"on all rows and in {scopes - 1} regions" if scopes > 1 else "on all rows; there is one region"
         moral = ": where the lines agree, either explanation will do" if len(self.names) > 1 else ""
         headline = f"{(names := shown_names(self.names))[:1].upper()}{names[1:]} {where}{moral}"
-        self._keep(drawn, ax, headline, handles(self.names, self.panels[0][0].lines), (len(self.panels), scopes))
+        legend: list[Any] = []
+        for name in self.names:
+            own = (line for line in self.panels[0][0].lines if line.explanation == name)
+            line = next(own, Line("line", name, np.zeros(0), np.zeros(0), ()))
+            label = AVERAGE.get(name) or MEANING[line.shape].format(drawable(title(name)))
+            width = 1.2 if line.shape == "curve" else 2.6
+            look = {**_look(line, self.names, False), "label": label, "alpha": 0.8, "linewidth": width}
+            legend.append(Line2D([], [], **look))
+        legend.append(Patch(color=PALE, label="where the rows lie"))
+        self._keep(drawn, ax, headline, legend, (len(self.panels), scopes))
         return self
 
     def _line(self, panels: Sequence[Panel], axes: Sequence[Axes], columns: int) -> None:
@@ -171,7 +213,7 @@ class EffectDisplay(Drawn):
         them on both sides).
         """
         keys = "region rule feature explanation shape curve x x_end level value standard_error"
-        every = ((p.scope, p.axis.column.name, cells_of(p)) for panels in self.panels for p in panels)
+        every = ((p.scope, p.axis.column.name, p.cells()) for panels in self.panels for p in panels)
         lines = ((scope.region, scope.rule, name, *line) for scope, name, cells in every for line in cells)
         return framed(keys, lines, self.table)
 
@@ -193,11 +235,8 @@ def draw_panel(ax: Axes, panel: Panel, names: Sequence[str]) -> None:
                 color, single = region_color(panel.scope.region), bool(alone or part.sum() == 1)
                 if line.errors is not None and line.errors.any():  # two standard errors on both sides
                     ends = (line.y[part] + sign * 2.0 * line.errors[part] for sign in (-1, 1))
-                    look = {
-                        "color": color,
-                        "zorder": 2,
-                        **({"alpha": 0.5} if single else {"alpha": 0.18, "linewidth": 0}),
-                    }
+                    faint = {"alpha": 0.5} if single else {"alpha": 0.18, "linewidth": 0}
+                    look = {"color": color, "zorder": 2, **faint}
                     (ax.vlines if single else ax.fill_between)(line.x[part], *ends, **look)
                 ax.plot(line.x[part], line.y[part], **{**_look(line, names, single), "color": color})
     panel.axis.dress(ax)
@@ -225,17 +264,114 @@ def _look(line: Line, names: Sequence[str], alone: bool) -> dict[str, Any]:
     return {**common, "linewidth": 2.6, "zorder": 3, "markeredgecolor": "white", "markeredgewidth": 0.8}
 
 
-def handles(names: Sequence[str], lines: Sequence[Line]) -> list[Any]:
-    """What the legend shows: every explanation once, and the bars."""
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
+def pure_line(strip: Strip, part: Part, place: int) -> list[Line]:
+    """An effect that depends on the column alone: its value at some of the observed values."""
+    column, shown = strip.column, shown_levels(strip.axis, strip.table, strip.points)
+    by_code, errors = np.zeros((2, len(column.levels) + 1))
+    by_code[column.codes], errors[column.codes] = part.values[:, place], part.errors[:, place]
+    values = (shown.x, by_code[shown.codes], shown.texts)
+    return [Line("line", part.name, *values, joined=strip.axis.ordered, errors=errors[shown.codes])]
 
-    found: list[Any] = []
-    for name in names:
-        line = next(
-            (line for line in lines if line.explanation == name), Line("line", name, np.zeros(0), np.zeros(0), ())
-        )
-        label = AVERAGE.get(name) or MEANING[line.shape].format(drawable(title(name)))
-        width = 1.2 if line.shape == "curve" else 2.6
-        found.append(Line2D([], [], **{**_look(line, names, False), "label": label, "alpha": 0.8, "linewidth": width}))
-    return [*found, Patch(color=PALE, label="where the rows lie")]
+
+def full_curves(strip: Strip, part: Part, place: int) -> list[Line]:
+    """The prediction of single rows along the column, each counted from where its own effect is."""
+    rows = strip.drawn(strip.max_curves)
+    at = shown_levels(strip.axis, strip.table, strip.points)
+    if not len(rows) or not len(at.x):
+        return []
+    predictor, resources = strip.shown.fitted.predictor, strip.shown.rows.resources
+    curves = ice_curves(predictor, strip.table.take(rows), at.grid, resources)
+    shifted = curves - (strip.values.predictions[rows] - part.values[rows, place])[:, None]
+    return [Line("curve", part.name, at.x, curve, at.texts, joined=strip.axis.ordered) for curve in shifted]
+
+
+def partial_points(strip: Strip, part: Part, place: int) -> list[Line]:
+    """Effects of single rows against the column's value, and their mean at each value (tenth, where there are many)."""
+    rows = strip.drawn(4 * MOST_CURVES)
+    column, effects = strip.column, part.values[:, place]
+    x = strip.axis.of_rows(column)
+    placed = rows[np.isfinite(x[rows])]
+    levels = strip.axis.texts(column.values[placed])
+    levels = [MISSING if column.missing[row] else level for row, level in zip(placed, levels, strict=True)]
+    # Tenths would flatten peaks that a line through few values shows, and look like disagreement.
+    fine = len(column.levels) <= strip.points
+    bins = np.unique(column.codes if fine else dependence_bins(column), return_inverse=True)[1].reshape(-1)
+    counts = np.bincount(bins)
+    middles, means = (np.bincount(bins, weights=values) / counts for values in (x, effects))
+    kept = np.flatnonzero(np.isfinite(middles))
+    kept = kept[np.argsort(middles[kept], kind="stable")]
+    names = dict(zip(bins.tolist(), map(str, column.values), strict=True)) if strip.axis.labelled else {}
+    names |= dict.fromkeys(bins[column.missing].tolist(), MISSING)
+    at = [names.get(k) for k in kept.tolist()]
+    return [
+        Line("points", part.name, x[placed], effects[placed], levels, joined=False),
+        Line("line", part.name, middles[kept], means[kept], at, joined=strip.axis.ordered),
+    ]
+
+
+def accumulated_lines(strip: Strip, part: Part, place: int, steps: AleIntervals | None, averaged: bool) -> list[Line]:
+    """ALE: the running sum of mean changes; a single row's change starts where the sum is."""
+    if steps is None:
+        return []
+    (positions, intervals), changes = steps.within(strip.column), part.values[:, place]
+    edges = steps.fitted.levels[positions]
+    ends, texts = strip.axis.numbers(edges), strip.axis.texts(edges)
+    counts = np.bincount(intervals, minlength=len(ends))[1:]
+    means = np.bincount(intervals, weights=changes, minlength=len(ends))[1:] / np.maximum(counts, 1)
+    curve = np.append(0.0, np.cumsum(means))
+    curve -= float((curve[:-1] + curve[1:]) / 2 @ counts) / max(counts.sum(), 1)
+    if averaged:
+        walked = np.flatnonzero(counts)
+        span = slice(walked[0], walked[-1] + 2) if len(walked) else slice(0, 0)
+        squares = np.bincount(intervals, weights=np.square(part.errors[:, place]), minlength=len(ends))[1:]
+        # Intervals hold different rows: the variances of their mean changes add up along the curve.
+        errors = np.sqrt(np.append(0.0, np.cumsum(squares / np.maximum(counts, 1))))
+        return [Line("line", part.name, ends[span], curve[span], texts[span], errors=errors[span])]
+    found = []
+    for row in strip.drawn(strip.max_curves).tolist():
+        if intervals[row] > 0:
+            span = slice(intervals[row] - 1, intervals[row] + 1)
+            moved = curve[span.start] + np.array([0.0, changes[row]])
+            found.append(Line("curve", part.name, ends[span], moved, texts[span]))
+    return found
+
+
+def drawable_sides(own: tuple[Explainer, Explainer], asked: Any) -> tuple[Explainer, ...]:
+    """The explanations shown: those asked for, the question's where it is about effects of columns, or ICE and PDP."""
+
+    def fits(side: Explainer) -> bool:
+        return side.behavior.key == "local" and side.interaction.key in EFFECTS
+
+    sides = sides_shown(own, asked, lambda side: side.influence.key == "individual" and fits(side))
+    if wrong := [side.name or "an explanation" for side in sides if not fits(side)]:
+        text = f"{wrong[0]!r} is no effect of single columns on single predictions."
+        hint = "Choose local ones such as 'ice', 'pdp', 'mplot', 'ale' or 'shap'."
+        raise InputError(text, code="P03", argument="explanations", hint=hint)
+    return sides
+
+
+def panels_of(
+    found: ShownValues, sides: Sequence[Explainer], strips: Sequence[Strip], place: int, loss: Elementwise
+) -> tuple[Panel, ...]:
+    """All panels of one column."""
+    gaps = [np.nan] * len(strips)
+    if len(sides) == 2:
+        pairs = ([part.values[:, place] for part in strip.values.parts] for strip in strips)
+        gaps = [float(loss(one - two).mean()) for one, two in pairs]
+    panels = []
+    for strip, gap in zip(strips, gaps, strict=True):
+        both = zip(sides, strip.values.parts, strict=True)
+        lines = [line for side, part in both for line in _lines(found, side, strip, part, place)]
+        share = gap / gaps[0] if gaps[0] > 0 else (0.0 if len(sides) == 2 and lines else np.nan)
+        left, right, shares = strip.axis.bars(strip.column)
+        bars = Line("bars", "rows", left, shares, [None] * len(left), end=right)
+        panels.append(Panel(strip.values.scope, strip.axis, (bars, *lines), float(share)))
+    return tuple(panels)
+
+
+def _lines(found: ShownValues, side: Explainer, strip: Strip, part: Part, place: int) -> list[Line]:
+    if side.masking.key == "accumulated":
+        steps = found.intervals.get(AleColumn(strip.axis.column.position, getattr(side.masking, "intervals", 0)))
+        return accumulated_lines(strip, part, place, steps, side.interaction.key == "pure")
+    makers = {"pure": pure_line, "full": full_curves, "partial": partial_points}
+    return makers[side.interaction.key](strip, part, place)

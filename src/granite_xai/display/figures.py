@@ -43,9 +43,7 @@ class Drawn:
     axes_: Any = field(default=None, init=False, repr=False)
     ax_: Any = field(default=None, init=False, repr=False)
 
-    def _keep(
-        self, drawn: Sheet, ax: Any, headline: str, legend: Sequence[Any] = (), shape: tuple[int, ...] = (-1,)
-    ) -> None:
+    def _keep(self, drawn: Sheet, ax: Any, headline: str, legend: Sequence[Any] = (), shape: Any = -1) -> None:
         """Write headline and legend, and remember where it was drawn."""
         drawn.finish(headline, legend)
         self.figure_, self.axes_ = drawn.figure, np.array(drawn.axes, dtype=object).reshape(shape)
@@ -65,6 +63,7 @@ class Sheet:
         """A sentence above all panels, unless the figure is the user's, and what explains the colors below them."""
         from matplotlib import rcParams
         from matplotlib.text import Text
+        from matplotlib.transforms import ScaledTranslation
 
         if self.own:
             self.figure.suptitle(headline, fontsize=LARGE, x=0.01, ha="left", wrap=True)
@@ -74,39 +73,25 @@ class Sheet:
             columns = min(len(handles), max(1, int(self.figure.get_figwidth() / inches)))  # type: ignore[union-attr]
             place: dict[str, Any] = {"loc": "outside lower center", "fontsize": SMALL + 1, "frameon": False}
             self.figure.legend(handles=handles, ncols=columns, **place)
-        elif handles:
-            _legend_below(self.axes[0], handles)
+        elif handles:  # under the panel and the names on its axis, where it hides nothing
+            ax = self.axes[0]
+            turned = any(label.get_rotation() for label in ax.get_xticklabels())
+            down = ScaledTranslation(0, -(80 if turned else 30) / 72, ax.figure.dpi_scale_trans)
+            place = {"loc": "upper left", "bbox_to_anchor": (0.0, 0.0), "bbox_transform": ax.transAxes + down}
+            ax.legend(handles=handles, fontsize=SMALL, borderaxespad=0.0, frameon=False, **place)
         if rcParams["text.usetex"]:  # where an underscore in a name would end the drawing (S05)
             for owner in [self.figure] if self.own else self.axes:
                 for text in owner.findobj(Text):
                     text.set_usetex(False)
 
 
-def _legend_below(ax: Axes, handles: Sequence[Any]) -> None:
-    """Under the panel and the names on its axis, where it hides nothing."""
-    from matplotlib.transforms import ScaledTranslation
-
-    turned = any(label.get_rotation() for label in ax.get_xticklabels())
-    down = ScaledTranslation(0, -(80 if turned else 30) / 72, ax.figure.dpi_scale_trans)
-    place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (0.0, 0.0), "bbox_transform": ax.transAxes + down}
-    ax.legend(handles=handles, fontsize=SMALL, borderaxespad=0.0, frameon=False, **place)
-
-
 def region_color(region: int | None) -> str:
-    """Color of a region on white paper; None: all rows.
-
-    >>> region_color(0), region_color(None)
-    ('#2a83ee', '#8d9298')
-    """
+    """Color of a region on white paper; None: all rows."""
     return EVERYONE[0] if region is None or region >= len(REGIONS) else REGIONS[region][0]
 
 
 def region_style(number: int) -> dict[str, Any]:
-    """Color and pattern of a region in an area.
-
-    >>> region_style(0)["facecolor"] == region_style(8)["facecolor"], region_style(8)["hatch"]
-    (True, '///')
-    """
+    """Color and pattern of a region in an area."""
     turn, place = divmod(number, len(REGIONS))
     return {"facecolor": REGIONS[place][0], "hatch": PATTERNS[turn % len(PATTERNS)]}
 
@@ -139,21 +124,16 @@ def sheet(ax: Any, places: Sequence[int], grid: tuple[int, int], size: tuple[flo
         figure: Any = plt.figure(figsize=size, layout="constrained")
         figure.get_layout_engine().set(h_pad=0.08, w_pad=0.06)
         spec = figure.add_gridspec(*grid)
-    else:
-        figure, spec = ax.figure, _divided(ax, grid)
+    else:  # the place of the Axes is divided; it stays as an empty frame of it
+        ax.set_axis_off()
+        figure, spec, box = ax.figure, ax.get_subplotspec(), ax.get_position()
+        gaps: dict[str, Any] = {"wspace": 0.12, "hspace": 0.8}
+        if spec is None:
+            spec = figure.add_gridspec(*grid, left=box.x0, right=box.x1, bottom=box.y0, top=box.y1, **gaps)
+        else:
+            spec = spec.subgridspec(*grid, **({} if figure.get_layout_engine() is not None else gaps))
     panels = tuple(figure.add_subplot(spec[divmod(place, grid[1])]) for place in places)
     return Sheet(figure, panels, grid[1], own=ax is None)
-
-
-def _divided(ax: Axes, grid: tuple[int, int]) -> Any:
-    """The place of an Axes, divided; the Axes itself stays as an empty frame of it."""
-    ax.set_axis_off()
-    spec = ax.get_subplotspec()
-    gaps: dict[str, Any] = {"wspace": 0.12, "hspace": 0.8}
-    if spec is not None:
-        return spec.subgridspec(*grid, **({} if ax.figure.get_layout_engine() is not None else gaps))
-    box = ax.get_position()
-    return ax.figure.add_gridspec(*grid, left=box.x0, right=box.x1, bottom=box.y0, top=box.y1, **gaps)
 
 
 def tidy(ax: Axes) -> None:

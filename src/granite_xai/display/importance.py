@@ -33,13 +33,7 @@ class ImportanceDisplay(Drawn):
     For sensitivity and risk the value itself; for local effects the mean of its size over the rows. Where the two bars
     of a column are equally long, the explanations agree. Make it with `from_estimator`.
 
-    Attributes
-    ----------
-    figure_ : Figure
-    axes_ : array of Axes
-        All rows first, then each region (or all regions in one, for ``kind="layered"``).
-    ax_ : Axes
-        The one that was given, otherwise the first.
+    Attributes are those of `EffectDisplay`; ``axes_`` holds all rows first, then each region (or all in one).
 
     Examples
     --------
@@ -80,50 +74,42 @@ class ImportanceDisplay(Drawn):
 
         Parameters
         ----------
-        g : Granite
-            Fitted.
-        X : table
-            Rows that are explained, and the reference in their region.
+        g, X, question, max_samples, sample_weight
+            As in `EffectDisplay.from_estimator`.
         y : array, optional
             The target; needed for risk.
         features : columns, optional
             None: the sets of the question, the ``max_features`` most important ones.
         explanations : names of ``gx.explanations()`` or Explainers, optional
             None: both sides of the question ("ice" and "pdp" where it compares whole predictions).
-        question : str, optional
-            Which one, for an estimator with several; None: the first.
         max_features : int
             Bars a panel, at most.
-        sample_weight : array, optional
-            Weights of the rows; those of weight 0 are left out.
-        max_samples : int, optional
-            Rows used, at most. None: as many as the fit used.
         """
         own = chosen_question(g, question).question
         whole_number("max_features", max_features, at_least=1)
-        sides = _comparable(
-            sides_shown((own.first, own.second), explanations, lambda side: side.interaction.key in EFFECTS)
-        )
+        sides = sides_shown((own.first, own.second), explanations, lambda side: side.interaction.key in EFFECTS)
+        behaviors = sorted({side.behavior.key for side in sides})
+        if len(behaviors) > 1 or any(side.interaction.key not in EFFECTS for side in sides):
+            kinds = " and ".join(behaviors)
+            text = f"these explanations have no common scale: they measure {kinds}, or whole predictions."
+            hint = "Choose explanations of the same behavior, such as 'pfi' and 'cfi'."
+            raise InputError(text, code="P03", argument="explanations", hint=hint)
         if features is not None:
             sides = tuple(side.with_influence(Individual(list(features))) for side in sides)
         shown = RowsToShow.of(g, X, y, sides, max_samples, sample_weight)
         found = shown.values(sides)
-        values = np.stack([region.sizes for region in found.regions])
-        errors = np.stack([region.errors for region in found.regions])
+        values, errors = (np.stack([getattr(r, key) for r in found.regions]) for key in ("sizes", "errors"))
         order = np.argsort(-np.abs(values[0]).max(axis=0), kind="stable")[:max_features]
-        measure = MEASURES[sides[0].behavior.key] + (
-            " by knowing the column" if sides[0].behavior.key == "risk" else ""
-        )
-        sets, bars = tuple(found.sets[i] for i in order), (values[:, :, order], errors[:, :, order])
-        return cls(shown.scopes, sets, found.names, *bars, measure, shown.table)
+        measure = MEASURES[behaviors[0]] + (" by knowing the column" if behaviors[0] == "risk" else "")
+        bars = values[:, :, order], errors[:, :, order]
+        return cls(shown.scopes, tuple(found.sets[i] for i in order), found.names, *bars, measure, shown.table)
 
     def plot(self, ax: Any = None, *, kind: str = "paired") -> ImportanceDisplay:
         """Draw the bars.
 
         Parameters
         ----------
-        ax : Axes or array of Axes, optional
-            Where: its place is divided among the panels, or one Axes a panel. None: a new figure.
+        ax : as in `EffectDisplay.plot`
         kind : "paired" or "layered"
             A panel for each region, or the paper's layered ranking: one panel in which the bars of all regions start at
             zero and shorter ones lie before longer ones.
@@ -151,10 +137,9 @@ class ImportanceDisplay(Drawn):
             else:
                 draw_pairs(each, self.values[i], self.errors[i])
                 set_title(each, self.scopes[i], 34)
-        several = len(self.scopes) > 1
-        where = f"on all rows and in {count(len(self.scopes) - 1, 'region')}" if several else "on all rows"
+        where = f" and in {count(len(self.scopes) - 1, 'region')}" if len(self.scopes) > 1 else ""
         moral = ": bars of equal length mean agreement" if len(self.names) > 1 else ""
-        headline = f"Importance by {shown_names(self.names)}, {where}{moral}"
+        headline = f"Importance by {shown_names(self.names)}, on all rows{where}{moral}"
         self._keep(drawn, ax, headline, handles(self.names, regions))
         return self
 
@@ -170,15 +155,6 @@ class ImportanceDisplay(Drawn):
         return framed("region rule set explanation value standard_error", lines, self.table)
 
 
-def _comparable(sides: tuple[Explainer, ...]) -> tuple[Explainer, ...]:
-    behaviors = sorted({side.behavior.key for side in sides})
-    if len(behaviors) == 1 and all(side.interaction.key in EFFECTS for side in sides):
-        return sides
-    text = f"these explanations have no common scale: they measure {' and '.join(behaviors)}, or whole predictions."
-    hint = "Choose explanations of the same behavior, such as 'pfi' and 'cfi'."
-    raise InputError(text, code="P03", argument="explanations", hint=hint)
-
-
 def _positions(sides: int, count: int) -> tuple[FloatArray, float]:
     """Middle of each explanation's bar in each line, the first explanation on top, and a bar's height."""
     height = THICK / sides
@@ -186,11 +162,7 @@ def _positions(sides: int, count: int) -> tuple[FloatArray, float]:
 
 
 def set_labels(sets: Sequence[tuple[str, ...]], width: int = 26) -> list[str]:
-    """Names of sets as labels of a vertical axis.
-
-    >>> set_labels([("hr",), ("hr", "temp")])
-    ['hr', 'hr × temp']
-    """
+    """Names of sets as labels of a vertical axis."""
     return [wrapped(name, width, 3) for name in told_apart([" × ".join(names) for names in sets])]
 
 

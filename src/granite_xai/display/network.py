@@ -1,30 +1,55 @@
-"""InteractionDisplay: which columns act together, as a network, a heat map, or the surface of one pair."""
+"""InteractionDisplay: which columns act together, as a network, a heat map, or the surface of one pair.
+
+Delta(g, h) = F_ij(g, h) - F_i(g) - F_j(h) + mean F,   each F_T the mean over the rows of the scope
+"""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from granite_xai.base.errors import InputError
 from granite_xai.base.options import choose, whole_number
 from granite_xai.base.typing import FloatArray
-from granite_xai.base.wording import drawable, shortened
+from granite_xai.base.wording import drawable, shortened, told_apart, wrapped
 from granite_xai.behavior import Behavior, Local, Sensitivity
-from granite_xai.display import graphs
-from granite_xai.display.axis import Axis
-from granite_xai.display.figures import SMALL, Drawn, Sheet, framed, grid_of, set_title, sheet
+from granite_xai.compute import require_evaluations
+from granite_xai.curves import ice_curves
+from granite_xai.display.axis import Axis, shown_levels
+from granite_xai.display.figures import BLACK, BLUE, GREY, ORANGE, SMALL, Drawn, framed, grid_of, set_title, sheet
 from granite_xai.explainer import Explainer
 from granite_xai.influence import Individual, Interactions
 from granite_xai.interaction import INTERACTIONS, Interaction
 from granite_xai.masking import Marginal, Masking
 from granite_xai.scopes import MEASURES, RowsToShow, Scope, chosen_question
-from granite_xai.tables import Table
+from granite_xai.tables import Table, read_table, recombine
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+HEAT_LABEL = 20  # characters of a name beside a heat map
+WIDEST, LARGEST = 9.0, 900.0  # points of the strongest edge, square points of the strongest node
 KINDS = {"network": "network", "heatmap": "heatmap"}
+
+
+class Surface(NamedTuple):
+    """The pure interaction of two columns in one scope, (y, x): places of the grid, and names where they have some."""
+
+    x: FloatArray
+    y: FloatArray
+    x_levels: list[str | None]
+    y_levels: list[str | None]
+    values: FloatArray
+
+    def cells(self) -> list[tuple[Any, ...]]:
+        """Place and name across and up, and the value."""
+        both = ((self.x, self.x_levels), (self.y, self.y_levels))
+        across, up = (list(zip(places.tolist(), names, strict=True)) for places, names in both)
+        return [(*across[i], *up[j], value) for (j, i), value in np.ndenumerate(self.values)]
 
 
 @dataclass(eq=False)
@@ -34,13 +59,7 @@ class InteractionDisplay(Drawn):
     The diagonal (discs) is what a column does alone, ``Delta(i)``; off the diagonal (edges) what two columns do only
     together, ``Delta(ij)``, or their Shapley-Taylor interaction. Make it with `from_estimator`.
 
-    Attributes
-    ----------
-    figure_ : Figure
-    axes_ : array of Axes
-        All rows first, then each region.
-    ax_ : Axes
-        The one that was given, otherwise the first.
+    Attributes are those of `EffectDisplay`; ``axes_`` holds all rows first, then each region.
 
     Examples
     --------
@@ -56,7 +75,7 @@ class InteractionDisplay(Drawn):
     names: tuple[str, ...]
     scopes: tuple[Scope, ...] = field(repr=False)
     matrices: FloatArray = field(repr=False)
-    surfaces: tuple[graphs.Surface, ...] = field(repr=False)
+    surfaces: tuple[Surface, ...] = field(repr=False)
     axes_of_pair: tuple[Axis, ...] = field(repr=False)
     behavior: str
     table: Table = field(repr=False)
@@ -81,10 +100,8 @@ class InteractionDisplay(Drawn):
 
         Parameters
         ----------
-        g : Granite
-            Fitted.
-        X : table
-            Rows that are explained, and the reference in their region.
+        g, X, max_samples, sample_weight
+            As in `EffectDisplay.from_estimator`.
         y : array, optional
             The target; needed for risk.
         features : columns, optional
@@ -97,10 +114,6 @@ class InteractionDisplay(Drawn):
             Whose masking and behavior count, for an estimator with several; None: the first.
         max_features, points : int
             Columns shown, and places along each side of a surface, at most.
-        sample_weight : array, optional
-            Weights of the rows; those of weight 0 are left out.
-        max_samples : int, optional
-            Rows used, at most. None: as many as the fit used.
         """
         side = chosen_question(g, question).question.second  # as far as pairs are defined for it
         masking = side.masking if side.masking.hides else Marginal()
@@ -115,7 +128,7 @@ class InteractionDisplay(Drawn):
                 text, hint = f"pair={pair!r} is not two columns.", 'Pass pair=("hr", "temp").'
                 raise InputError(text, code="P02", argument="pair", hint=hint)
             axes = tuple(Axis.of(table, i) for i in places)
-            surfaces = tuple(graphs.surface(shown, scope, axes[0], axes[1], points) for scope in shown.scopes)
+            surfaces = tuple(surface(shown, scope, axes[0], axes[1], points) for scope in shown.scopes)
             both = tuple(table.names[i] for i in places), shown.scopes, np.zeros((0, 2, 2))
             return cls(*both, surfaces, axes, Local.key, table)
         asked = [table.names[table.resolve(label, "features")] for label in features or ()]
@@ -128,30 +141,40 @@ class InteractionDisplay(Drawn):
 
         Parameters
         ----------
-        ax : Axes or array of Axes, optional
-            Where: its place is divided among the panels, or one Axes a panel. None: a new figure.
+        ax : as in `EffectDisplay.plot`
         kind : "network" or "heatmap"
             For influences; a pair is always a surface.
         """
         kind = "surface" if self.surfaces else choose("kind", kind, KINDS)
         grid = grid_of(len(self.scopes), 5 if kind == "surface" else 4)
         size = {"network": (3.3, 3.2), "heatmap": (3.0, 3.3), "surface": (2.7, 2.9)}[kind]
-        label = 0.08 * min(graphs.HEAT_LABEL, max(map(len, self.names))) if kind == "heatmap" else 0.0
+        label = 0.08 * min(HEAT_LABEL, max(map(len, self.names))) if kind == "heatmap" else 0.0
         inches = (max(5.2, size[0] * grid[1]) + 0.8 + label, size[1] * grid[0] + 0.9 + label)
         drawn = sheet(ax, range(len(self.scopes)), grid, inches)
         for each, scope in zip(drawn.axes, self.scopes, strict=True):
             set_title(each, scope)
         painters = {"network": self._network, "heatmap": self._heatmap, "surface": self._surface}
-        self._keep(drawn, ax, *painters[kind](drawn))
+        headline, legend, colors = painters[kind](drawn.axes, drawn.columns)
+        if colors is not None:
+            bar = drawn.figure.colorbar(colors, ax=list(drawn.axes), shrink=0.8, pad=0.02)
+            bar.set_label("interaction effect" if kind == "surface" else MEASURES[self.behavior], fontsize=SMALL + 1)
+            bar.ax.tick_params(labelsize=SMALL)
+        self._keep(drawn, ax, headline, legend)
         return self
 
-    def _network(self, drawn: Sheet) -> tuple[str, list[Any]]:
-        for ax, matrix in zip(drawn.axes, self.matrices, strict=True):
-            graphs.draw_network(ax, self.names, matrix, self._tops)
-        headline = f"What columns do alone (discs) and only together (lines): {MEASURES[self.behavior]}"
-        return headline, graphs.network_handles(
-            self._tops, self.behavior != Local.key and bool((self.matrices < 0).any())
-        )
+    def _network(self, axes: Sequence[Axes], columns: int) -> tuple[str, list[Any], Any]:
+        from matplotlib.lines import Line2D
+
+        for ax, matrix in zip(axes, self.matrices, strict=True):
+            draw_network(ax, self.names, matrix, self._tops)
+        alone, together = (f"{top:,.0f}" if top >= 1000 else f"{top:.3g}" for top in self._tops)
+        disc: dict[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 11, "color": BLUE}
+        legend = [Line2D([], [], label=f"column alone: up to {alone}", **disc)]
+        looks = [(f"pair together: up to {together}", 0.55, BLUE)]
+        if self.behavior != Local.key and (self.matrices < 0).any():
+            looks.append(("negative: they overlap", 0.7, ORANGE))
+        legend += [Line2D([], [], linewidth=WIDEST / 2, label=text, alpha=a, color=c) for text, a, c in looks]
+        return f"What columns do alone (discs) and only together (lines): {MEASURES[self.behavior]}", legend, None
 
     @property
     def _tops(self) -> tuple[float, float]:
@@ -159,28 +182,42 @@ class InteractionDisplay(Drawn):
         sizes, alone = np.abs(self.matrices), np.eye(len(self.names), dtype=bool)
         return float(sizes[:, alone].max()) or 1.0, float(sizes[:, ~alone].max(initial=0.0)) or 1.0
 
-    def _heatmap(self, drawn: Sheet) -> tuple[str, list[Any]]:
-        for i, (ax, matrix) in enumerate(zip(drawn.axes, self.matrices, strict=True)):
-            graphs.draw_heatmap(ax, self.names, matrix, max(self._tops), self.behavior != Local.key)
-            ax.tick_params(labelleft=i % drawn.columns == 0, labelbottom=i + drawn.columns >= len(drawn.axes))
-        self._colors(drawn, drawn.axes[0].images[0], MEASURES[self.behavior])
-        return "What columns do alone (diagonal) and only together (below it)", []
+    def _heatmap(self, axes: Sequence[Axes], columns: int) -> tuple[str, list[Any], Any]:
+        """First-order influences on the diagonal, pairs below it."""
+        from matplotlib.colors import FuncNorm
 
-    def _surface(self, drawn: Sheet) -> tuple[str, list[Any]]:
+        # Pairs are mostly much weaker than columns alone: color grows with the root, the numbers say how much it is.
+        root, square = (lambda v: np.sign(v) * np.sqrt(np.abs(v))), (lambda v: np.sign(v) * np.square(v))
+        top, signed, count = max(self._tops), self.behavior != Local.key, len(self.names)
+        lower, labels = np.tri(count, dtype=bool), told_apart(list(self.names), HEAT_LABEL)
+        for i, (ax, matrix) in enumerate(zip(axes, self.matrices, strict=True)):
+            norm = FuncNorm((root, square), vmin=-top if signed else 0.0, vmax=top)
+            ax.imshow(np.where(lower, matrix, np.nan), cmap="PuOr" if signed else "Blues", norm=norm, aspect="equal")
+            ax.set_xticks(range(count), labels, rotation=90, fontsize=SMALL)
+            ax.set_yticks(range(count), labels, fontsize=SMALL)
+            ax.tick_params(length=0, labelleft=i % columns == 0, labelbottom=i + columns >= len(axes))
+            ax.spines[:].set_visible(False)
+            for y, x in np.argwhere(lower).tolist() if count <= 10 else ():
+                color = "white" if abs(matrix[y, x]) > 0.4 * top else BLACK
+                ax.text(x, y, cell_text(matrix[y, x], top), ha="center", va="center", fontsize=5.5, color=color)
+        return "What columns do alone (diagonal) and only together (below it)", [], axes[0].images[0]
+
+    def _surface(self, axes: Sequence[Axes], columns: int) -> tuple[str, list[Any], Any]:
+        """Colored cells around each pair of values; the same colors in every panel."""
         top = max(float(np.abs(each.values).max(initial=0.0)) for each in self.surfaces) or 1.0
-        for i, (ax, each) in enumerate(zip(drawn.axes, self.surfaces, strict=True)):
-            graphs.draw_surface(ax, each, self.axes_of_pair[0], self.axes_of_pair[1], top)
-            ax.tick_params(labelleft=i % drawn.columns == 0)
-            if i % drawn.columns:
+        across, up = self.axes_of_pair
+        for i, (ax, each) in enumerate(zip(axes, self.surfaces, strict=True)):
+            x, y = cell_edges(each.x, across.labelled), cell_edges(each.y, up.labelled)
+            ax.pcolormesh(x, y, each.values, cmap="PuOr", vmin=-top, vmax=top, rasterized=True)
+            across.dress(ax)
+            up.dress(ax, upright=True)
+            ax.set_facecolor("#F4F4F4")
+            ax.tick_params(labelsize=SMALL, labelleft=i % columns == 0)
+            ax.spines[:].set_color(GREY)
+            if i % columns:
                 ax.set_ylabel("")
         names = " and ".join(drawable(shortened(name, 40)) for name in self.names)
-        self._colors(drawn, drawn.axes[0].collections[0], "interaction effect")
-        return f"What {names} do to the prediction only together", []
-
-    def _colors(self, drawn: Sheet, image: Any, label: str) -> None:
-        bar = drawn.figure.colorbar(image, ax=list(drawn.axes), shrink=0.8, pad=0.02)
-        bar.set_label(label, fontsize=SMALL + 1)
-        bar.ax.tick_params(labelsize=SMALL)
+        return f"What {names} do to the prediction only together", [], axes[0].collections[0]
 
     def frame(self) -> Any:
         """Everything drawn: in the library of X.
@@ -189,17 +226,10 @@ class InteractionDisplay(Drawn):
         value. For a surface one line a cell: region, rule, x, x_level, y, y_level, value.
         """
         keys = "region rule x x_level y y_level value" if self.surfaces else "region rule first second value"
-        lines: list[tuple[Any, ...]] = []
-        for scope, each in zip(self.scopes, self.surfaces, strict=False):
-            told = (scope.region, scope.rule)
-            for (j, i), value in np.ndenumerate(each.values):
-                lines.append(
-                    (*told, float(each.x[i]), each.x_levels[i], float(each.y[j]), each.y_levels[j], float(value))
-                )
         pairs = [(i, i) for i in range(len(self.names))] + list(combinations(range(len(self.names)), 2))
-        for scope, matrix in zip(self.scopes, self.matrices, strict=False):
-            told = (scope.region, scope.rule)
-            lines += [(*told, self.names[i], self.names[j], float(matrix[i, j])) for i, j in pairs]
+        alone = [[(self.names[i], self.names[j], matrix[i, j]) for i, j in pairs] for matrix in self.matrices]
+        told = zip(self.scopes, [each.cells() for each in self.surfaces] or alone, strict=True)
+        lines = ((s.region, s.rule, *head, float(value)) for s, cells in told for *head, value in cells)
         return framed(keys, lines, self.table)
 
 
@@ -228,3 +258,72 @@ def _influences(
         for (i, j), value in zip(pairs, values.size_of(1) if pairs else (), strict=True):
             matrix[i, j] = matrix[j, i] = value
     return matrices
+
+
+def draw_network(ax: Axes, names: Sequence[str], matrix: FloatArray, tops: tuple[float, float]) -> None:
+    """Columns as discs of an area, pairs as edges of a width that is proportional to the influence."""
+    ax.set_axis_off()
+    ax.set_aspect("equal")
+    angles = np.pi / 2 - 2 * np.pi * np.arange(len(names)) / max(len(names), 1)  # on a circle, from the top clockwise
+    places, colors = np.column_stack([np.cos(angles), np.sin(angles)]), np.where(matrix >= 0, BLUE, ORANGE)
+    for i, j in combinations(range(len(names)), 2):
+        look = {"color": str(colors[i, j]), "linewidth": WIDEST * abs(matrix[i, j]) / tops[1]}
+        ax.plot(*places[[i, j]].T, alpha=0.55, solid_capstyle="round", zorder=1, **look)
+    areas, (across, up) = LARGEST * np.abs(np.diag(matrix)) / tops[0], places.T
+    ax.scatter(across, up, s=areas, color=np.diag(colors).tolist(), edgecolor="white", linewidth=0.8, zorder=2)
+    ax.scatter(across, up, s=8, color=BLACK, zorder=3)
+    labels = [wrapped(name, 14, 4) for name in told_apart(list(names), 32)]
+    for (x, y), radius, name in zip(places, np.sqrt(areas / np.pi) + 4.0, labels, strict=True):
+        side = "center" if abs(x) < 0.25 else "left" if x > 0 else "right"
+        level = "bottom" if y > 0.9 else "top" if y < -0.9 else "center"
+        place: dict[str, Any] = {"xytext": (radius * x, radius * y), "textcoords": "offset points"}
+        ax.annotate(name, (x, y), **place, ha=side, va=level, fontsize=SMALL, zorder=4)
+    across = 1.3 + 0.08 * max(len(line) for name in labels for line in name.split("\n"))
+    up = 1.45 + 0.22 * max(name.count("\n") for name in labels)
+    ax.set(xlim=(-across, across), ylim=(-up, up))
+
+
+def cell_text(value: float, top: float) -> str:
+    """A number short enough for a cell; nothing where it is too small to matter.
+
+    >>> cell_text(1234.0, 2000.0), cell_text(0.001, 1.0), cell_text(0.123, 1.0)
+    ('1.2k', '', '0.12')
+    """
+    if abs(value) < 0.01 * top:
+        return ""
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= size:
+            return f"{value / size:.2g}{letter}" if abs(value) < 100 * size else f"{value / size:.0f}{letter}"
+    return f"{value:.2g}" if abs(value) < 100 else f"{value:.0f}"
+
+
+def surface(shown: RowsToShow, scope: Scope, across: Axis, up: Axis, points: int) -> Surface:
+    """Evaluate the pair on a grid of the scope's own values, averaged over its rows."""
+    table = shown.table.take(scope.rows)
+    predictor = shown.fitted.predictor
+    one, two = (shown_levels(axis, table, points) for axis in (across, up))
+    x, y = one.x, two.x
+    require_evaluations(shown.rows.resources, table.n_rows * (len(x) * len(y) + len(x) + len(y)))
+    first, second = (ice_curves(predictor, table, levels.grid).mean(axis=0) for levels in (one, two))
+    # Rows that carry every pair of values, the first column fastest.
+    pairs = np.tile(np.arange(len(x)), len(y)), np.repeat(np.arange(len(y)), len(x))
+    native = recombine(one.grid.rows, pairs[0], two.grid.rows, pairs[1], [up.column.position])
+    both = read_table(native, kinds=dict(zip(table.names, table.kinds, strict=True)), missing="allow")
+    rows = np.repeat(np.arange(table.n_rows), both.n_rows)
+    donors = np.tile(np.arange(both.n_rows), table.n_rows)
+    columns = [across.column.position, up.column.position]
+    joint = predictor.recombined(table, rows, both, donors, columns).reshape(table.n_rows, len(y), len(x)).mean(axis=0)
+    mean = float(predictor.on_rows(table).mean())
+    return Surface(x, y, one.texts, two.texts, joint - first[None, :] - second[:, None] + mean)
+
+
+def cell_edges(places: FloatArray, labelled: bool) -> FloatArray:
+    """Edges of the cells around some places: half way to the neighbours.
+
+    >>> cell_edges(np.array([0.0, 1.0, 3.0]), False)
+    array([-0.5,  0.5,  2. ,  4. ])
+    """
+    if labelled or len(places) == 1:  # levels that a scope lacks leave a gap; a cell never reaches over it
+        return np.append(places - 0.5, places[-1] + 0.5)
+    middles = (places[:-1] + places[1:]) / 2
+    return np.concatenate([[2 * places[0] - middles[0]], middles, [2 * places[-1] - middles[-1]]])

@@ -1,4 +1,4 @@
-"""PartitionDisplay: the tree of regions, with rules, rows, and the disagreement before and after each split."""
+"""PartitionDisplay: the tree of regions. StabilityDisplay: how often each split and each region comes back."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from granite_xai.base.errors import InputError
 from granite_xai.base.typing import IntArray
-from granite_xai.base.wording import ALL_ROWS, coarse, drawable, rows_of, wrapped
-from granite_xai.display.figures import BLACK, GREY, SMALL, Drawn, framed, region_color, sheet
+from granite_xai.base.wording import ALL_ROWS, coarse, drawable, percent, rows_of, shortened, wrapped
+from granite_xai.chance.stability import RELIABLE, Stability
+from granite_xai.display.figures import BLACK, BLUE, GREY, ORANGE, SMALL, Drawn, framed, region_color, sheet, tidy
 from granite_xai.estimator import fitted_view
 from granite_xai.regions.nodes import Node, Split
 from granite_xai.regions.partition import Partition
@@ -43,18 +45,21 @@ class Box:
     x: float = 0.0
     y: float = 0.0
 
+    @property
+    def text(self) -> str:
+        """What it says: rows, and the disagreement before and after the splits below it."""
+        name = ALL_ROWS if self.parent is None else "" if self.children else f"Region {self.region}"
+        rows = f"{rows_of(self.n_samples)} · {coarse(self.fraction)}" if self.fraction == self.fraction else ""
+        change = f" → {coarse(self.after)}" if self.children else ""
+        left = f"disagreement {coarse(self.disagreement)}{change}" if self.after == self.after else ""
+        return "\n".join(line for line in (name, rows, left) if line)
+
 
 @dataclass(eq=False)
 class PartitionDisplay(Drawn):
     """The tree of regions: what is asked at each split, how many rows go where, and what disagreement is left.
 
-    Shares of disagreement refer to all rows before any split. Make it with `from_estimator`.
-
-    Attributes
-    ----------
-    figure_ : Figure
-    ax_ : Axes
-    axes_ : array of the one Axes
+    Shares of disagreement refer to all rows before any split. Make it with `from_estimator`; ``axes_`` holds one Axes.
 
     Examples
     --------
@@ -82,16 +87,12 @@ class PartitionDisplay(Drawn):
 
         Parameters
         ----------
-        g : Granite
-            Fitted.
+        g, max_samples, sample_weight
+            As in `EffectDisplay.from_estimator`.
         X : table, optional
             Rows that are counted and measured at every node. None: the fitting rows, without asking the model again.
         y : array, optional
             The target of X; needed for risk.
-        sample_weight : array, optional
-            Weights of the rows; those of weight 0 are left out.
-        max_samples : int, optional
-            Rows of X used, at most. None: as many as the fit used.
         """
         fitted = fitted_view(g).result
         pairs = [(asked.question.first, asked.question.second) for asked in fitted.comparisons]
@@ -104,17 +105,12 @@ class PartitionDisplay(Drawn):
         return cls(tuple(boxes), " · ".join(shown_names(side_names(pair)) for pair in pairs), source, fitted.table)
 
     def plot(self, ax: Any = None) -> PartitionDisplay:
-        """Draw the tree.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            Where. None: a new figure.
-        """
+        """Draw the tree, in a new figure or in the Axes ``ax``."""
         leaves = [box for box in self.boxes if not box.children]
         size = max(6.0, WIDTH * len(leaves) + 0.3), HEIGHT * (1 - min(box.y for box in self.boxes)) + 0.5
         drawn = sheet(ax, [0], (1, 1), size)
-        _draw_tree(drawn.axes[0], self.boxes, f"measured on {self.source}")
+        note = "disagreement: share of that on all rows, before → after the splits below; measured on"
+        _draw_tree(drawn.axes[0], self.boxes, f"{note} {self.source}")
         told = f"{len(leaves)} regions keep {coarse(self.boxes[0].after)} of the disagreement"
         if len(leaves) == 1:
             told = f"one region. {'The explanations agree' if not leaves[0].disagreement else 'No split was kept'}."
@@ -141,11 +137,11 @@ def boxes_of(partition: Partition) -> list[Box]:
             box.region = number
         return found
     rows, left = sum(r.n_samples for r in partition), float(np.sum([r.disagreement for r in partition]))
-    children = list(range(1, len(partition) + 1))
-    root = Box(0, None, None, ALL_ROWS, Rule(), rows, 1.0, 1.0 if left == left else left, left, children=children)
+    root = Box(0, None, None, ALL_ROWS, Rule(), rows, 1.0, 1.0 if left == left else left, left)
     for r in partition:
-        share = r.disagreement
-        found.append(Box(r.index + 1, 0, r.index, str(r.rule), r.rule, r.n_samples, r.fraction, share, share))
+        root.children.append(r.index + 1)
+        shares = (r.n_samples, r.fraction, r.disagreement, r.disagreement)
+        found.append(Box(r.index + 1, 0, r.index, str(r.rule), r.rule, *shares))
     return [root, *found]
 
 
@@ -178,17 +174,16 @@ def _measure(boxes: list[Box], shown: RowsToShow) -> None:
 
 
 def _place(boxes: Sequence[Box]) -> None:
-    """Leaves side by side, every other node above the middle of its children."""
+    """Leaves side by side, every other node above the middle of its children, which stand after it."""
+    leaves = [box.node for box in boxes if not box.children]
     for box in boxes:
         box.y = 0.0 if box.parent is None else boxes[box.parent].y - 1.0
-    for rank, box in enumerate(box for box in boxes if not box.children):
-        box.x = float(rank)
     for box in reversed(boxes):
-        if box.children:
-            box.x = (boxes[box.children[0]].x + boxes[box.children[-1]].x) / 2
+        ends = [boxes[child].x for child in box.children] or [float(leaves.index(box.node))]
+        box.x = (ends[0] + ends[-1]) / 2
 
 
-def _draw_tree(ax: Axes, boxes: Sequence[Box], where: str) -> None:
+def _draw_tree(ax: Axes, boxes: Sequence[Box], note: str) -> None:
     """Edges as thick as the disagreement that is left below them, conditions on them, boxes over their ends."""
     ax.set_axis_off()
     ax.set(xlim=(-0.6, max(box.x for box in boxes) + 0.6), ylim=(min(box.y for box in boxes) - 0.45, 0.45))
@@ -203,15 +198,58 @@ def _draw_tree(ax: Axes, boxes: Sequence[Box], where: str) -> None:
             ax.text(x, box.y + 0.45, text, bbox=behind, zorder=2, **centred)
         edge, width = (region_color(box.region), 2.4) if not box.children else (GREY, 1.2)
         frame = {"boxstyle": "round,pad=0.45", "facecolor": "white", "edgecolor": edge, "linewidth": width}
-        ax.text(box.x, box.y, _box_text(box), linespacing=1.35, bbox=frame, zorder=3, **centred)
-    note = f"disagreement: share of that on all rows, before → after the splits below; {where}"
+        ax.text(box.x, box.y, box.text, linespacing=1.35, bbox=frame, zorder=3, **centred)
     ax.text(0.0, 0.0, note, transform=ax.transAxes, fontsize=SMALL, color=GREY, va="top")
 
 
-def _box_text(box: Box) -> str:
-    """What a box says: rows, and the disagreement before and after the splits below it."""
-    name = ALL_ROWS if box.parent is None else "" if box.children else f"Region {box.region}"
-    rows = f"{rows_of(box.n_samples)} · {coarse(box.fraction)}" if box.fraction == box.fraction else ""
-    change = f" → {coarse(box.after)}" if box.children else ""
-    left = f"disagreement {coarse(box.disagreement)}{change}" if box.after == box.after else ""
-    return "\n".join(line for line in (name, rows, left) if line)
+@dataclass(eq=False)
+class StabilityDisplay(Drawn):
+    """Two panels: the share of searches that split the same column, and how far each region is found again.
+
+    Regions below 0.6 are drawn in orange: do not rely on them. Make it with `from_estimator`.
+
+    Examples
+    --------
+    >>> import granite_xai as gx
+    >>> toy = gx.datasets.make_toy(n=100)
+    >>> g = gx.Granite(toy.model, "ice-pdp").fit(toy.X)
+    >>> found = g.stability(n_resamples=3)
+    >>> StabilityDisplay.from_estimator(g).frame()["kind"].tolist()
+    ['split', 'region', 'region']
+    """
+
+    stability: Stability = field(repr=False)
+
+    @classmethod
+    def from_estimator(cls, g: Any) -> StabilityDisplay:
+        """Read the last ``g.stability()`` of a fitted Granite."""
+        known = fitted_view(g).result.stability
+        if known is None:
+            raise InputError("there is no stability yet.", code="P03", argument="g", hint="Call g.stability() first.")
+        return cls(known)
+
+    def plot(self, ax: Any = None) -> StabilityDisplay:
+        """Draw both panels; ``ax`` as in `EffectDisplay.plot`."""
+        found = self.stability
+        cuts = ["" if split.low != split.low else f"  cut {split.low:.4g}–{split.high:.4g}" for split in found.splits]
+        splits = [(f"{s.rule}: {s.cut}", s.share, cut) for s, cut in zip(found.splits, cuts, strict=True)]
+        regions = [(rule, overlap, "") for rule, overlap in zip(found.rules, found.overlaps, strict=True)]
+        panels = {"Same column split there, share of searches": splits, "Region found again (mean overlap)": regions}
+        drawn = sheet(ax, [0, 1], (1, 2), (9.0, 0.42 * max(map(len, panels.values())) + 1.6))
+        for axes, (title, bars) in zip(drawn.axes, panels.items(), strict=True):
+            tidy(axes)
+            for place, (_, value, text) in enumerate(bars):
+                axes.barh(place, value, color=ORANGE if value < RELIABLE else BLUE, height=0.6)
+                axes.text(min(value, 0.98), place, f" {percent(value)}{text}", va="center", fontsize=SMALL)
+            axes.set_yticks(range(len(bars)), [drawable(shortened(label, 44)) for label, _, _ in bars], fontsize=SMALL)
+            axes.axvline(RELIABLE, color=GREY, linewidth=0.8, linestyle=":")
+            axes.set(xlim=(0.0, 1.35), xticks=[0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
+            axes.invert_yaxis()
+            axes.set_title(title, fontsize=SMALL + 1, loc="left")
+        score = f"{found.score:.2f} ({found.low:.2f}–{found.high:.2f}); 1 is the same regions"
+        self._keep(drawn, ax, f"The regions of {found.searches} searches agree by {score}")
+        return self
+
+    def frame(self) -> Any:
+        """What is drawn: see `Stability.frame`."""
+        return self.stability.frame()

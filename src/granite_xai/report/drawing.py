@@ -8,9 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from granite_xai.base.wording import number, shortened, visible
-from granite_xai.display.axis import round_ticks
+from granite_xai.display.axis import page_ticks, round_ticks
 from granite_xai.display.figures import REGIONS
-from granite_xai.display.layout import page_ticks
 
 Limits = tuple[float, float]
 Point = tuple[float, float]
@@ -69,16 +68,16 @@ def path(points: Sequence[Point | None]) -> str:
     >>> path([(0, 2), (10, 3), None, (5, 5)])
     'M0 2L10 3M5 5'
     """
-    found, move = [], "M"
-    for point in points:
-        if point is not None:
-            found.append(f"{move}{short(point[0])} {short(point[1])}")
-        move = "M" if point is None else "L"
-    return "".join(found)
+    both = zip((None, *points), points, strict=False)
+    return "".join(f"{'L' if before else 'M'}{short(at[0])} {short(at[1])}" for before, at in both if at is not None)
 
 
 def _line(look: str, *points: Point | None, **attributes: Any) -> str:
     return tag("path", look, d=path(points), **attributes)
+
+
+def _points(frame: Frame, xs: Sequence[float], ys: Sequence[float | None], dodge: float = 0.0) -> list[Point | None]:
+    return [None if y is None else (frame.x(x) + dodge, frame.y(y)) for x, y in zip(xs, ys, strict=False)]
 
 
 def _ring(look: str, bars: Sequence[tuple[float, float, float]]) -> str:
@@ -159,10 +158,10 @@ def _rug(frame: Frame, effect: dict[str, Any], rows: Sequence[int], look: str) -
 
 def _curve(frame: Frame, effect: dict[str, Any], panel: dict[str, Any], dodge: float = 0.0) -> list[str]:
     """One scope's curve with the interval of its mean: a line, points on a thin line, or points side by side."""
-    look, xs = color(panel["region"]), [frame.x(place) + dodge for place in effect["x"]]
-    points = [None if y is None else (x, frame.y(y)) for x, y in zip(xs, panel["mean"], strict=True)]
-    rows = list(zip(xs, panel["mean"], panel["away"], strict=True))[: len(xs) - (effect["gone"] and effect["line"])]
-    ends = [(x, frame.y(y + e), frame.y(y - e)) for x, y, e in rows if y is not None and e is not None]
+    look, points = color(panel["region"]), _points(frame, effect["x"], panel["mean"], dodge)
+    rows = list(zip(effect["x"], panel["mean"], panel["away"], strict=True))
+    rows = rows[: len(rows) - (effect["gone"] and effect["line"])]
+    ends = [(frame.x(x) + dodge, frame.y(y + e), frame.y(y - e)) for x, y, e in rows if None not in (y, e)]
     joined, made = points[: len(points) - effect["gone"]], []
     if effect["line"] and panel["values"] > 1:
         made += [_ring(f"ci {look}", ends)] if ends else []
@@ -197,10 +196,7 @@ def overlay(effect: dict[str, Any], nodes: Sequence[dict[str, Any]], limits: Lim
     panels, frame = effect["panels"], _frame(effect, size, (46, 34, 24, 44), limits)
     rungs = round_ticks(*limits, 4)
     made = _axes(frame, effect, rungs if len(rungs) > 2 else round_ticks(*limits, 6), y_title)
-    made += [
-        _rug(frame, effect, panels[0]["rows"], "rall"),
-        *(_ice(frame, effect, panels[0]) if not panels[1:] else []),
-    ]
+    made += [_rug(frame, effect, panels[0]["rows"], "rall")] + ([] if panels[1:] else _ice(frame, effect, panels[0]))
     apart = min(12.0, 0.6 * (frame.right - frame.left) / len(effect["x"]) / len(panels))
     drawn: list[tuple[dict[str, Any], list[Point]]] = []
     for k, panel in enumerate(panels):
@@ -209,12 +205,10 @@ def overlay(effect: dict[str, Any], nodes: Sequence[dict[str, Any]], limits: Lim
         dodge = (k - (len(panels) - 1) / 2) * apart if effect["style"] == "points" else 0.0
         shapes = "".join(_curve(frame, effect, panel, dodge))
         made.append(f'<g class="k" data-r="{"all" if k == 0 else panel["region"]}">{shapes}</g>')
-        known = [(x, y) for x, y in zip(effect["x"], panel["mean"], strict=True) if y is not None]
-        drawn.append((panel, [(frame.x(x) + dodge, frame.y(y)) for x, y in known]))
+        drawn.append((panel, [p for p in _points(frame, effect["x"], panel["mean"], dodge) if p is not None]))
     for node in nodes:
         mean = [_joint(panels, node["regions"], i) for i in range(len(effect["x"]) - effect["gone"])]
-        line = [None if y is None else (frame.x(x), frame.y(y)) for x, y in zip(effect["x"], mean, strict=False)]
-        made.append(_line("nodec", *line, data_node=node["id"]))
+        made.append(_line("nodec", *_points(frame, effect["x"], mean), data_node=node["id"]))
     made += _labels(frame, drawn) if len(panels) > 1 else []
     made.append(_line("cross", (0, frame.top), (0, frame.bottom)))
     label = f"{effect['what']} along {effect['set']} on all rows and in each region; the numbers are in the table below"
@@ -226,17 +220,14 @@ def _joint(panels: Sequence[dict[str, Any]], regions: Sequence[int], i: int) -> 
     """The curve of several regions together: the mean of theirs, by their rows, where one of them reaches."""
     parts = [panels[r + 1] for r in regions]
     rows = [max(sum(p["rows"]), 1) for p in parts]
-    if all(p["mean"][i] is None for p in parts):
-        return None
-    return float(sum(n * p["curve"][i] for n, p in zip(rows, parts, strict=True)) / sum(rows))
+    mean = float(sum(n * p["curve"][i] for n, p in zip(rows, parts, strict=True)) / sum(rows))
+    return None if all(p["mean"][i] is None for p in parts) else mean
 
 
 def _ice(frame: Frame, effect: dict[str, Any], panel: dict[str, Any]) -> list[str]:
     """Where most of the rows' own curves run."""
-    look, bars = (
-        f"ice {color(panel['region'])}",
-        zip(effect["x"], panel["high"] or (), panel["low"] or (), strict=False),
-    )
+    look = f"ice {color(panel['region'])}"
+    bars = zip(effect["x"], panel["high"] or (), panel["low"] or (), strict=False)
     ends = [(frame.x(x), frame.y(a), frame.y(b)) for x, a, b in bars if a is not None]
     if effect["line"]:
         return [_ring(look, ends[: len(ends) - (effect["gone"] and panel["mean"][-1] is not None)])]
@@ -252,9 +243,7 @@ def small(effect: dict[str, Any], k: int, limits: Limits) -> str:
     if k:
         made += _curve(frame, effect, {**whole, "away": [None] * len(effect["x"])})
     made += _curve(frame, effect, panel)
-    for n, line in enumerate(panel["lines"]):
-        points = [(frame.x(x), frame.y(y)) for x, y in zip(line["x"], line["y"], strict=True)]
-        made.append(_line(f"side side{n}", *points))
+    made += [_line(f"side side{n}", *_points(frame, each["x"], each["y"])) for n, each in enumerate(panel["lines"])]
     where = "on all rows" if panel["region"] is None else f"in region {panel['region']}"
     return svg(size, f"Prediction along {effect['set']} {where}", [*made, _rug(frame, effect, panel["rows"], look)])
 

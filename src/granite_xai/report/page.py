@@ -1,22 +1,38 @@
-"""The story as one self-contained page: no request, no style or script but its own; figures as plain shapes."""
+"""The story by its templates: one self-contained page, text for a terminal, Markdown, and a folder of figures.
+
+The page makes no request, and has no style or script but its own; figures are plain shapes.
+"""
 
 from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterator
+import textwrap
+from collections.abc import Iterator, Sequence
 from functools import cache
+from io import BytesIO
 from pathlib import Path
 from statistics import NormalDist
 from typing import Any
 
-from granite_xai.base.wording import LONGEST, brief, number, percent, plain, shortened, value, visible
+from granite_xai.base import wording
+from granite_xai.base.files import write_text
+from granite_xai.base.wording import aligned, percent, plain, shortened, visible
+from granite_xai.comparison import Comparison
+from granite_xai.display.decisions import ComparisonDisplay
+from granite_xai.display.effect import EffectDisplay
 from granite_xai.display.figures import EVERYONE, REGIONS
-from granite_xai.report.drawing import NARROW, Limits, Point, as_drawn, color, limits_of, overlay, scatter, small
+from granite_xai.display.importance import ImportanceDisplay
+from granite_xai.display.tree import PartitionDisplay
+from granite_xai.estimator import fitted_view
+from granite_xai.regions.nodes import Split
+from granite_xai.regions.words import name_text
+from granite_xai.report.drawing import NARROW, as_drawn, color, limits_of, overlay, scatter, small
 from granite_xai.report.panels import MOST_DRAWN, MOST_LISTED
-from granite_xai.report.sentences import Amounts, finding, firmness
+from granite_xai.report.sentences import Amounts, ReportSource, by_chance, finding, firmness, said, sides_of, which_rows
 
 _TEMPLATES = Path(__file__).with_name("templates")
+_MARKS = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_[]<>|#"})
 
 
 def render(story: dict[str, Any], page: str = "page.html") -> str:
@@ -33,37 +49,21 @@ def render(story: dict[str, Any], page: str = "page.html") -> str:
 
 
 def _figures(story: dict[str, Any]) -> dict[str, Any]:
-    """Everything that is drawn, and what is said about it."""
-    amounts, nodes = Amounts(story["amounts"]["squared"], story["amounts"]["unit"]), list(_walk(story["tree"]))
-    between = [node for node in nodes if node["children"] and node["id"] != "all"]
+    """What the figures are about; the templates say where each is drawn."""
+    nodes, effects, sizes = list(_walk(story["tree"])), story["effects"], story["triage"]
     level = (story["estimate"] or {}).get("confidence_level", 0.95)
-    z, asked, effects = NormalDist().inv_cdf(0.5 + level / 2), story["questions"][0], story["effects"]
-    first = [as_drawn(effect, z) for effect in effects if effect["leading"]]
-    others = [as_drawn(effect, z, centred=True) for effect in effects if not effect["leading"]]
-    common, sizes = limits_of(first), {each["set"]: each for each in story["triage"]}
-    told = ("gap", f"{asked['first']['name']} and {asked['second']['name']} differ by")
-    told = ("rows miss it by", "Rows miss the curve by") if asked["name"] == "ice-pdp" else told
-    title, named = f"predicted {story['predicted']}", f" ({amounts.unit})" if amounts.unit else ""
-    shown, hidden = f"what its {asked['second']['name']} shows", f"what that hides: the gap to {asked['first']['name']}"
-    dots = [each for each in story["triage"] if each["shows"] or each["hides"]][:MOST_DRAWN]
-    leading: list[dict[str, Any]] = []
-    for effect in first:
-        wide = (440.0, 300.0) if leading and effect["panels"][1:] else (932.0, 320.0)
-        leading.append(_figure(effect, between, common, wide, title) | _alone(effect, common, told, sizes))
-    enlarged = []
-    for effect in others:
-        limits = limits_of([effect])
-        made = _figure(effect, between, limits, (440.0, 230.0), f"effect on the {title}")
-        enlarged.append(made | {"times": brief((common[1] - common[0]) / (limits[1] - limits[0] or 1.0))})
+    z = NormalDist().inv_cdf(0.5 + level / 2)
+    leading = [as_drawn(effect, z) for effect in effects if effect["leading"]]
     return {
         "nodes": nodes,
-        "amounts": amounts,
+        "between": [node for node in nodes if node["children"] and node["id"] != "all"],
+        "amounts": Amounts(story["amounts"]["squared"], story["amounts"]["unit"]),
         "level": percent(level, 0),
         "leading": leading,
-        "others": enlarged,
-        "scatters": [scatter(dots, (shown + named, hidden + named), width, nodes) for width in (600.0, NARROW)]
-        if dots
-        else [],
+        "common": limits_of(leading),
+        "others": [as_drawn(effect, z, centred=True) for effect in effects if not effect["leading"]],
+        "sizes": {each["set"]: each for each in sizes},
+        "dots": [each for each in sizes if each["shows"] or each["hides"]][:MOST_DRAWN],
         "listed": MOST_LISTED,
         "alone": {c["id"] for n in nodes for c in n["children"] if sum(not d["children"] for d in n["children"]) == 1},
         "settled": [e["set"] for e in effects if e["panels"][1:] and all(p["values"] < 2 for p in e["panels"][1:])],
@@ -76,23 +76,16 @@ def _walk(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield from _walk(child)
 
 
-def _figure(effect: dict[str, Any], nodes: Any, limits: Limits, wide: Point, title: str) -> dict[str, Any]:
-    """A column with all regions together, for a wide and a narrow screen."""
-    charts = [overlay(effect, nodes, limits, size, title) for size in (wide, (NARROW, min(wide[1], 290.0)))]
-    return {"effect": effect, "finding": finding(effect), "charts": charts}
+@cache
+def _asset(name: str) -> Any:
+    """Style and script are ours, and are put into the page as they are; the policy holds their hashes."""
+    from markupsafe import Markup
+
+    return Markup((_TEMPLATES / name).read_text(encoding="utf-8"))
 
 
-def _alone(effect: dict[str, Any], limits: Limits, words: tuple[str, str], sizes: Any) -> dict[str, Any]:
-    """The regions of a column one by one, each with its gap."""
-    size = sizes.get(effect["set"])
-    gaps = [size["hides"], *(cell[1] for cell in size["nodes"].values())] if size else []
-    captions = [f"{words[0]} {brief(gap)}" for gap in gaps] or [""] * len(effect["panels"])
-    within = f", in the regions by {brief(size['within'][1])}" if len(gaps) > 1 else ""
-    panels = []
-    for k, (panel, caption) in enumerate(zip(effect["panels"], captions, strict=True)):
-        told = "one value: settled by the split" if panel["values"] < 2 else caption
-        panels.append((panel["region"], told, small(effect, k, limits)))
-    return {"sub": f"{words[1]} {brief(gaps[0])}{within}" if gaps else "", "panels": panels}
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(str(text).encode()).digest()).decode()}'"
 
 
 @cache
@@ -104,19 +97,88 @@ def environment() -> Any:
     loader = FileSystemLoader(_TEMPLATES, encoding="utf-8")
     strict: dict[str, Any] = {"autoescape": True, "undefined": StrictUndefined, "finalize": visible}
     made = Environment(loader=loader, trim_blocks=True, lstrip_blocks=True, **strict)
-    made.filters.update(percent=percent, number=number, value=value, plain=plain, brief=brief)
-    made.filters["cut"] = lambda text, width=LONGEST: shortened(str(visible(text)), width)
+    made.filters |= {key: getattr(wording, key) for key in ("percent", "number", "value", "plain", "brief")}
+    made.filters.update(said=said, fill=_filled, table=_table, name_text=name_text)
+    made.filters["cut"] = lambda text, width=wording.LONGEST: shortened(str(visible(text)), width)
     made.filters.update(color=color, firm=firmness, drawn=Markup)  # figures are escaped where they are made
+    made.globals.update(finding=finding, limits_of=limits_of, overlay=overlay, scatter=scatter, small=small)
+    made.globals["narrow"] = NARROW
     return made
 
 
-@cache
-def _asset(name: str) -> Any:
-    """Style and script are ours, and are put into the page as they are; the policy holds their hashes."""
-    from markupsafe import Markup
-
-    return Markup((_TEMPLATES / name).read_text(encoding="utf-8"))
+def _filled(text: str, indent: str = "") -> str:
+    return textwrap.fill(plain(text), 100, subsequent_indent=indent, break_on_hyphens=False)
 
 
-def _hash(text: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(str(text).encode()).digest()).decode()}'"
+def _table(text: str, left: int = 0) -> str:
+    """Lines of cells with tabs between them as columns of equal width, one of them to the left."""
+    return aligned([line.split("\t") for line in text.strip("\n").split("\n")], (left,)) + "\n"
+
+
+def sentences(source: ReportSource, regions: Sequence[Any], evaluation: dict[str, Any] | None) -> dict[str, Any]:
+    """The headline; what follows from it; how far to trust it: rows, interval, chance, and what comes back."""
+    root = source.fitted.partition.root
+    simple, hard = (pick(regions, key=lambda region: region["gap"][0] or 0.0) for pick in (min, max))
+    told = {"source": source, "amounts": Amounts.of(source), "by_chance": by_chance(source), "few": wording.FEW_ROWS}
+    told |= {"regions": regions, "simple": simple, "hard": hard, "evaluation": evaluation, "where": which_rows(source)}
+    told |= {"sides": ", and ".join(sides_of(resolved.question) for resolved in source.fitted.comparisons)}
+    told |= {"root": root if isinstance(root, Split) else None}
+    made = _without_markup().get_template("sentences.txt").make_module(told)
+    lines = {key: str(getattr(made, key)()).removesuffix("\n") for key in ("opening", "further", "sure")}
+    return {key: text if key == "opening" else text.split("\n") if text else [] for key, text in lines.items()}
+
+
+def _without_markup(finalize: Any = None) -> Any:
+    return environment().overlay(autoescape=False, finalize=finalize)
+
+
+def story_text(story: dict[str, Any], tree: str) -> str:
+    """The story for a terminal: sentences, ledger, columns, tree, regions, held-out figures, warnings."""
+    amounts = Amounts(story["amounts"]["squared"], "")
+    return str(_without_markup().get_template("report.txt").render(story=story, tree=tree, amounts=amounts))
+
+
+def markdown(story: dict[str, Any]) -> str:
+    """The story in Markdown: sentences, figures, regions and provenance, in tables that a model card can hold."""
+
+    def harmless(cell: Any) -> Any:
+        return plain(cell).translate(_MARKS) if isinstance(cell, str) else cell
+
+    return str(_without_markup(harmless).get_template("report.md").render(story=story)) + "\n"
+
+
+def write_figures(report: Any, folder: Path, formats: Sequence[str]) -> list[Path]:
+    """What can be drawn from the fit alone in every format, what it shows as CSV, and the table of the report."""
+    fitted, granite = fitted_view(report.granite).result, report.granite
+    displays: dict[str, Any] = {"regions": PartitionDisplay.from_estimator(granite)}
+    if fitted.table.n_rows and granite.model is not None:
+        displays["effects"] = EffectDisplay.from_estimator(granite, fitted.table.native)
+        if not any(question.first.behavior.needs_y for question in fitted.comparisons):
+            displays["importances"] = ImportanceDisplay.from_estimator(granite, fitted.table.native)
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for name, shown in {"report": report, **displays}.items():
+        for ending in formats if name in displays else ():
+            written.append(folder / f"{name}.{ending}")
+            written[-1].write_bytes(_drawn(shown, ending))
+        table = shown.frame()
+        written.append(folder / f"{name}.csv")
+        write_text(written[-1], (table if hasattr(table, "to_csv") else table.to_pandas()).to_csv(index=False))
+    return written
+
+
+def _drawn(display: Any, ending: str) -> bytes:
+    import matplotlib.pyplot as plt
+
+    held, figure = BytesIO(), display.plot().figure_
+    figure.savefig(held, format=ending)
+    plt.close(figure)
+    return held.getvalue()
+
+
+def comparison_page(found: Comparison) -> str:
+    """What changed, the figures of every region, and the curves of all cases, on one self-contained page."""
+    opening, *further = found.sentences(12)
+    picture = base64.b64encode(_drawn(ComparisonDisplay.from_comparison(found, max_features=8), "svg")).decode()
+    told = {"title": " and ".join(found.names), "opening": opening, "further": further, "table": found.lines()}
+    return render(told | {"effects": [], "importances": [], "picture": picture}, "comparison.html")

@@ -15,57 +15,45 @@ from granite_xai.catalog import title
 from granite_xai.compute.units import by_power_of_two
 from granite_xai.curves import dependence_bins
 from granite_xai.disagreement import ResolvedQuestion
-from granite_xai.display.layout import page_axis, places_of
-from granite_xai.display.tree import Box, boxes_of
+from granite_xai.display.axis import page_axis, places_of
+from granite_xai.display.tree import boxes_of
 from granite_xai.fit_checks import cause
 from granite_xai.fit_values import Band, FitValues
 from granite_xai.influence import Interactions
 from granite_xai.profile import profiles
-from granite_xai.report.sentences import (
-    Amounts,
-    ReportSource,
-    listed,
-    region_lead,
-    set_labels,
-    side_titles,
-    spoken,
-    swing,
-)
+from granite_xai.report import sentences
+from granite_xai.report.sentences import Amounts, ReportSource, listed, set_labels, sides_named, spoken, swing
 from granite_xai.surrogate import RegionSurrogate
 from granite_xai.tables import Column
 
 LEADING, MOST_DRAWN, MOST_LISTED = 3, 15, 200
 """Columns that open the report, that are drawn at all, and that are listed in tables."""
 POINTS = 32  # places along a curve, at most
+Scopes = list[tuple[int | None, RegionSurrogate]]
 MANY_CELLS = 20_000  # rows times columns up to which other questions are read off the evaluations too
 
 
 def gaps_left(source: ReportSource) -> dict[int, tuple[float, float, float, float]]:
     """R on all rows (-1) and inside each region with its interval, and how many rows say so: those of the estimate."""
     # Without an estimate, or where a region has no such row, those of the fitting rows.
-    fitted, found = source.fitted, source.fitted.estimate
-    total, nothing = source.granite.disagreement_, (np.nan, np.nan)
-    shares = {r.index: r.disagreement * total / (r.fraction or 1.0) for r in fitted.partition}
-    told = {-1: (total, *nothing, float(source.n_rows))}
-    told |= {r.index: (shares[r.index], *nothing, float(r.n_samples)) for r in fitted.partition}
+    fitted, found, total = source.fitted, source.fitted.estimate, source.granite.disagreement_
+    inside = ((r, r.disagreement * total / (r.fraction or 1.0)) for r in fitted.partition)
+    told = {-1: (total, np.nan, np.nan, float(source.n_rows))}
+    told |= {region.index: (left, np.nan, np.nan, float(region.n_samples)) for region, left in inside}
     if found is not None and len(fitted.comparisons) == 1 and not found.below_noise_floor:
         lines = ((r.region, (max(r.corrected, 0.0), r.low, r.high, float(r.n_samples))) for r in found.lines)
         told |= {region: each for region, each in lines if np.isfinite(each[0])}
     return told
 
 
-def tree(source: ReportSource, gaps: Mapping[int, tuple[float, ...]]) -> dict[str, Any]:
+def tree(source: ReportSource, gaps: Mapping[int, tuple[float, ...]], at: int = 0) -> dict[str, Any]:
     """The nodes that a `PartitionDisplay` draws, nested: rule, rows, regions below, and R left in those."""
-    return _node(source, boxes_of(source.fitted.partition), 0, gaps)
-
-
-def _node(source: ReportSource, boxes: Sequence[Box], at: int, gaps: Mapping[int, tuple[float, ...]]) -> dict[str, Any]:
-    box = boxes[at]
-    children = [_node(source, boxes, child, gaps) for child in box.children]
+    box = boxes_of(source.fitted.partition)[at]
+    children = [tree(source, gaps, child) for child in box.children]
     regions = [r for child in children for r in child["regions"]] if children else [box.region or 0]
     left, rows = zip(*((gaps[r][0], gaps[r][3]) for r in regions), strict=True)
     own: dict[str, Any] = {"id": f"node-{box.node}" if children else f"region-{box.region}", "region": box.region}
-    own["conditions"] = spoken(box.rule, source.table)[-1:]
+    own["conditions"] = spoken(box.rule, source.fitted.table)[-1:]
     own |= {"id": "all", "region": None, "conditions": []} if box.parent is None else {}
     own |= {"text": box.condition, "column": box.column, "n_samples": box.n_samples, "regions": regions}
     return {**own, "left": float(np.average(left, weights=rows)) if sum(rows) else None, "children": children}
@@ -81,13 +69,12 @@ def regions(source: ReportSource, drawn: Sequence[dict[str, Any]], gaps: Mapping
         k, moves = each.index, _moves(drawn, each.index)
         shares = (each.fraction, each.disagreement, *gaps[k][:3])
         fraction, left, *gap = (float(share) if share == share else None for share in shares)
-        told = {"region": k, "rule": str(each.rule), "conditions": spoken(each.rule, source.table)}
+        told = {"region": k, "rule": str(each.rule), "conditions": spoken(each.rule, source.fitted.table)}
         told |= {"n_samples": each.n_samples, "fraction": fraction, "disagreement": left, "gap": gap}
         told |= {"mean": float(fitted.surrogate.regions[k].mean), "explained": explained.get(k)}
         told |= {"found_again": None if again is None else again.overlaps[k], "moves": moves}
-        told |= {"profile": words[k] if words else []}
-        told |= {"lead": region_lead(moves), "stop_reason": each.stop_reason, "small": each.n_samples < FEW_ROWS}
-        found.append(told)
+        told |= {"profile": words[k] if words else [], "lead": sentences.region_lead(moves)}
+        found.append(told | {"stop_reason": each.stop_reason, "small": each.n_samples < FEW_ROWS})
     return found
 
 
@@ -101,7 +88,7 @@ def _moves(drawn: Sequence[dict[str, Any]], region: int) -> list[dict[str, Any]]
 
 def importance(values: FitValues, resolved: ResolvedQuestion) -> dict[str, Any]:
     """Both sides of a question, a number for each set and scope: root mean square of local effects."""
-    found = [values.question(resolved, scope) for scope in values.scopes]
+    found = [values.sized(resolved, scope) for scope in values.scopes]
     sizes, gaps = np.stack([each.sizes for each in found]), np.stack([each.gaps for each in found])
     for cells, share in ((sizes, 1e-12), (gaps, 1e-20)):  # what is nothing beside the largest is rounding
         cells[np.abs(cells) < share * np.nan_to_num(np.abs(cells), posinf=0.0).max(initial=0.0)] = 0.0
@@ -109,12 +96,8 @@ def importance(values: FitValues, resolved: ResolvedQuestion) -> dict[str, Any]:
     lines = ((scope.region, *map(listed, (*both, gap))) for scope, both, gap in told)
     measure = "typical size of the effect (root mean square)" if resolved.first.behavior.per_row else "importance"
     order = np.argsort(-np.abs(np.nan_to_num(sizes[0])).max(axis=0), kind="stable").tolist()
-    named = {**_named(resolved), "measure": measure, "sets": set_labels(resolved), "order": order}
+    named = {**sides_named(resolved.question), "measure": measure, "sets": set_labels(resolved), "order": order}
     return {**named, "scopes": [dict(zip(keys, line, strict=True)) for line in lines]}
-
-
-def _named(resolved: ResolvedQuestion) -> dict[str, str]:
-    return {"question": resolved.question.label, **side_titles(resolved.question)}
 
 
 def triage(source: ReportSource, importance: Mapping[str, Any], amounts: Amounts) -> list[dict[str, Any]]:
@@ -135,35 +118,29 @@ def triage(source: ReportSource, importance: Mapping[str, Any], amounts: Amounts
 def effects(source: ReportSource, sizes: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Curves of single columns in each scope; first those that disagree most and vary in several regions (leading)."""
     gaps = {each["set"]: (each["hides"], each["within"][1]) for each in sizes}
-    names, curves = source.table.names, enumerate(_everywhere(source).curves)
-    reach = {curve.column.position: _reach(source, place) for place, curve in curves}
+    names, scopes = source.fitted.table.names, _scopes(source)
+    reach = {curve.column.position: _reach(source, scopes, place) for place, curve in enumerate(scopes[0][1].curves)}
     ranked = sorted((i for i in reach if reach[i] > 0), key=lambda i: -reach[i])
-    compared = [i for i in ranked if _compared(source, i)]
+    compared = [i for i in ranked if _compared(source, scopes, source.fitted.table.columns[i])]
     leading = sorted(compared, key=lambda i: -gaps.get(names[i], (0.0,))[0])[:LEADING]
     drawn = (leading + [i for i in ranked if i not in leading])[:MOST_DRAWN]
     others = {} if source.values is None else _other_sides(source.values)
-    return [{**_effect(source, i, others), "leading": i in leading, "gap": gaps.get(names[i])} for i in drawn]
+    return [{**_effect(source, scopes, i, others), "leading": i in leading, "gap": gaps.get(names[i])} for i in drawn]
 
 
-def _everywhere(source: ReportSource) -> RegionSurrogate:
-    """The curves of all rows; an older file knows those of the regions, of which they are the mean."""
+def _scopes(source: ReportSource) -> Scopes:
+    """All rows and each region, with their curves; an older file knows the regions', whose mean is that of all rows."""
     fitted, parts = source.fitted, source.fitted.surrogate.regions
+    inside: Scopes = list(enumerate(parts)) if len(parts) > 1 else []
     if fitted.everywhere is not None:
-        return fitted.everywhere
+        return [(None, fitted.everywhere), *inside]
     shares = np.array([region.n_samples / source.n_rows for region in fitted.partition])
     means = np.array([part.mean for part in parts])
     curves = []
     for same in zip(*(part.curves for part in parts), strict=True):
         around = shares @ (np.stack([curve.effects for curve in same]) + (means - shares @ means)[:, None])
         curves.append(replace(same[0], effects=around))
-    return RegionSurrogate(float(shares @ means), tuple(curves), parts[0].rows[:0])
-
-
-def _scopes(source: ReportSource) -> list[tuple[int | None, RegionSurrogate]]:
-    """All rows and each region, with their curves."""
-    parts: list[tuple[int | None, RegionSurrogate]] = [(None, _everywhere(source))]
-    regional = source.fitted.surrogate.regions
-    return parts + (list(enumerate(regional)) if len(regional) > 1 else [])
+    return [(None, RegionSurrogate(float(shares @ means), tuple(curves), parts[0].rows[:0])), *inside]
 
 
 def _counts(source: ReportSource, column: Column, region: int | None = None) -> FloatArray:
@@ -173,35 +150,33 @@ def _counts(source: ReportSource, column: Column, region: int | None = None) -> 
     return counts if len(codes) else np.append(0.0, np.ones(len(column.levels)))
 
 
-def _reach(source: ReportSource, place: int) -> float:
+def _reach(source: ReportSource, scopes: Scopes, place: int) -> float:
     """Root mean square of a column's curves, at the same place in every scope; less than rounding is nothing."""
     total, scale = 0.0, 0.0
-    for region, part in _scopes(source):
+    for region, part in scopes:
         curve = part.curves[place]
-        counts = _counts(source, source.table.columns[curve.column.position], region)
+        counts = _counts(source, source.fitted.table.columns[curve.column.position], region)
         largest = float(np.max(np.abs(curve.effects))) or 1.0  # of predictions whose squares are no numbers as well
         mean = counts @ np.square(curve.effects / largest) / max(counts.sum(), 1.0)
         total, scale = float(np.hypot(total, largest * np.sqrt(mean))), max(scale, abs(part.mean))
     return total if total > 1e-12 * scale else 0.0
 
 
-def _compared(source: ReportSource, position: int) -> bool:
+def _compared(source: ReportSource, scopes: Scopes, column: Column) -> bool:
     """Whether a column takes several values in two regions, or in the only one."""
-    column, parts = source.table.columns[position], _scopes(source)
-    varies = [bool(np.count_nonzero(_counts(source, column, region)) > 1) for region, _ in parts]
-    return sum(varies[1:]) > 1 if len(parts) > 1 else varies[0]
+    varies = [bool(np.count_nonzero(_counts(source, column, region)) > 1) for region, _ in scopes]
+    return sum(varies[1:]) > 1 if len(varies) > 1 else varies[0]
 
 
-def _effect(source: ReportSource, position: int, others: Any) -> dict[str, Any]:
-    column, values = source.table.columns[position], source.values
+def _effect(source: ReportSource, scopes: Scopes, position: int, others: Any) -> dict[str, Any]:
+    column, values = source.fitted.table.columns[position], source.values
     counts = _counts(source, column)
-    place = [curve.column.position for curve in _everywhere(source).curves].index(position)
-    scopes = [(region, part, part.curves[place].effects) for region, part in _scopes(source)]
-    axis = page_axis(column, scopes[0][2], counts, POINTS)
+    place = [curve.column.position for curve in scopes[0][1].curves].index(position)
+    axis = page_axis(column, scopes[0][1].curves[place].effects, counts, POINTS)
     bands = [] if values is None else values.bands(position, axis.at)
     panels: list[dict[str, Any]] = []
-    for k, (region, part, curve) in enumerate(scopes):
-        own = _counts(source, column, region)
+    for k, (region, part) in enumerate(scopes):
+        own, curve = _counts(source, column, region), part.curves[place].effects
         inside, whole = axis.reaches(own), axis.at(curve, np.arange(len(curve))) + part.mean
         panel: dict[str, Any] = {"region": region, "centre": float(part.mean), "values": int(np.count_nonzero(own))}
         panel |= {"curve": listed(whole), "rows": axis.bars(own)[1], **dict.fromkeys(Band._fields)}
@@ -222,7 +197,7 @@ def _other_sides(values: FitValues) -> dict[str, list[Any]]:
         sides = {"first": resolved.question.first.name, "second": resolved.question.second.name}
         told = [key for key, name in sides.items() if name not in ("ice", "pdp")]
         if resolved.first.behavior.key == "local" and len(resolved.first.layout.sets) > 1 and told:
-            known = [(scope.rows, values.question(resolved, scope).sides) for scope in values.scopes]
+            known = [(scope.rows, values.sized(resolved, scope).sides) for scope in values.scopes]
             for key, (i, label) in itertools.product(told, enumerate(set_labels(resolved))):
                 by_scope = [(rows, both[key == "second"][:, i]) for rows, both in known]
                 found.setdefault(label, []).append((title(sides[key], key), by_scope))
@@ -257,9 +232,8 @@ def ledger(source: ReportSource) -> dict[str, Any]:
         more = f"they would take {found.needed:,} more evaluations; the fit took {found.spent:,}"
         told["note"] = f"Pairs of columns are left out: {more}."
     if found.explained is not None:
-        layout = zip(fitted.layout.sets, fitted.layout.labels, strict=True)
-        named = {sets[0]: names[0] for sets, names in layout if len(sets) == 1}
-        names = source.table.names
+        layout, names = zip(fitted.layout.sets, fitted.layout.labels, strict=True), fitted.table.names
+        named = {sets[0]: labels[0] for sets, labels in layout if len(sets) == 1}
         told["pairs"] = [[named.get(p) or ", ".join(names[i] for i in sorted(p)) for p in pair] for pair in found.pairs]
         pairs = ", ".join(" with ".join(shortened(plain(name), 40) for name in pair) for pair in told["pairs"])
         text = f"the joint effects of the strongest pairs: {pairs}"
@@ -276,13 +250,13 @@ def disagreement_map(values: FitValues) -> dict[str, Any]:
         gaps = values.gaps(resolved) if many and asked.label not in found else None
         if gaps is not None:
             total, left = (float(each.sum()) for each in gaps)
-            line = {**_named(resolved), "cause": cause(asked), "behavior": asked.behavior.key}
+            line: dict[str, Any] = {**sides_named(asked), "cause": cause(asked), "behavior": asked.behavior.key}
             size = float(by_power_of_two(total, exponent * (resolved.degree or 0)))
-            shares = {
+            line |= {
                 "disagreement": size,
                 "remaining": left / (total or 1.0),
                 "shares": listed(gaps[0] / (total or 1.0)),
             }
-            found[asked.label] = {**line, **shares, "sets": set_labels(resolved)}
+            found[asked.label] = {**line, "sets": set_labels(resolved)}
     sets = set_labels(values.fitted.comparisons[0])
     return {"sets": sets, "questions": [line for line in found.values() if line["sets"] == sets]}

@@ -31,16 +31,12 @@ from granite_xai.fit_options import GraniteOptions
 from granite_xai.fit_values import known_values
 from granite_xai.fitting import collected_for
 from granite_xai.new_rows import FittedGranite
-from granite_xai.report import sentences
+from granite_xai.report import page, sentences
 from granite_xai.report.panels import disagreement_map, effects, gaps_left, importance, ledger, regions, tree, triage
 from granite_xai.report.sentences import Amounts, ReportSource
-from granite_xai.report.text import story_text
 
 VERSION = 2  # of the dict
-HALVES, SEARCHED = (
-    4,
-    10_000,
-)  # halves of the rows that the search is repeated on, where a table has at most so many cells
+HALVES, SEARCHED = 4, 10_000  # halves that the search is repeated on, where a table has at most so many cells
 _NOT_IN_JSON = re.compile("[\u2028\u2029\ud800-\udfff]")
 
 
@@ -98,7 +94,7 @@ class Report:
 
     def __str__(self) -> str:
         """The story as text for a terminal."""
-        return story_text(self.story, str(self.granite.partition_))
+        return page.story_text(self.story, str(self.granite.partition_))
 
     def __repr__(self) -> str:
         """The first sentence."""
@@ -106,9 +102,7 @@ class Report:
 
     def html(self, path: str | os.PathLike[str] | None = None) -> str:
         """One self-contained page; also written to ``path``, replacing what is there in one step."""
-        from granite_xai.report.page import render
-
-        return _written(render(self.story), path)
+        return _written(page.render(self.story), path)
 
     def json(self, path: str | os.PathLike[str] | None = None) -> str:
         """The story as JSON; also written to ``path``, replacing what is there in one step."""
@@ -118,15 +112,11 @@ class Report:
 
     def markdown(self, path: str | os.PathLike[str] | None = None) -> str:
         """The story in Markdown, for a model card; also written to ``path``, replacing what is there in one step."""
-        from granite_xai.report.handover import markdown
-
-        return _written(markdown(self.story), path)
+        return _written(page.markdown(self.story), path)
 
     def figures(self, folder: str | os.PathLike[str], formats: Sequence[str] = ("png",)) -> list[Path]:
         """Write the figures, as PNG, SVG or PDF, and the numbers behind them as CSV; returns the files."""
-        from granite_xai.report.handover import write_figures
-
-        return write_figures(self, Path(folder), formats)
+        return page.write_figures(self, Path(folder), formats)
 
     def frame(self) -> Any:
         """One line for each scope and set, in the library of X: both sides and their disagreement.
@@ -147,10 +137,10 @@ class Report:
 
     def _repr_html_(self) -> str:
         """The page in a frame of its own: neither its style nor its script reaches the notebook (S16)."""
-        page = html.escape(self.html(), quote=True)
+        escaped = html.escape(self.html(), quote=True)
         return (
             '<iframe sandbox="allow-scripts" referrerpolicy="no-referrer" title="Report" width="100%" height="720" '
-            f'style="border:1px solid #8888" srcdoc="{page}"></iframe>'
+            f'style="border:1px solid #8888" srcdoc="{escaped}"></iframe>'
         )
 
 
@@ -217,14 +207,9 @@ def explain(
     return Report(granite, story=tell(_source(granite, found, X, y, unit), test=test, title=title, began=begin))
 
 
-def _complete(function: Any, of: Any) -> inspect.Signature:
-    """The signature of a function that passes options on, with these by name."""
-    own, passed = (inspect.signature(each).parameters for each in (function, of))
-    named = [parameter for name, parameter in own.items() if name != "options"]
-    return inspect.Signature([*named, *(passed[name] for name in passed if name not in own)])
-
-
-explain.__signature__ = _complete(explain, Granite)  # type: ignore[attr-defined]
+_OWN, _PASSED = (inspect.signature(each).parameters for each in (explain, Granite))
+_NAMED = [*(_OWN[name] for name in _OWN if name != "options"), *(_PASSED[name] for name in _PASSED if name not in _OWN)]
+explain.__signature__ = inspect.Signature(_NAMED)  # type: ignore[attr-defined]
 
 
 def _source(granite: Granite, found: FitRun | None, X: Any, y: Any, unit: str) -> ReportSource:
@@ -265,18 +250,20 @@ def tell(source: ReportSource, test: Any = None, title: str | None = None, began
     begin = began or time.perf_counter()
     fitted, granite, amounts = source.fitted, source.granite, Amounts.of(source)
     gaps = gaps_left(source)
+    values = source.values
     with one_blas_thread():
-        told = _measured(source, amounts)
-        parts = regions(source, told["effects"], gaps)
+        sizes = [] if values is None else [importance(values, asked) for asked in fitted.comparisons]
+        columns = triage(source, sizes[0], amounts) if sizes else []
+        told = {"sets": [], "questions": []} if values is None else disagreement_map(values)
+        explained, curves = ledger(source), effects(source, columns)
+        parts = regions(source, curves, gaps)
     evaluation = None if test is None else _evaluation(granite, test)
     found = fitted.estimate
     figures = {key: getattr(granite, f"{key}_") for key in ("disagreement", "remaining", "fidelity", "global_fidelity")}
     return {
         "version": VERSION,
         "title": title or f"Where {sentences.sides_of(fitted.comparisons[0].question)} agree",
-        "opening": sentences.opening(source),
-        "further": sentences.further(source, parts, evaluation),
-        "sure": sentences.sure(source),
+        **page.sentences(source, parts, evaluation),
         "facts": sentences.facts(source),
         "unit": source.unit,
         "predicted": source.measured_in or ("probability" if fitted.predictor.is_probability else "value"),
@@ -284,7 +271,11 @@ def tell(source: ReportSource, test: Any = None, title: str | None = None, began
         "questions": [sentences.question_facts(resolved, source) for resolved in fitted.comparisons],
         "figures": {**figures, "nothing_to_explain": fitted.below_noise_floor},
         "estimate": None if found is None else found.facts(),
-        **told,
+        "ledger": explained,
+        "effects": curves,
+        "map": told,
+        "importances": sizes,
+        "triage": columns,
         "regions": parts,
         "tree": tree(source, gaps),
         "stability": sentences.stability(source),
@@ -293,16 +284,6 @@ def tell(source: ReportSource, test: Any = None, title: str | None = None, began
         "warnings": list(granite.diagnostics_.get("warnings", [])),
         "provenance": sentences.provenance(source, time.perf_counter() - begin),
     }
-
-
-def _measured(source: ReportSource, amounts: Amounts) -> dict[str, Any]:
-    """What is read off the evaluations of the fit; of a loaded object only its curves."""
-    values = source.values
-    sizes = [] if values is None else [importance(values, asked) for asked in source.fitted.comparisons]
-    columns = triage(source, sizes[0], amounts) if sizes else []
-    told = {"sets": [], "questions": []} if values is None else disagreement_map(values)
-    curves = {"ledger": ledger(source), "effects": effects(source, columns)}
-    return {**curves, "map": told, "importances": sizes, "triage": columns}
 
 
 def _evaluation(granite: Granite, test: Any) -> dict[str, Any]:

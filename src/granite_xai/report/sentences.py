@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from granite_xai.base.wording import FEW_ROWS, brief, count, percent, plain, shortened, value as value_of
+from granite_xai.base.wording import brief, count, percent, plain, shortened, value as value_of
 from granite_xai.catalog import meaning, title
 from granite_xai.disagreement import Disagreement, ResolvedQuestion
 from granite_xai.estimator import Granite, fitted_view
@@ -23,7 +23,6 @@ from granite_xai.fit_checks import cause
 from granite_xai.fit_values import FitValues
 from granite_xai.influence import Interactions
 from granite_xai.regions.conditions import Condition, Interval
-from granite_xai.regions.nodes import Split
 from granite_xai.regions.rule import Rule
 from granite_xai.regions.words import name_text
 from granite_xai.tables import Table
@@ -47,11 +46,6 @@ class ReportSource:
     def fitted(self) -> FitResult:
         """What the fit found."""
         return fitted_view(self.granite).result
-
-    @property
-    def table(self) -> Table:
-        """The fitting rows."""
-        return self.fitted.table
 
     @property
     def n_rows(self) -> int:
@@ -130,8 +124,8 @@ def _rest(name: str, condition: Condition, table: Table) -> str:
         low, high = (None if end is None else value_of(float(end)) for end in (condition.low, condition.high))
         rest = f"> {low}" if high is None else f"≤ {high}" if low is None else f"{low} to {high}"
     else:
-        ends = f"{numbers[0]:.0f}", f"{numbers[-1]:.0f}"
-        rest = f"= {ends[0]}" if ends[0] == ends[1] else f"{ends[0]}–{ends[1]}"
+        low, high = f"{numbers[0]:.0f}", f"{numbers[-1]:.0f}"
+        rest = f"= {low}" if low == high else f"{low}–{high}"
     return rest + (" or missing" if condition.missing else "")
 
 
@@ -143,8 +137,8 @@ def said(region: dict[str, Any]) -> str:
 def question_facts(resolved: ResolvedQuestion, source: ReportSource) -> dict[str, Any]:
     """Both explanations of a question by name and meaning, why they can differ, what no interaction explains."""
     question = resolved.question
-    names = {"first": question.first.name, "second": question.second.name}
-    told = {place: {"name": title(name, place), "meaning": meaning(name)} for place, name in names.items()}
+    sides = (("first", question.first.name), ("second", question.second.name))
+    told = {place: {"name": title(name, place), "meaning": meaning(name)} for place, name in sides}
     noted = (source.granite.diagnostics_.get("cause") or {}).get(question.label) or {}
     kept = None if source.fitted.below_noise_floor or by_chance(source) else noted.get("without_interactions") or None
     return {"name": question.label, **told, "cause": cause(question), "kept": kept}
@@ -156,37 +150,15 @@ def glossary() -> list[dict[str, str]]:
     return [{"word": word, "meaning": text} for word, _, text in (line.partition(": ") for line in lines)]
 
 
-def side_titles(question: Disagreement) -> dict[str, str]:
-    """Both explanations of a question by name."""
-    return {"first": title(question.first.name, "first"), "second": title(question.second.name, "second")}
+def sides_named(question: Disagreement) -> dict[str, str]:
+    """A question and its explanations by name."""
+    sides = {place: title(getattr(question, place).name, place) for place in ("first", "second")}
+    return {"question": question.label, **sides}
 
 
 def sides_of(question: Disagreement) -> str:
     """Both in a sentence."""
-    return " and ".join(side_titles(question).values())
-
-
-def opening(source: ReportSource) -> str:
-    """How much, between which explanations, and what regions leave of it: the headline."""
-    fitted, amounts, rows = source.fitted, Amounts.of(source), source.n_rows
-    first = fitted.comparisons[0].question
-    sides = ", and ".join(sides_of(resolved.question) for resolved in fitted.comparisons)
-    if fitted.below_noise_floor:
-        where = "this one row" if rows == 1 else f"these {rows:,} rows"
-        return f"On {where} {sides} agree: there is nothing to explain, and either can be read."
-    if by_chance(source):
-        return f"These rows show no disagreement beyond chance between {sides}."
-    found, several = fitted.estimate, len(fitted.partition)
-    total = source.granite.disagreement_ if found is None else found.disagreement
-    left = source.granite.remaining_ if found is None else found.remaining
-    if len(fitted.comparisons) > 1:
-        inside = f"in {count(several, 'region')} {percent(left)} of it is left" if several > 1 else "no rule divides it"
-        return f"{sides} disagree; {inside}."
-    over = ", all columns together" if len(fitted.layout.sets) > 1 else ""
-    curves = first.first.name == "ice" and first.second.name == "pdp"
-    begin = "Single rows stray from the average curves by" if curves else f"{sides} differ by"
-    inside = f"in {several} regions by {amounts.bare(total * left)}" if several > 1 else "no simple rule makes it less"
-    return f"{begin} {amounts.text(total)}{over}; {inside}."
+    return " and ".join(list(sides_named(question).values())[1:])
 
 
 def by_chance(source: ReportSource) -> bool:
@@ -200,52 +172,6 @@ def which_rows(source: ReportSource) -> str:
     found = source.fitted.estimate
     held_out = found is not None and found.rows != "fitting" and f"{found.n_rows:,} held-out rows"
     return held_out or f"the {source.n_rows:,} fitting rows"
-
-
-def further(source: ReportSource, regions: list[dict[str, Any]], evaluation: dict[str, Any] | None) -> list[str]:
-    """What follows from it: what curves explain, where the model is simple, what needs care."""
-    fitted, found, several = source.fitted, source.fitted.estimate, len(source.fitted.partition) > 1
-    known = (fitted.fidelity, fitted.global_fidelity) if found is None else (found.fidelity, found.global_fidelity)
-    unit, where = source.unit[0].upper() + source.unit[1:], which_rows(source)
-    explained = percent(known[1]) if known[1] >= 0 else "nothing"
-    lines = [f"{unit} explains {explained} of the variance of the predictions on {where}"]
-    if several and 0.9 <= known[1] < 1:
-        rest = (percent(1 - share) for share in (known[1], known[0]))
-        lines[0] += "; the regions below are about the other {}, and leave {}.".format(*rest)
-    else:
-        lines[0] += f", with curves of its own in each region {percent(known[0])}." if several else "."
-    amounts, root = Amounts.of(source), fitted.partition.root
-    if several and isinstance(root, Split):
-        saved = percent(1.0 - sum(child.disagreement for child in root.children))
-        lines.append(f"{name_text(root.column)} alone takes away {saved} of the gap (fitting rows, in squares).")
-    if several and amounts.squared:
-        simple, hard = (pick(regions, key=lambda region: region["gap"][0] or 0.0) for pick in (min, max))
-        told = [f"region {r['region']} ({said(r)}: {amounts.bare(r['gap'][0])} left)" for r in (simple, hard)]
-        lines.append(f"The model is simplest in {told[0]} and least simple in {told[1]}.")
-    if evaluation is not None and not fitted.below_noise_floor:
-        rows, share = f"{evaluation['n_rows']:,} held-out rows", percent(evaluation["remaining"])
-        lines.append(f"On {rows} given for testing {share} of the disagreement is left.")
-    small = [str(region["region"]) for region in regions if region["small"]]
-    if small:
-        lines.append(f"Fewer than {FEW_ROWS} rows: region {', '.join(small)}; read its figures with caution.")
-    return lines
-
-
-def sure(source: ReportSource) -> list[str]:
-    """How far to trust the headline: rows, interval, chance, and what comes back."""
-    found, again, amounts = source.fitted.estimate, source.granite.stability_, Amounts.of(source)
-    if found is None:
-        return [f"All figures are those of {which_rows(source)}, which also chose the regions; chance is not counted."]
-    if found.below_noise_floor:
-        return []
-    alone = f"; chance alone would show {amounts.text(found.lines[0].chance)}" if amounts.squared else ""
-    lines = [f"In squares {percent(found.remaining)} is left ({found.interval}){alone}."]
-    if np.isnan(found.remaining):
-        lines = [f"Measured {found.interval}; chance alone shows as much."]
-    if again is not None and len(again.overlaps) > 1:
-        told = [f"region {k} {firmness(share)}" for k, share in enumerate(again.overlaps)]
-        lines.append(f"In {again.searches} searches on halves of the rows: {', '.join(told)}.")
-    return lines
 
 
 def swing(panel: Mapping[str, Any]) -> float:
@@ -291,12 +217,13 @@ def stability(source: ReportSource) -> dict[str, Any] | None:
     again = source.granite.stability_
     if again is None:
         return None
-    lines = []
+    told: dict[str, Any] = {key: getattr(again, key) for key in ("score", "low", "high", "searches")}
+    told["splits"] = []
     for each in again.splits:
         ends = () if np.isnan(each.low) else dict.fromkeys(map(value_of, (each.low, each.high)))
         line = {"rule": each.rule, "cut": each.cut, "share": each.share, "between": " to ".join(ends)}
-        lines.append({**line, "instead": each.instead or "", "verdict": firmness(each.share)})
-    return {"score": again.score, "low": again.low, "high": again.high, "searches": again.searches, "splits": lines}
+        told["splits"].append({**line, "instead": each.instead or "", "verdict": firmness(each.share)})
+    return told
 
 
 def facts(source: ReportSource) -> list[list[str]]:
@@ -304,7 +231,7 @@ def facts(source: ReportSource) -> list[list[str]]:
     fitted, found = source.fitted, source.fitted.estimate
     model = type(source.granite.model).__name__ if source.granite.model is not None else "not given"
     label, unit = plain(fitted.predictor.label), f"in {source.measured_in}" if source.measured_in else ""
-    told = [["Model", label if model == "function" else model, count(source.table.n_columns, "column")]]
+    told = [["Model", label if model == "function" else model, count(source.fitted.table.n_columns, "column")]]
     told.append(["Explained", plain(source.target) or label, unit or (label if source.target else "")])
     others = f"{found.n_rows:,} held out" if found is not None and found.rows != "fitting" else "none held out"
     told.append(["Rows", f"{source.n_rows:,} to find the regions", others])
@@ -322,11 +249,8 @@ def provenance(source: ReportSource, seconds: float) -> dict[str, Any]:
     asked = (findings["model"]["calls"], findings["model"]["rows"]) if usage is None else (usage.calls, usage.rows)
     told: dict[str, Any] = {"made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"), "settings": _settings(granite)}
     told |= {"model": "not given" if granite.model is None else _told(granite.model)}
-    told |= {
-        "explained": plain(source.fitted.predictor.label),
-        "rows": source.n_rows,
-        "columns": source.table.n_columns,
-    }
+    told |= {"explained": plain(source.fitted.predictor.label), "rows": source.n_rows}
+    told |= {"columns": source.fitted.table.n_columns}
     told |= {"seed": findings.get("seed"), "evaluations": (findings.get("evaluations") or {}).get("path")}
     told |= {"model_calls": asked[0], "model_rows": asked[1], "fit_rows": findings["model"]["rows"]}
     told |= {"seconds": {key: round(each, 3) for key, each in spent.items()}}
