@@ -224,7 +224,8 @@ def _evaluate(
     exponent: int | None = 0,  # of the power of two that is the unit; None: chosen here
     unfinished: Unfinished | None = None,
 ) -> tuple[Evaluations, EvaluationRange]:
-    table, space, there = route.table, asked.budget(route, resources).workspace(), asked.resident(route, resources)
+    table, budget, there = route.table, asked.budget(route, resources), asked.resident(route, resources)
+    space = Workspace(budget.evaluations, budget.block)
     primitives = None if there is None else there.primitives
     everything = frozenset(range(table.n_columns))
     predictions = route.predictions(fast, space) if there is None else there.primitives.host(there.predictions())

@@ -160,10 +160,6 @@ class Budget:
         """For evaluations held in memory."""
         return max(0, self.limit - self.search - self.block - max(self.limit // 8, self.fixed))
 
-    def workspace(self) -> Workspace:
-        """Arrays within this budget."""
-        return Workspace(self.evaluations, self.block)
-
     def plan(self, *, rows: int, matrices: int, attributions: int, candidate: int) -> dict[str, Any]:
         """Rows and bytes by stage, for ``diagnostics_``."""
         total = matrices + attributions
