@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 
@@ -25,16 +24,12 @@ from granite_xai.evaluations.evaluations import Bins, Evaluations, Matrix
 
 MOST_SHARES = 2**22  # entries of a table of shares by bin, value and split that is made at once
 MOST_BINS = 64  # bins that are visited one by one; with more of them, all pairs of rows are looked at instead
+Alike = tuple[IntArray, IntArray] | None  # bins of references and of entries, within which sums are formed; None: one
 Summed = Callable[[Array], tuple[Array, Array]]  # from a block, one line a reference, to sums over the left and all
 
 
-class Hybrids(NamedTuple):
-    """Predictions of some rows with their hidden columns taken from references, and how to average over these."""
-
-    rows: Rows
-    block: Array
-    summed: Summed
-    scale: Array
+# some rows, their predictions with hidden columns taken from references, and how to average over these: sums and scale
+Hybrids = tuple[Rows, Array, Summed, Array]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -155,12 +150,7 @@ class Averages(Masked):
         return Part(left, total, scale, P.numbers(index), P.numbers(own))
 
     def _entries(
-        self,
-        matrix: Matrix,
-        splits: Splits,
-        references: Pairs,
-        carriers: IntArray,
-        alike: tuple[IntArray, IntArray] | None = None,
+        self, matrix: Matrix, splits: Splits, references: Pairs, carriers: IntArray, alike: Alike = None
     ) -> tuple[Array, Array]:
         """Sums of the lines of some rows over references, (rows, K) and (rows,); only within equal bins."""
         P, found = splits.primitives, []
@@ -235,7 +225,7 @@ class Averages(Masked):
                     block = P.pair_block(matrix.values, references, matrix.pairs.at(rows), *both)
                 else:
                     block = P.take(matrix.values, rows, 1)
-                yield Hybrids(rows, block, summed, scale[number : number + 1, :, :])
+                yield rows, block, summed, scale[number : number + 1, :, :]
 
 
 def _by_share(product: Callable[[Array, Array], Array], left: Array, every: Array) -> Summed:

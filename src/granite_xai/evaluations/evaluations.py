@@ -89,11 +89,7 @@ class Matrix:
 
 
 def cut_out(values: FloatArray, lines: IntArray, columns: IntArray, space: Workspace) -> FloatArray:
-    """Some lines and columns of a matrix: short lines together, a block at a time, long ones one by one.
-
-    >>> cut_out(np.arange(6.0).reshape(2, 3), np.array([1]), np.array([0, 2]), Workspace())
-    array([[3., 5.]])
-    """
+    """Some lines and columns of a matrix: short lines together, a block at a time, long ones one by one."""
     result = space.empty((len(lines), len(columns)))
     if len(columns) < LONG:
         for part in space.slices(len(lines), 8 * len(columns)):

@@ -39,12 +39,10 @@ class Baseline(Masking):
     key: ClassVar[str] = "baseline"
 
     def __post_init__(self) -> None:
-        if isinstance(self.row, str) and self.row not in ("median", "mean", "region"):
-            raise unknown("row", self.row, ("median", "mean", "region"))
-        if isinstance(self.row, Mapping):
-            object.__setattr__(self, "row", tuple(self.row.items()))
-        elif not isinstance(self.row, str):
-            object.__setattr__(self, "row", tuple(self.row))
+        if not isinstance(self.row, str):
+            object.__setattr__(self, "row", tuple(self.row.items() if isinstance(self.row, Mapping) else self.row))
+        elif self.row not in (known := ("median", "mean", "region")):
+            raise unknown("row", self.row, known)
 
     @property
     def averages_rows(self) -> bool:
@@ -128,8 +126,6 @@ def central_position(column: Column, weights: FloatArray) -> int:
     if not len(present):
         return 0
     shares = np.bincount(column.codes[present], weights=weights[present], minlength=len(column.levels))
-    if column.kind in ("nominal", "boolean"):
-        code = int(np.argmax(shares))
-    else:
-        code = int(np.searchsorted(np.cumsum(shares) * 2, shares.sum()))
+    nominal = column.kind in ("nominal", "boolean")
+    code = np.argmax(shares) if nominal else np.searchsorted(np.cumsum(shares) * 2, shares.sum())
     return int(np.flatnonzero(column.codes == code)[0])

@@ -165,8 +165,7 @@ def _add(
 
 def one_side(quarters: FloatArray, side: int, first: bool) -> FloatArray:
     """What both parts of one side leave, (k, l); the ``first`` column is cut first."""
-    found: FloatArray = np.sum(quarters[2 * side : 2 * side + 2] if first else quarters[side::2], axis=0)
-    return found
+    return np.asarray(np.sum(quarters[2 * side : 2 * side + 2] if first else quarters[side::2], axis=0))
 
 
 class _Sides(NamedTuple):

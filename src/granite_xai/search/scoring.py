@@ -18,8 +18,7 @@ from granite_xai.search.candidates import Candidate, cuts_of
 from granite_xai.search.problem import Problem
 from granite_xai.tables import Table
 
-BLOCK, ON_DEVICE = 2**19, 2**24
-"""Candidates times rows scored together, on the processor and on a device; several jobs shall have enough blocks."""
+BLOCK, ON_DEVICE = 2**19, 2**24  # candidates times rows scored together: enough blocks for several jobs; on a device
 WIDE = 30  # columns, and sets, from which scoring in stages is worth it
 FIRST = 4  # sets of the first stage
 SHARE = 8  # one block of candidates takes at most one part in so many of the memory limit
