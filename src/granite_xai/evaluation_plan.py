@@ -112,8 +112,7 @@ class EvaluationPlan:
     def stages(self, route: Route, resources: Resources, candidate: int) -> dict[str, Any]:
         """Rows and bytes by stage, for ``diagnostics_``; refused where there is no room (D33)."""
         budget, pairs = self.budget(route, resources, candidate), 8 * len(self.attributions) * self.kept.n_rows**2
-        parts = {"matrices": self.bytes - pairs, "attributions": pairs, "candidate": candidate}
-        return budget.plan(rows=self.rows(route.table), **parts)
+        return budget.plan(rows=self.rows(route.table), total=self.bytes, attributions=pairs, candidate=candidate)
 
     @property
     def attributions(self) -> dict[PairwiseShapley, Terms]:
@@ -349,17 +348,3 @@ class _Further(NamedTuple):
         donors = np.arange(len(rows)) - starts[rows]
         values = self.extent.see(self.route.predictor.recombined(table, rows, intervals.ends, donors, [position]))
         return Steps(np.searchsorted(intervals.parts, intervals.edges), places, starts, values)
-
-
-def coordinates_of(table: Table) -> Coordinates:
-    """Mid-ranks of ordered columns as shares of the rows, codes of the others."""
-    columns = [table.columns[i] for i in table.explained]
-    ordered = [column for column in columns if column.kind not in ("nominal", "boolean")]
-    ranks = np.full((len(ordered), table.n_rows), np.nan)
-    for line, column in zip(ranks, ordered, strict=True):
-        present = column.codes >= 0
-        counts = np.bincount(column.codes[present], minlength=len(column.levels))
-        middle = np.cumsum(counts) - (counts - 1) / 2
-        line[present] = middle[column.codes[present]] / table.n_rows
-    levels = [column.codes for column in columns if column.kind in ("nominal", "boolean")]
-    return Coordinates(ranks, np.array(levels, dtype=np.intp).reshape(-1, table.n_rows))

@@ -169,7 +169,7 @@ def test_other_rows_are_measured_on_their_own_grid(normal):
 def test_explained_gaps_are_those_that_are_measured(normal):
     """The same grid in fit, evaluate and explain: squared gaps, weighted by the regions, are the disagreement."""
     granite = paper(product, resources=gx.Resources(max_grid=8)).fit(normal)
-    explained = granite.explain(normal)
+    explained = granite.explain(normal, reference="rows")
     gaps = explained.of("ice") - explained.of("pdp")
     assert len(granite.partition_) > 1
     assert np.mean(np.sum(gaps**2, axis=1)) == pytest.approx(granite.evaluate(normal).disagreement, rel=1e-10)

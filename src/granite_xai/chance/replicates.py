@@ -166,6 +166,6 @@ def _row_losses(
         own = loss(moved) @ shares
         by_chance += own
         plug_in += float(loss(gap[0]) @ shares)
-        raised = (loss(gap[0] + moved) + loss(gap[0] - moved)) / 2 - loss(gap[0]) if loss is not np.square else None
-        excess += own if raised is None else raised @ shares
+        both = own if loss is np.square else ((loss(gap[0] + moved) + loss(gap[0] - moved)) / 2 - loss(gap[0])) @ shares
+        excess += both
     return by_chance, excess, plug_in

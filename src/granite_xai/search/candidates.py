@@ -166,7 +166,7 @@ def _groupings(
 def _lighter(group: tuple[int, ...], levels: list[int]) -> tuple[int, ...]:
     """The side with fewer levels; of two equal ones that with the first level."""
     own, rest = sorted(group), [code for code in levels if code not in group]
-    return tuple(min(own, rest, key=lambda side: (len(side), side)))
+    return tuple(own if (len(own), own) <= (len(rest), rest) else rest)
 
 
 def order_levels(column: Column, rows: IntArray, present: IntArray, evaluations: Evaluations) -> IntArray:

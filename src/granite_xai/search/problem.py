@@ -173,13 +173,12 @@ class GivenRules(Partitioner):
         if empty:
             words = f"no fitting row satisfies {listing(empty)}."
             raise InputError(words, code="P03", argument="partitioner", hint="Leave the rule out.")
-        names = problem.table.names
         if self.regions.root is not None:
             return PartitionResult(measured(self.regions.root, problem))
         fractions = members @ problem.evaluations.weights / problem.shares.total
         lines = zip(members.sum(axis=1), fractions, problem.measure(members), strict=True)
         leaves = [Leaf(int(count), float(share), float(left), "given") for count, share, left in lines]
-        return PartitionResult(Partition.from_rules(self.regions.rules, names=names, leaves=leaves))
+        return PartitionResult(Partition.from_rules(self.regions.rules, names=problem.table.names, leaves=leaves))
 
 
 def local_values(effect: ResolvedExplainer, evaluations: Evaluations, splits: Splits) -> FloatArray:
