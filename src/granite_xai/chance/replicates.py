@@ -45,8 +45,10 @@ class Confidence:
         return NormalDist().inv_cdf((1.0 + self.level) / 2.0)
 
     def replicates(self, clusters: IntArray) -> Replicates:
-        """The replicates of rows that belong to clusters."""
-        return Replicates.drawn(self.n_resamples, self.level, clusters, self.seed)
+        """The replicates of rows that belong to clusters: exponential numbers, one for each replicate and cluster."""
+        position, size = bar_position(self.n_resamples, self.level), int(clusters.max(initial=-1)) + 1
+        numbers = np.random.default_rng([self.seed, 7]).exponential(size=(self.n_resamples, size))
+        return Replicates(numbers[:, clusters], position)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,13 +71,6 @@ class Replicates:
 
     factors: FloatArray  # (B, n) float
     position: int  # of the chance bar among the sorted replicates
-
-    @classmethod
-    def drawn(cls, count: int, confidence_level: float, clusters: IntArray, seed: int) -> Replicates:
-        """Exponential numbers, one for each replicate and cluster of rows."""
-        position = bar_position(count, confidence_level)
-        numbers = np.random.default_rng([seed, 7]).exponential(size=(count, int(clusters.max(initial=-1)) + 1))
-        return cls(numbers[:, clusters], position)
 
     def chance(
         self, questions: Sequence[ResolvedQuestion], evaluations: Evaluations, rows: IntArray, n_jobs: int | None = None

@@ -72,8 +72,7 @@ class Families:
         """How candidates follow each other: which begin again, and up to where the list of segments they add goes."""
         fresh, counts, added = [], [], []
         for table, start in zip(self.left, self.starts, strict=False):
-            before = np.zeros_like(table)
-            before[1:] = table[:-1]
+            before = np.concatenate([np.zeros_like(table[:1]), table[:-1]])
             again = np.any(before & ~table, axis=1)
             again[:1] = True
             new = table & ~(before & ~again[:, None])

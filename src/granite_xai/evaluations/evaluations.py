@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -17,14 +17,6 @@ from granite_xai.tables import Table
 
 Reading = tuple[Any, Coalition]  # one masked model that is read: a masking operator and the visible columns
 LONG = 512  # cells of a line from which it is worth a call of its own
-
-
-class Present(NamedTuple):
-    """The values of a set that occur in some rows: their lines, a carrier of each, the number of each row's own."""
-
-    lines: IntArray
-    carriers: IntArray
-    codes: IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,17 +31,17 @@ class Matrix:
     columns: IntArray | None = None  # (n,) int: the column of each row; None: all columns, in their order
 
     @cached_property
-    def present(self) -> Present:
-        """The values that occur."""
+    def present(self) -> tuple[IntArray, IntArray, IntArray]:
+        """The values that occur: their lines, a carrier of each, and the number of each row's own."""
         lines, codes = _dense(self.codes, int(self.values.shape[0]))
         carriers = np.empty(len(lines), dtype=np.intp)
         carriers[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)  # the first row of each value is written last
-        return Present(lines, carriers, codes)
+        return lines, carriers, codes
 
     @property
     def n_values(self) -> int:
         """Values that are read."""
-        return int(self.values.shape[0]) if self.columns is None else len(self.present.lines)
+        return int(self.values.shape[0]) if self.columns is None else len(self.present[0])
 
     @property
     def has_many(self) -> bool:

@@ -61,7 +61,12 @@ class Baseline(Masking):
 
     def learn(self, table: Table, coalitions: AbstractSet[Coalition], weights: FloatArray, seed: int) -> Learned:
         """The row, unless every region has its own."""
-        return Learned() if self.averages_rows else Learned(references=_baseline_row(self.row, table, weights))
+        if self.averages_rows:
+            return Learned()
+        if self.row in ("median", "mean"):
+            return Learned(references=_central_row(table, weights, means=self.row == "mean"))
+        pairs = all(isinstance(item, tuple) and len(item) == 2 for item in self.row)
+        return Learned(references=row_like(table, dict(self.row) if pairs else self.row, "row"))
 
     def evaluations(self, coalitions: AbstractSet[Coalition]) -> Needed:
         """The rows against the baseline; pairs of rows where the baseline may be any of them."""
@@ -93,14 +98,6 @@ class RegionRow(Masking):
     def masked(self, evaluations: Evaluations, splits: Splits) -> Masked:
         """Predictions against the baseline."""
         return AgainstReferences(evaluations, splits, lambda visible: evaluations.against[self, visible])
-
-
-def _baseline_row(row: Any, table: Table, weights: FloatArray) -> Table:
-    """The one row that stands in for hidden columns, as a table of one row."""
-    if row in ("median", "mean"):
-        return _central_row(table, weights, means=row == "mean")
-    pairs = all(isinstance(item, tuple) and len(item) == 2 for item in row)
-    return row_like(table, dict(row) if pairs else row, "row")
 
 
 def _central_row(table: Table, weights: FloatArray, means: bool) -> Table:

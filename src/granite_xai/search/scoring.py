@@ -95,18 +95,16 @@ def scored(problem: Problem, rows: IntArray, options: list[Candidate], evaluatio
     return np.concatenate([part for part, _ in found]), np.concatenate([mass for _, mass in found])
 
 
-def _blocks(
-    options: list[Candidate], split_bytes: int, cut_bytes: int, affordable: int, most: int
-) -> Iterator[list[Candidate]]:
+def _blocks(options: list[Candidate], one: int, cut: int, affordable: int, most: int) -> Iterator[list[Candidate]]:
     """Neighbouring candidates that are scored together: at most so many, as memory affords."""
-    # The cuts of a column share their sums, so they stay together where they can.
+    # The cuts of a column share their sums, so they stay together where they can; bytes of ``one`` split and of a cut.
     block: list[Candidate] = []
     room = affordable
     for option in options:
-        needed = split_bytes + cut_bytes * (not block or block[-1].column != option.column)
+        needed = one + cut * (not block or block[-1].column != option.column)
         if block and (len(block) == most or needed > room):
             yield block
-            block, room, needed = [], affordable, split_bytes + cut_bytes
+            block, room, needed = [], affordable, one + cut
         block.append(option)
         room -= needed
     yield block
