@@ -70,27 +70,21 @@ class Candidate:
 
 
 def candidates(
-    table: Table,
-    rows: IntArray,
-    evaluations: Evaluations,
-    columns: Sequence[int],
-    max_candidates: int,
-    min_samples_leaf: int,
-    cuts: str = "quantiles",
+    table: Table, rows: IntArray, evaluations: Evaluations, columns: Sequence[int], most: int, least: int, cuts: str
 ) -> list[Candidate]:
     """Every cut of a node that leaves enough rows on both sides, lowest in the order of ties first."""
     # ``table`` holds all fitting rows, ``rows`` are those of the node and ``evaluations`` theirs, which order the
-    # levels of nominal columns with many; ``columns`` are ascending positions. Each side needs ``min_samples_leaf``
+    # levels of nominal columns with many; ``columns`` are ascending positions. ``most``: B. Each side needs ``least``
     # rows, whatever their weight.
     found = []
     for position in columns:
         column = table.columns[position]
         counts = np.bincount(column.codes[rows] + 1, minlength=len(column.levels) + 1)
         if column.kind in ("nominal", "boolean"):
-            family = _nominal(column, rows, counts, evaluations, max_candidates)
+            family = _nominal(column, rows, counts, evaluations, most)
         else:
-            family = ordered(column, counts, CUTS[cuts](counts[1:], max_candidates))
-        found += family.enough(counts, min_samples_leaf).candidates
+            family = ordered(column, counts, CUTS[cuts](counts[1:], most))
+        found += family.enough(counts, least).candidates
     return found
 
 
