@@ -112,8 +112,7 @@ class EvaluationPlan:
     def stages(self, route: Route, resources: Resources, candidate: int) -> dict[str, Any]:
         """Rows and bytes by stage, for ``diagnostics_``; refused where there is no room (D33)."""
         budget, pairs = self.budget(route, resources, candidate), 8 * len(self.attributions) * self.kept.n_rows**2
-        parts = {"matrices": self.bytes - pairs, "attributions": pairs, "candidate": candidate}
-        return budget.plan(rows=self.rows(route.table), **parts)
+        return budget.plan(rows=self.rows(route.table), total=self.bytes, attributions=pairs, candidate=candidate)
 
     @property
     def attributions(self) -> dict[PairwiseShapley, Terms]:
@@ -220,7 +219,8 @@ def _evaluate(
     exponent: int | None = 0,  # of the power of two that is the unit; None: chosen here
     unfinished: Unfinished | None = None,
 ) -> tuple[Evaluations, EvaluationRange]:
-    table, space, there = route.table, asked.budget(route, resources).workspace(), asked.resident(route, resources)
+    table, budget, there = route.table, asked.budget(route, resources), asked.resident(route, resources)
+    space = Workspace(budget.evaluations, budget.block)
     primitives, everything = None if there is None else there.primitives, frozenset(range(table.n_columns))
     predictions = route.predictions(fast, space) if there is None else there.primitives.host(there.predictions())
     known = Unfinished() if unfinished is None else unfinished

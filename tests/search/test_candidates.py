@@ -43,7 +43,7 @@ def check(case: Case, rows: list[int], B: int, leaf: int, chosen: list[int] | No
     table, at = read_table(case.X, missing="allow"), np.array(rows)
     node = evaluations_of(case, table).restrict(at)
     columns = list(range(case.d)) if chosen is None else sorted(chosen)
-    found = candidates(table, at, node, columns=columns, max_candidates=B, min_samples_leaf=leaf)
+    found = candidates(table, at, node, columns, B, leaf, "quantiles")
     left = [tuple(at[c.inside(table.columns[c.column].codes[at])].tolist()) for c in found]
     assert [(c.column, rows) for c, rows in zip(found, left, strict=True)] == [(c.column, c.left) for c in wanted]
 

@@ -54,15 +54,8 @@ def problem_of(model, X, question="ice-pdp", **options):
 
 
 def options_of(problem, rows, most=6, least=2):
-    found = candidates(
-        problem.table,
-        rows,
-        problem.evaluations.restrict(rows),
-        columns=range(problem.table.n_columns),
-        max_candidates=most,
-        min_samples_leaf=least,
-    )
-    return by_column(found)
+    columns, known = range(problem.table.n_columns), problem.evaluations.restrict(rows)
+    return by_column(candidates(problem.table, rows, known, columns, most, least, "quantiles"))
 
 
 @pytest.mark.parametrize("compiled", [True, False])

@@ -231,20 +231,10 @@ def estimate(
         chance = lines[0].chance / lines[0].plug_in if lines[0].plug_in > 0 else 0.0
     error = float(np.sqrt(np.mean(slope**2))) if shown else unknown
     remaining = max(share, 0.0) if shown else 0.0 if below else unknown
-    return Estimate(
-        remaining,
-        *(interval_around(remaining, error, normal) if shown else (unknown, unknown)),
-        unknown if rows == "fitting" else error,
-        0.0 if below else max(disagreement[0], 0.0),
-        *disagreement[1:],
-        chance,
-        rows,
-        len(everywhere.rows),
-        *fidelities,
-        confidence.level,
-        below,
-        tuple(lines),
-    )
+    interval = interval_around(remaining, error, normal) if shown else (unknown, unknown)
+    shares = (remaining, *interval, unknown if rows == "fitting" else error)
+    sizes = (0.0 if below else max(disagreement[0], 0.0), *disagreement[1:], chance)
+    return Estimate(*shares, *sizes, rows, len(everywhere.rows), *fidelities, confidence.level, below, tuple(lines))
 
 
 def _share(whole: Perturbed, regions: Sequence[Perturbed]) -> tuple[float, FloatArray]:

@@ -45,8 +45,10 @@ class Confidence:
         return NormalDist().inv_cdf((1.0 + self.level) / 2.0)
 
     def replicates(self, clusters: IntArray) -> Replicates:
-        """The replicates of rows that belong to clusters."""
-        return Replicates.drawn(self.n_resamples, self.level, clusters, self.seed)
+        """The replicates of rows that belong to clusters: exponential numbers, one for each replicate and cluster."""
+        position, size = bar_position(self.n_resamples, self.level), int(clusters.max(initial=-1)) + 1
+        numbers = np.random.default_rng([self.seed, 7]).exponential(size=(self.n_resamples, size))
+        return Replicates(numbers[:, clusters], position)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,13 +71,6 @@ class Replicates:
 
     factors: FloatArray  # (B, n) float
     position: int  # of the chance bar among the sorted replicates
-
-    @classmethod
-    def drawn(cls, count: int, confidence_level: float, clusters: IntArray, seed: int) -> Replicates:
-        """Exponential numbers, one for each replicate and cluster of rows."""
-        position = bar_position(count, confidence_level)
-        numbers = np.random.default_rng([seed, 7]).exponential(size=(count, int(clusters.max(initial=-1)) + 1))
-        return cls(numbers[:, clusters], position)
 
     def chance(
         self, questions: Sequence[ResolvedQuestion], evaluations: Evaluations, rows: IntArray, n_jobs: int | None = None
@@ -166,6 +161,6 @@ def _row_losses(
         own = loss(moved) @ shares
         by_chance += own
         plug_in += float(loss(gap[0]) @ shares)
-        raised = (loss(gap[0] + moved) + loss(gap[0] - moved)) / 2 - loss(gap[0]) if loss is not np.square else None
-        excess += own if raised is None else raised @ shares
+        both = own if loss is np.square else ((loss(gap[0] + moved) + loss(gap[0] - moved)) / 2 - loss(gap[0])) @ shares
+        excess += both
     return by_chance, excess, plug_in

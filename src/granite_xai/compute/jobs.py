@@ -12,7 +12,7 @@ from contextlib import contextmanager, nullcontext
 from typing import Any, TypeVar
 
 from granite_xai.base.errors import InputError, ResourceError
-from granite_xai.compute.limits import Resources, duration
+from granite_xai.compute.limits import Resources, TooSlowError, duration
 
 Item = TypeVar("Item")
 Task = TypeVar("Task")
@@ -37,12 +37,6 @@ def progress(items: Iterable[Item], resources: Resources, desc: str, total: int 
     bar = _bar(resources, items, desc=desc, total=total)
     with nullcontext(items) if bar is None else bar as shown:
         yield from shown
-
-
-class TooSlowError(ResourceError):
-    """The model takes far longer than planned, and than the limit: ``per_row`` seconds a row."""
-
-    per_row = 0.0
 
 
 class Meter:

@@ -116,8 +116,7 @@ def pair_block(
 def add_own_side(left: Any, total: Any, scale: Any, index: Any, bins: Any, inside: Any, out: Any) -> None:
     """Add the mean of each row's own side; see `primitives.Part`."""
     for i in range(inside.shape[0]):
-        u = i if len(index) == 0 else index[i]
-        b = 0 if len(bins) == 0 else bins[i]
+        u, b = i if len(index) == 0 else index[i], 0 if len(bins) == 0 else bins[i]
         x, whole, here, there, member, ours = left[u], total[u], scale[b, 0], scale[b, 1], inside[i], out[i]
         for k in range(inside.shape[1]):
             on_left, on_right = x[k] * here[k], (whole - x[k]) * there[k]
@@ -135,56 +134,38 @@ def side_sums(
     on_left, on_right, squares_left, squares_right = out[0, 0], out[0, 1], out[1, 0], out[1, 1]
     at_left, at_right = at[0], at[1]
     for i in range(c):
-        u = i if len(index) == 0 else index[i]
-        b = 0 if len(bins) == 0 else bins[i]
+        u, b = i if len(index) == 0 else index[i], 0 if len(bins) == 0 else bins[i]
         x, whole, here, there, member, start = left[u], total[u], scale[b, 0], scale[b, 1], inside[i], own[i]
         for k in range(count):
-            ours = start + at_left[k] + x[k] * here[k]
-            theirs = start + at_right[k] + (whole - x[k]) * there[k]
+            ours, theirs = start + at_left[k] + x[k] * here[k], start + at_right[k] + (whole - x[k]) * there[k]
             values[k] = ours if member[k] else theirs
         if both:
-            u = i if len(index_2) == 0 else index_2[i]
-            b = 0 if len(bins_2) == 0 else bins_2[i]
+            u, b = i if len(index_2) == 0 else index_2[i], 0 if len(bins_2) == 0 else bins_2[i]
             x, whole, here, there = left_2[u], total_2[u], scale_2[b, 0], scale_2[b, 1]
-            if mode == 3:  # mean squares and means: the variance
-                for k in range(count):
-                    ours, theirs = x[k] * here[k], (whole - x[k]) * there[k]
-                    mean = ours if member[k] else theirs
-                    values[k] = max(values[k] - mean * mean, 0.0)
-            else:
-                for k in range(count):
-                    ours, theirs = x[k] * here[k], (whole - x[k]) * there[k]
-                    values[k] += ours if member[k] else theirs
-        if weights.shape[1] > 1 or count == 1:  # a weight of its own in each line
-            w = weights[i]
             for k in range(count):
-                v = values[k]
-                loss = v * v if mode == 0 else abs(v) if mode == 1 else v
-                square = v * v if mode == 2 else 0.0
-                if member[k]:
-                    on_left[k] += w[k] * loss
-                    squares_left[k] += w[k] * square
-                else:
-                    on_right[k] += w[k] * loss
-                    squares_right[k] += w[k] * square
+                ours, theirs = x[k] * here[k], (whole - x[k]) * there[k]
+                mean = ours if member[k] else theirs
+                # mode 3, mean squares and means: the variance
+                values[k] = max(values[k] - mean * mean, 0.0) if mode == 3 else values[k] + mean
+        line, weight = weights[i], weights[i, 0]
+        if len(line) > 1:  # a weight of its own in each line
+            for k in range(count):
+                v, w = values[k], line[k]
+                loss = w * v * v if mode == 0 else w * abs(v) if mode == 1 else w * v
+                square = w * v * v if mode == 2 else 0.0
+                on_left[k] += loss if member[k] else 0.0
+                on_right[k] += 0.0 if member[k] else loss
+                squares_left[k] += square if member[k] else 0.0
+                squares_right[k] += 0.0 if member[k] else square
             continue
-        weight = weights[i, 0]
-        if mode == 0:
+        for k in range(count):
+            v = values[k]
+            loss = weight * v * v if mode == 0 else weight * abs(v) if mode == 1 else weight * v
+            on_left[k] += loss if member[k] else 0.0
+            on_right[k] += 0.0 if member[k] else loss
+        if mode == 2:
             for k in range(count):
-                v = weight * values[k] * values[k]
-                on_left[k] += v if member[k] else 0.0
-                on_right[k] += 0.0 if member[k] else v
-        elif mode == 1:
-            for k in range(count):
-                v = weight * abs(values[k])
-                on_left[k] += v if member[k] else 0.0
-                on_right[k] += 0.0 if member[k] else v
-        else:
-            for k in range(count):
-                v = weight * values[k]
-                square = v * values[k]
-                on_left[k] += v if member[k] else 0.0
-                on_right[k] += 0.0 if member[k] else v
+                square = weight * values[k] * values[k]
                 squares_left[k] += square if member[k] else 0.0
                 squares_right[k] += 0.0 if member[k] else square
 

@@ -76,6 +76,12 @@ class Resources:
         return None if isinstance(self.max_grid, str) else self.max_grid
 
 
+class TooSlowError(ResourceError):
+    """The model takes far longer than planned, and than the limit: ``per_row`` seconds a row."""
+
+    per_row = 0.0
+
+
 def require_supported(resources: Resources) -> None:
     """Refuse a device that is not there, naming what is missing, before the model is asked (R08)."""
     missing = None if resources.device == "cpu" else _missing_for_cuda()

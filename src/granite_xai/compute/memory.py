@@ -160,13 +160,8 @@ class Budget:
         """For evaluations held in memory."""
         return max(0, self.limit - self.search - self.block - max(self.limit // 8, self.fixed))
 
-    def workspace(self) -> Workspace:
-        """Arrays within this budget."""
-        return Workspace(self.evaluations, self.block)
-
-    def plan(self, *, rows: int, matrices: int, attributions: int, candidate: int) -> dict[str, Any]:
+    def plan(self, *, rows: int, total: int, attributions: int, candidate: int) -> dict[str, Any]:
         """Rows and bytes by stage, for ``diagnostics_``."""
-        total = matrices + attributions
         held = {"rows": rows, "bytes": total, "in_memory": total <= self.evaluations}
         return {
             "memory_limit": self.limit,

@@ -72,8 +72,7 @@ class Families:
         """How candidates follow each other: which begin again, and up to where the list of segments they add goes."""
         fresh, counts, added = [], [], []
         for table, start in zip(self.left, self.starts, strict=False):
-            before = np.zeros_like(table)
-            before[1:] = table[:-1]
+            before = np.concatenate([np.zeros_like(table[:1]), table[:-1]])
             again = np.any(before & ~table, axis=1)
             again[:1] = True
             new = table & ~(before & ~again[:, None])
@@ -163,13 +162,12 @@ class ArrayNamespace:
 
     def pair_block(self, E: Array, references: Pairs, rows: Pairs, hidden: float, shown: float) -> Array:
         """``hidden * E[line(m), i] + shown * E[line(i), m]`` of references m and rows i, (n, c)."""
-        block = None
+        parts = []
         if hidden:  # the few rows first: all that is read of the matrix
-            block = hidden * self.take(self.take(E, rows.columns, 1), references.lines, 0)
+            parts.append(hidden * self.take(self.take(E, rows.columns, 1), references.lines, 0))
         if shown:
-            turned = shown * self.take(self.take(E, rows.lines, 0), references.columns, 1).T
-            block = turned if block is None else block + turned
-        return block
+            parts.append(shown * self.take(self.take(E, rows.lines, 0), references.columns, 1).T)
+        return sum(parts[1:], parts[0])
 
     def own_side(self, part: Part, inside: Array) -> Array:
         """The mean of each row's own side, (c, K)."""
@@ -198,11 +196,10 @@ class ArrayNamespace:
         xp = self.xp
         if mode == SPREAD:
             square, mean = (self.own_side(part, inside) for part in parts)
-            spread = square - mean**2
-            sums = self._sides(xp.where(spread > 0, spread, xp.zeros_like(spread)) * weights, inside)
-            return out + xp.stack([sums, xp.zeros_like(sums)])
-        values = self.row_values(own, at, parts, inside)
-        first = values**2 if mode == SQUARE else xp.abs(values) if mode == ABSOLUTE else values
+            first = xp.where(square > mean**2, square - mean**2, xp.zeros_like(square))
+        else:
+            values = self.row_values(own, at, parts, inside)
+            first = values**2 if mode == SQUARE else xp.abs(values) if mode == ABSOLUTE else values
         sums = self._sides(first * weights, inside)
         squares = self._sides(values**2 * weights, inside) if mode == MOMENTS else xp.zeros_like(sums)
         return out + xp.stack([sums, squares])
@@ -239,19 +236,12 @@ class Numpy(ArrayNamespace):
 
     def line_share(self, lines: Array, codes: IntArray, count: int) -> Array:
         """Weight of the rows that carry each of ``count`` codes under each line of weights, (n, K) to (count, K)."""
-        table = np.empty((count, lines.shape[1]))
-        for k in range(lines.shape[1]):
-            table[:, k] = np.bincount(codes, weights=lines[:, k], minlength=count)
-        return table
+        return np.stack([np.bincount(codes, weights=line, minlength=count) for line in lines.T], axis=1)
 
     def left_sums(self, by_segment: Array, families: Families) -> Array:
         """Sums over the left side of each candidate from sums over segments, (G, c) to (c, K)."""
-        result = np.empty((by_segment.shape[1], sum(map(len, families.left))))
-        end = 0
-        for table, start in zip(families.left, families.starts, strict=False):
-            first, end = end, end + len(table)
-            result[:, first:end] = by_segment[start : start + table.shape[1]].T @ table.T.astype(np.float64)
-        return result
+        own = zip(families.left, np.split(by_segment, families.starts[1:-1]), strict=True)
+        return np.concatenate([part.T @ table.T.astype(np.float64) for table, part in own], axis=1)
 
 
 NUMPY = Numpy()

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 
@@ -25,16 +24,13 @@ from granite_xai.evaluations.evaluations import Bins, Evaluations, Matrix
 
 MOST_SHARES = 2**22  # entries of a table of shares by bin, value and split that is made at once
 MOST_BINS = 64  # bins that are visited one by one; with more of them, all pairs of rows are looked at instead
+Merged = dict[Matrix, tuple[float, float]]  # coefficients of the complement's and of the set's own masked model
+Alike = tuple[IntArray, IntArray] | None  # bins of references and of entries, within which sums are formed; None: one
 Summed = Callable[[Array], tuple[Array, Array]]  # from a block, one line a reference, to sums over the left and all
 
 
-class Hybrids(NamedTuple):
-    """Predictions of some rows with their hidden columns taken from references, and how to average over these."""
-
-    rows: Rows
-    block: Array
-    summed: Summed
-    scale: Array
+# some rows, their predictions with hidden columns taken from references, and how to average over these: sums and scale
+Hybrids = tuple[Rows, Array, Summed, Array]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,7 +47,7 @@ class Averages(Masked):
         P, evaluations = self.splits.primitives, self.evaluations
         evaluations.space.release()
         own, at = self.splits.zeros, None
-        merged: dict[Matrix, tuple[float, float]] = {}
+        merged: Merged = {}
         parts: list[Part] = []
         binned: list[Tiles] = []
         for term, coefficient in terms.items():
@@ -73,9 +69,7 @@ class Averages(Masked):
                 merged[matrix] = (hidden, coefficient) if shown else (coefficient, visible)
         return self._with_tiles(RowValues(own, at, tuple(parts)), merged, binned)
 
-    def _with_tiles(
-        self, values: RowValues, merged: dict[Matrix, tuple[float, float]], binned: list[Tiles]
-    ) -> RowValues:
+    def _with_tiles(self, values: RowValues, merged: Merged, binned: list[Tiles]) -> RowValues:
         """Terms of one mass are added before they are averaged: pairs of rows as one block, the others as sums."""
         # One pass over the pairs serves all cuts; sums of whole lines and columns are products already.
         paired = {m for m in merged if m.has_many and (self.splits.families is not None or m.columns is not None)}
@@ -144,23 +138,15 @@ class Averages(Masked):
             left, total = self._entries(matrix, splits, matrix.pairs, carriers, (bins.numbers, by_value))
         else:
             entries = [np.flatnonzero(by_value == number) for number in range(len(bins.blocks))]
-            found = [
-                self._entries(matrix, splits.at(rows), matrix.pairs.at(rows), carriers[chosen])
-                for rows, chosen in zip(bins.blocks, entries, strict=True)
-                if len(chosen)
-            ]
+            used = [(rows, carriers[chosen]) for rows, chosen in zip(bins.blocks, entries, strict=True) if len(chosen)]
+            found = [self._entries(matrix, splits.at(rows), matrix.pairs.at(rows), some) for rows, some in used]
             left, total = (P.xp.concat([each[k] for each in found], axis=0) for k in (0, 1))
             index = np.argsort(np.concatenate(entries))[index]
         scale = coefficient * splits.scales(bins.numbers, len(bins.blocks))
         return Part(left, total, scale, P.numbers(index), P.numbers(own))
 
     def _entries(
-        self,
-        matrix: Matrix,
-        splits: Splits,
-        references: Pairs,
-        carriers: IntArray,
-        alike: tuple[IntArray, IntArray] | None = None,
+        self, matrix: Matrix, splits: Splits, references: Pairs, carriers: IntArray, alike: Alike = None
     ) -> tuple[Array, Array]:
         """Sums of the lines of some rows over references, (rows, K) and (rows,); only within equal bins."""
         P, found = splits.primitives, []
@@ -202,9 +188,7 @@ class Averages(Masked):
             lefts, totals = zip(*found, strict=True)
             yield rows, Part(sum(lefts[1:], lefts[0]), sum(totals[1:], totals[0]), splits.scale)
 
-    def _means_by_row(
-        self, coalition: Coalition, coefficient: float, function: HybridFunction | None = None
-    ) -> Iterator[tuple[Rows, Part]]:
+    def _means_by_row(self, coalition: Coalition, coefficient: float, function: HybridFunction | None = None) -> Tiles:
         """Means over the references of each row's bin, of hybrid predictions or of a function of them."""
         P = self.splits.primitives
         for rows, block, summed, scale in self._hybrids(coalition):
@@ -235,7 +219,7 @@ class Averages(Masked):
                     block = P.pair_block(matrix.values, references, matrix.pairs.at(rows), *both)
                 else:
                     block = P.take(matrix.values, rows, 1)
-                yield Hybrids(rows, block, summed, scale[number : number + 1, :, :])
+                yield rows, block, summed, scale[number : number + 1, :, :]
 
 
 def _by_share(product: Callable[[Array, Array], Array], left: Array, every: Array) -> Summed:

@@ -20,8 +20,7 @@ from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.compute.compiled import primitives_for
 from granite_xai.compute.primitives import NUMPY, Array, ArrayNamespace, Families
 
-CUT_BYTES = 32
-"""Bytes a row that each cut takes beside its splits: classes, their numbers through all cuts, and the sorted rows."""
+CUT_BYTES = 32  # a row, of each cut beside its splits: classes, their numbers through all cuts, and the sorted rows
 STEP = 0.1  # how far the weights of signed pairs move
 PAIRS = 50  # vectors of signs
 
@@ -47,11 +46,9 @@ class Cut:
 
 def _distinct_columns(table: BoolArray) -> tuple[IntArray, IntArray]:
     """A column of each kind, and the kind of every column; 64 lines at a time are read as one number."""
-    kinds = np.zeros(table.shape[1], dtype=np.intp)
-    if np.all(table[:-1] <= table[1:]):  # each line holds the one before: how often a column is out says it all
-        _, first, classes = np.unique(np.sum(~table, axis=0), return_index=True, return_inverse=True)
-        return first, classes.reshape(-1)
-    for start in range(0, len(table), 64):
+    nested = bool(np.all(table[:-1] <= table[1:]))  # each line holds the one before: how often a column is out says all
+    kinds = np.sum(~table, axis=0) if nested else np.zeros(table.shape[1], dtype=np.intp)
+    for start in range(0, 0 if nested else len(table), 64):
         bits = table[start : start + 64].astype(np.uint64)
         words = bits.T @ (np.uint64(1) << np.arange(len(bits), dtype=np.uint64))
         _, numbers = np.unique(words, return_inverse=True)
@@ -257,5 +254,4 @@ def slopes(values: FloatArray, cells: IntArray | int) -> FloatArray:
 
 def standard_errors(values: FloatArray, cells: IntArray | int) -> FloatArray:
     """Standard errors of values under signed pairs of weights."""
-    found: FloatArray = np.sqrt(np.mean(np.square(slopes(values, cells)), axis=0))
-    return found
+    return np.asarray(np.sqrt(np.mean(np.square(slopes(values, cells)), axis=0)))

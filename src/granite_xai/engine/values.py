@@ -38,12 +38,8 @@ class RowValues(NamedTuple):
         def some(values: Array | None) -> Array | None:
             return None if values is None else splits.primitives.take(values, rows, 0)
 
-        found = [
-            part._replace(index=some(part.index), bins=some(part.bins))
-            if part.index is not None
-            else part._replace(left=some(part.left), total=some(part.total), bins=some(part.bins))
-            for part in self.parts
-        ]
+        own = (p if p.index is not None else p._replace(left=some(p.left), total=some(p.total)) for p in self.parts)
+        found = (part._replace(index=some(part.index), bins=some(part.bins)) for part in own)
         return RowValues(some(self.own), self.at, (*parts, *found))
 
     def array(self, splits: Splits) -> Array:

@@ -51,31 +51,18 @@ class EvaluationRange:
 
     def see(self, values: Any, primitives: ArrayNamespace | None = None) -> Any:
         """Take note of some evaluations and pass them on, unless they are too large (N06)."""
-        if primitives is not None:
-            return self._see_there(values * 2.0**-self.exponent if self.exponent else values, primitives.xp)
+        here, xp = primitives is None, np if primitives is None else primitives.xp
         if self.exponent:
-            np.ldexp(values, -self.exponent, out=values)
-        every = values.reshape(-1)
-        for start in range(0, len(every), SEEN):
-            part = every[start : start + SEEN]
-            self.scale = max(self.scale, float(np.max(np.abs(part))))
-            if self.scale > LARGEST:
-                raise too_large(ldexp(self.scale, self.exponent))
-            with np.errstate(over="ignore"):  # what is beyond float32 becomes infinite, and differs
-                self.float32 = self.float32 and bool(np.all(part.astype(np.float32) == part))
-            self.integers = self.integers and bool(np.all(np.rint(part) == part))
-        return values
-
-    def _see_there(self, values: Any, xp: Any) -> Any:
-        """The same on a device: a few lines at a time, since what is looked at is written there as well."""
-        step = max(1, SEEN_THERE // values.shape[-1])
-        for start in range(0, values.shape[0], step):
-            part = values[start : min(start + step, values.shape[0]), ...]
+            values = np.ldexp(values, -self.exponent, out=values) if here else values * 2.0**-self.exponent
+        every, step = xp.reshape(values, (-1,)), SEEN if here else SEEN_THERE
+        for start in range(0, every.shape[0], step):
+            part = every[start : min(start + step, every.shape[0])]
             self.scale = max(self.scale, float(xp.max(xp.abs(part))))
             if self.scale > LARGEST:
                 raise too_large(ldexp(self.scale, self.exponent))
-            same = xp.astype(xp.astype(part, xp.float32), xp.float64) == part
-            self.float32 = self.float32 and bool(xp.all(same))
+            with np.errstate(over="ignore"):  # what is beyond float32 becomes infinite, and differs
+                single = part.astype(np.float32) if here else xp.astype(xp.astype(part, xp.float32), xp.float64)
+            self.float32 = self.float32 and bool(xp.all(single == part))
             self.integers = self.integers and bool(xp.all(xp.round(part) == part))
         return values
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -17,14 +17,6 @@ from granite_xai.tables import Table
 
 Reading = tuple[Any, Coalition]  # one masked model that is read: a masking operator and the visible columns
 LONG = 512  # cells of a line from which it is worth a call of its own
-
-
-class Present(NamedTuple):
-    """The values of a set that occur in some rows: their lines, a carrier of each, the number of each row's own."""
-
-    lines: IntArray
-    carriers: IntArray
-    codes: IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,17 +31,17 @@ class Matrix:
     columns: IntArray | None = None  # (n,) int: the column of each row; None: all columns, in their order
 
     @cached_property
-    def present(self) -> Present:
-        """The values that occur."""
+    def present(self) -> tuple[IntArray, IntArray, IntArray]:
+        """The values that occur: their lines, a carrier of each, and the number of each row's own."""
         lines, codes = _dense(self.codes, int(self.values.shape[0]))
         carriers = np.empty(len(lines), dtype=np.intp)
         carriers[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)  # the first row of each value is written last
-        return Present(lines, carriers, codes)
+        return lines, carriers, codes
 
     @property
     def n_values(self) -> int:
         """Values that are read."""
-        return int(self.values.shape[0]) if self.columns is None else len(self.present.lines)
+        return int(self.values.shape[0]) if self.columns is None else len(self.present[0])
 
     @property
     def has_many(self) -> bool:
@@ -89,11 +81,7 @@ class Matrix:
 
 
 def cut_out(values: FloatArray, lines: IntArray, columns: IntArray, space: Workspace) -> FloatArray:
-    """Some lines and columns of a matrix: short lines together, a block at a time, long ones one by one.
-
-    >>> cut_out(np.arange(6.0).reshape(2, 3), np.array([1]), np.array([0, 2]), Workspace())
-    array([[3., 5.]])
-    """
+    """Some lines and columns of a matrix: short lines together, a block at a time, long ones one by one."""
     result = space.empty((len(lines), len(columns)))
     if len(columns) < LONG:
         for part in space.slices(len(lines), 8 * len(columns)):

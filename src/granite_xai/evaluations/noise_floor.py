@@ -19,10 +19,9 @@ from granite_xai.models import Predictor, Rows
 from granite_xai.tables import Table, nudged, recombine
 
 _ENTERS = "This enters the noise floor: disagreement below it is reported as nothing to explain."
+# Changes, as shares of the standard deviation, that other orders of summation may explain; by single precision.
 _RELATIVE = {False: 1e-7, True: 1e-3}
-"""Changes, as shares of the standard deviation, that other orders of summation may explain; by single precision."""
-_PROBED = 64
-_REVERSED = 7
+_PROBED, _REVERSED = 64, 7  # rows of a probe, at most; those that are sent alone and reversed
 _JUMP = 0.01  # share of the standard deviation from which a jump would hide what is asked for
 
 
@@ -45,13 +44,10 @@ def probe(predictor: Predictor, table: Table, diagnostics: Diagnostics | None = 
     # the batch), M11 (writes into its input) and N01 (jumps between neighbouring floats).
     rows = np.arange(min(_PROBED, table.n_rows, predictor.batch_size), dtype=np.intp)
     watch = _Watch(predictor, table)
-    first, again = watch.ask(rows), watch.ask(rows)
-    back = watch.ask(rows[:_REVERSED][::-1])
+    first, again, back = watch.ask(rows), watch.ask(rows), watch.ask(rows[:_REVERSED][::-1])
     moved, refused = _moved(predictor, table, rows, first)
-    repeat = float(np.max(np.abs(again - first)))
-    reorder = float(np.max(np.abs(back[::-1] - first[:_REVERSED])))
-    per_row, per_call = watch.costs()
-    found = Probe(repeat, reorder, moved, watch.mutated, per_row, per_call, refused is not None)
+    repeat, reorder = (float(np.max(np.abs(each))) for each in (again - first, back[::-1] - first[:_REVERSED]))
+    found = Probe(repeat, reorder, moved, watch.mutated, *watch.costs(), refused is not None)
     if refused is not None and diagnostics is not None:  # it may as well fail at random
         diagnostics.note("failed_on_moved_values", refused)
     for message in _warnings(found, first, predictor.native_float32 or is_float32(first)):
@@ -147,10 +143,9 @@ def inconstancy(error: float, changed: float, spread: float, float32: bool) -> s
     # ``changed`` is the largest difference between two answers for the same row, ``spread`` the standard deviation.
     if changed <= max(_RELATIVE[float32] * spread, 10 * error):
         return None
-    return (
-        f"M09: the model's answers for the same rows differ by up to {changed:.3g} within the fit (standard deviation "
-        f"of its predictions: {spread:.3g}): they depend on the length of the batch, or the model changes. {_ENTERS}"
-    )
+    within = f"within the fit (standard deviation of its predictions: {spread:.3g})"
+    why = "they depend on the length of the batch, or the model changes."
+    return f"M09: the model's answers for the same rows differ by up to {changed:.3g} {within}: {why} {_ENTERS}"
 
 
 def delta(found: Probe, scale: float, float32: bool) -> float:

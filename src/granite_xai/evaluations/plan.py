@@ -38,10 +38,8 @@ class Grid:
         """The ordered columns with more than ``size`` values; none without a size, or in a table of one column."""
         if size is None or table.n_columns == 1:
             return cls()
-        many = (column for column in table.columns if len(column.levels) > size)
-        ordered = (column for column in many if column.kind not in ("nominal", "boolean"))
-        counts = {c.position: np.bincount(c.codes[c.codes >= 0], minlength=len(c.levels)) for c in ordered}
-        return cls({position: nearest(found, size) for position, found in counts.items()})
+        many = (c for c in table.columns if len(c.levels) > size and c.kind not in ("nominal", "boolean"))
+        return cls({c.position: nearest(np.bincount(c.codes[c.codes >= 0]), size) for c in many})
 
     def distinct(self, table: Table, position: int) -> Distinct:
         """The grid of one column, and the value of it that stands for each row's own; missing stays missing."""
@@ -66,16 +64,13 @@ EVERY_VALUE = Grid()  # no column is snapped
 def nearest(counts: IntArray, size: int) -> IntArray:
     """The grid level nearest to each level, from the rows at each: by rank among the levels, ties to the lower."""
     # The grid holds the values at the places ``ceil(N (g - 1/2) / size)`` of the sorted rows, g = 1 … size.
-    n = int(counts.sum())
-    places = -(-n * (2 * np.arange(1, size + 1) - 1) // (2 * size))
+    places = -(-int(counts.sum()) * (2 * np.arange(1, size + 1) - 1) // (2 * size))
     grid = np.unique(np.searchsorted(np.cumsum(counts), places))
     middles = (grid[:-1] + grid[1:]) // 2  # the last level that the lower of two neighbours stands for
-    found: IntArray = grid[np.searchsorted(middles, np.arange(len(counts)))]
-    return found
+    return np.asarray(grid[np.searchsorted(middles, np.arange(len(counts)))])
 
 
-CELL = 36
-"""Bytes of a cell of the table: the user's container, its values, their codes, and how a model's trees see them."""
+CELL = 36  # bytes of a cell of the table: the user's container, its values, their codes, and how trees see them
 MEMBER = 80  # bytes of a column in a set of columns
 CHEAP = 2**24  # bytes of sets of columns that any plan may make before it is refused
 

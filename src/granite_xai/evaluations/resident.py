@@ -19,14 +19,10 @@ from granite_xai.models.networks import number_matrix
 from granite_xai.models.predictor import Raised
 from granite_xai.tables import Table
 
-ROWS = 2**20
-"""Recombined rows made and asked about at a time, where the user sets no size: enough to keep a device busy."""
-COMPARED = 64
-"""Rows whose answers on the device and on the host are compared, at most."""
-ALIKE = 1e-5
-"""How far they may be apart, as a share of their size: beyond this the model is another one there."""
-LIBRARIES = ("cupy", "jax.numpy")
-"""Further libraries a function may be written in; their arrays are shared, not copied."""
+ROWS = 2**20  # recombined rows asked about at a time, where the user sets no size: enough to keep a device busy
+COMPARED = 64  # rows whose answers on the device and on the host are compared, at most
+ALIKE = 1e-5  # how far they may be apart, as a share of their size: beyond this the model is another one there
+LIBRARIES = ("cupy", "jax.numpy")  # further ones a function may be written in; their arrays are shared, not copied
 
 
 @dataclass(frozen=True, slots=True, eq=False)

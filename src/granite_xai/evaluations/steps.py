@@ -47,11 +47,10 @@ class Steps:
             some = slice(start, start + step)
             inside = members[rows, some]
             changes, intervals = self._across(rows, inside)
+            found[rows, some] = own * changes
             if mean:
                 heavy = np.broadcast_to(weights[rows, some] if weights.shape[1] > 1 else weights[rows], inside.shape)
-                found[rows, some] = own * changes + mean * _means(changes, intervals, inside, heavy)
-            else:
-                found[rows, some] = own * changes
+                found[rows, some] += mean * _means(changes, intervals, inside, heavy)
         return found
 
     def _across(self, rows: IntArray, inside: BoolArray) -> tuple[FloatArray, IntArray]:
@@ -66,8 +65,7 @@ class Steps:
         at = np.nonzero((lower[:, None] < lows) | (upper[:, None] > highs))  # where the region ends inside an interval
         low, high = lows[at], highs[at]
         first, last = np.searchsorted(self.edges, low, side="right"), np.searchsorted(self.edges, high, side="left")
-        there = np.minimum(np.maximum(own[at[0]], first), np.maximum(last, 1))
-        there = np.minimum(there, len(self.edges) - 1)
+        there = np.minimum(np.maximum(own[at[0]], first), np.clip(last, 1, len(self.edges) - 1))
         low, high = np.maximum(low, self.edges[there - 1]), np.minimum(high, self.edges[there])
         begin, wide = starts[at[0]], low < high
         ends = [self.values[begin + np.where(wide, end, lower[at[0]])] for end in (high, low)]
@@ -90,10 +88,8 @@ def _means(changes: FloatArray, intervals: IntArray, inside: BoolArray, weights:
     """Mean change over the rows of the same interval and side, at every row."""
     n_splits, count = inside.shape[1], 2 * (int(intervals.max()) + 1)
     cells = (2 * intervals + inside) * n_splits + np.arange(n_splits)
-    mass, total = (
-        np.bincount(cells.ravel(), weights=own.ravel(), minlength=count * n_splits)
-        for own in (weights, weights * changes)
-    )
+    own = weights.ravel(), (weights * changes).ravel()
+    mass, total = (np.bincount(cells.ravel(), weights=each, minlength=count * n_splits) for each in own)
     return np.asarray(np.divide(total, mass, out=np.zeros_like(total), where=mass > 0)[cells])
 
 

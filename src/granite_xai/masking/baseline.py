@@ -39,12 +39,10 @@ class Baseline(Masking):
     key: ClassVar[str] = "baseline"
 
     def __post_init__(self) -> None:
-        if isinstance(self.row, str) and self.row not in ("median", "mean", "region"):
-            raise unknown("row", self.row, ("median", "mean", "region"))
-        if isinstance(self.row, Mapping):
-            object.__setattr__(self, "row", tuple(self.row.items()))
-        elif not isinstance(self.row, str):
-            object.__setattr__(self, "row", tuple(self.row))
+        if not isinstance(self.row, str):
+            object.__setattr__(self, "row", tuple(self.row.items() if isinstance(self.row, Mapping) else self.row))
+        elif self.row not in (known := ("median", "mean", "region")):
+            raise unknown("row", self.row, known)
 
     @property
     def averages_rows(self) -> bool:
@@ -63,7 +61,12 @@ class Baseline(Masking):
 
     def learn(self, table: Table, coalitions: AbstractSet[Coalition], weights: FloatArray, seed: int) -> Learned:
         """The row, unless every region has its own."""
-        return Learned() if self.averages_rows else Learned(references=_baseline_row(self.row, table, weights))
+        if self.averages_rows:
+            return Learned()
+        if self.row in ("median", "mean"):
+            return Learned(references=_central_row(table, weights, means=self.row == "mean"))
+        pairs = all(isinstance(item, tuple) and len(item) == 2 for item in self.row)
+        return Learned(references=row_like(table, dict(self.row) if pairs else self.row, "row"))
 
     def evaluations(self, coalitions: AbstractSet[Coalition]) -> Needed:
         """The rows against the baseline; pairs of rows where the baseline may be any of them."""
@@ -97,14 +100,6 @@ class RegionRow(Masking):
         return AgainstReferences(evaluations, splits, lambda visible: evaluations.against[self, visible])
 
 
-def _baseline_row(row: Any, table: Table, weights: FloatArray) -> Table:
-    """The one row that stands in for hidden columns, as a table of one row."""
-    if row in ("median", "mean"):
-        return _central_row(table, weights, means=row == "mean")
-    pairs = all(isinstance(item, tuple) and len(item) == 2 for item in row)
-    return row_like(table, dict(row) if pairs else row, "row")
-
-
 def _central_row(table: Table, weights: FloatArray, means: bool) -> Table:
     """Lower medians (or means) of ordered columns, most frequent levels of the others."""
     first = np.zeros(1, dtype=np.intp)
@@ -128,8 +123,6 @@ def central_position(column: Column, weights: FloatArray) -> int:
     if not len(present):
         return 0
     shares = np.bincount(column.codes[present], weights=weights[present], minlength=len(column.levels))
-    if column.kind in ("nominal", "boolean"):
-        code = int(np.argmax(shares))
-    else:
-        code = int(np.searchsorted(np.cumsum(shares) * 2, shares.sum()))
+    nominal = column.kind in ("nominal", "boolean")
+    code = np.argmax(shares) if nominal else np.searchsorted(np.cumsum(shares) * 2, shares.sum())
     return int(np.flatnonzero(column.codes == code)[0])

@@ -239,9 +239,7 @@ def interval_edges(column: Column, weights: FloatArray | None = None, count: int
         return np.arange(n_levels, dtype=np.intp)
     heavy = None if weights is None else weights[present]
     below = np.cumsum(np.bincount(column.codes[present], weights=heavy, minlength=n_levels))
-    shares = np.arange(1, count + 1) * below[-1]
-    if weights is not None:
-        shares = shares * (1 - _SAME)
+    shares = np.arange(1, count + 1) * below[-1] * (1 if weights is None else 1 - _SAME)
     return np.unique(np.searchsorted(below * count, shares, side="left")).astype(np.intp)
 
 
@@ -252,8 +250,7 @@ def ranks_among(column: Column, fitted: Column, side: str) -> IntArray:
     if column is fitted:
         return column.codes
     levels, keys = sortable(column, fitted)
-    offset = 1 if side == "right" else 0
-    found = np.searchsorted(levels, keys, side=side) - offset  # type: ignore[call-overload]
+    found = np.searchsorted(levels, keys, side=side) - (side == "right")  # type: ignore[call-overload]
     return np.append(found, -1)[column.codes].astype(np.intp)
 
 
@@ -275,9 +272,7 @@ def level_codes(column: Column, fitted: Column) -> IntArray:
 
 def _width(column: Column) -> int:
     """Numbers that the tree reads of a column: its rank, or one indicator a level."""
-    if column.kind not in ("nominal", "boolean"):
-        return 1
-    return len(column.levels) + int((column.codes < 0).any())
+    return len(column.levels) + int((column.codes < 0).any()) if column.kind in ("nominal", "boolean") else 1
 
 
 def _predictors(table: Table, fitted: tuple[Column, ...]) -> FloatArray:
@@ -299,11 +294,8 @@ def _target(column: Column, weights: FloatArray | None = None) -> FloatArray | N
     counts = np.bincount(codes, weights=weights)
     if np.count_nonzero(counts) < 2:
         return None
-    if column.kind in ("nominal", "boolean"):
-        block = _numbers(column, column)
-    else:
-        middle = np.cumsum(counts) - (counts - 1) / 2
-        block = middle[codes][:, None].astype(np.float64)
+    middle = np.cumsum(counts) - (counts - 1) / 2
+    block = _numbers(column, column) if column.kind in ("nominal", "boolean") else middle[codes][:, None]
     center = np.average(block, axis=0, weights=weights)
     spread = block.var(axis=0) if weights is None else np.average((block - center) ** 2, axis=0, weights=weights)
     return np.asarray(block / np.sqrt(spread.sum()))

@@ -102,5 +102,4 @@ def smallest_cells(read: Mapping[Masking, Terms], evaluations: Evaluations) -> I
     """Rows of the smallest cell that some terms of masked models average over, at every row."""
     cells = [masking.cells(evaluations, term) for masking, terms in read.items() for term in terms]
     counts = [np.bincount(numbers)[numbers] for numbers in cells if numbers is not None]
-    found: IntArray = np.min([np.full(evaluations.n_rows, evaluations.n_rows), *counts], axis=0)
-    return found
+    return np.asarray(np.min([np.full(evaluations.n_rows, evaluations.n_rows), *counts], axis=0))

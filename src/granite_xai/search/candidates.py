@@ -62,37 +62,29 @@ class Candidate:
     @property
     def code(self) -> int:
         """Of an ordered column the last level that goes left; -1 where only missing values do."""
-        inner = self.family.inner[self.number]
-        return int(np.flatnonzero(inner[self.family.classes])[-1]) - 1
+        return int(np.flatnonzero(self.left)[-1]) - 1
 
     def inside(self, codes: IntArray) -> BoolArray:
         """Which rows go left, from their codes."""
-        goes: BoolArray = self.family.inner[self.number][self.family.classes[codes + 1]]
-        return goes
+        return np.asarray(self.family.inner[self.number][self.family.classes[codes + 1]])
 
 
 def candidates(
-    table: Table,
-    rows: IntArray,
-    evaluations: Evaluations,
-    columns: Sequence[int],
-    max_candidates: int,
-    min_samples_leaf: int,
-    cuts: str = "quantiles",
+    table: Table, rows: IntArray, evaluations: Evaluations, columns: Sequence[int], most: int, least: int, cuts: str
 ) -> list[Candidate]:
     """Every cut of a node that leaves enough rows on both sides, lowest in the order of ties first."""
     # ``table`` holds all fitting rows, ``rows`` are those of the node and ``evaluations`` theirs, which order the
-    # levels of nominal columns with many; ``columns`` are ascending positions. Each side needs ``min_samples_leaf``
+    # levels of nominal columns with many; ``columns`` are ascending positions. ``most``: B. Each side needs ``least``
     # rows, whatever their weight.
     found = []
     for position in columns:
         column = table.columns[position]
         counts = np.bincount(column.codes[rows] + 1, minlength=len(column.levels) + 1)
         if column.kind in ("nominal", "boolean"):
-            family = _nominal(column, rows, counts, evaluations, max_candidates)
+            family = _nominal(column, rows, counts, evaluations, most)
         else:
-            family = ordered(column, counts, CUTS[cuts](counts[1:], max_candidates))
-        found += family.enough(counts, min_samples_leaf).candidates
+            family = ordered(column, counts, CUTS[cuts](counts[1:], most))
+        found += family.enough(counts, least).candidates
     return found
 
 
@@ -123,11 +115,7 @@ def _either_side(column: Column, counts: IntArray, inner: BoolArray, classes: In
 
 
 def frequent_levels(column: Column) -> IntArray:
-    """Class of each level: its own for the most frequent ones, in their order; all others share the last (D11).
-
-    >>> frequent_levels(Column("x", 0, "nominal", np.array(["b", "a"], dtype=object)))
-    array([0, 1])
-    """
+    """Class of each level: its own for the most frequent ones, in their order; all others share the last (D11)."""
     n_levels = len(column.levels)
     if n_levels <= MOST_LEVELS:
         return np.arange(n_levels)
@@ -139,14 +127,9 @@ def frequent_levels(column: Column) -> IntArray:
 
 
 def cut_codes(counts: IntArray, max_candidates: int) -> IntArray:
-    """Levels v of the cuts ``x <= v`` of an ordered column, from the rows at each level (C11).
-
-    With fewer than B distinct values every value but the largest; otherwise the values at the places
-    ``(n - 1) k // B`` of the sorted rows, k = 1 … B - 1.
-
-    >>> cut_codes(np.array([1, 0, 2, 1]), 40)
-    array([0, 2])
-    """
+    """Levels v of the cuts ``x <= v`` of an ordered column, from the rows at each level (C11)."""
+    # With fewer than B distinct values every value but the largest; otherwise the values at the places
+    # ``(n - 1) k // B`` of the sorted rows, k = 1 … B - 1.
     present = np.flatnonzero(counts)
     if len(present) < max_candidates:
         return present[:-1]
@@ -165,20 +148,18 @@ def _groupings(
     column: Column, rows: IntArray, present: IntArray, evaluations: Evaluations, max_candidates: int
 ) -> list[tuple[int, ...]]:
     """Groups of levels for the left side: fewer levels first, then in the order of the levels (C13)."""
-    if 2 ** (len(present) - 1) <= max_candidates:
-        sizes = range(1, len(present) // 2 + 1)
-        chosen = {_lighter(group, present) for size in sizes for group in combinations(present.tolist(), size)}
+    levels: list[int] = present.tolist()
+    if 2 ** (len(levels) - 1) <= max_candidates:
+        groups = [group for size in range(1, len(levels) // 2 + 1) for group in combinations(levels, size)]
     else:
-        line = order_levels(column, rows, present, evaluations)
-        prefixes = [tuple(line[:k].tolist()) for k in range(1, len(line))]
-        chosen = {_lighter(group, present) for group in [*((code,) for code in present.tolist()), *prefixes]}
-    return sorted(chosen, key=lambda group: (len(group), group))
+        line = order_levels(column, rows, present, evaluations).tolist()
+        groups = [*((code,) for code in levels), *(tuple(line[:k]) for k in range(1, len(line)))]
+    return sorted({_lighter(group, levels) for group in groups}, key=lambda group: (len(group), group))
 
 
-def _lighter(group: tuple[int, ...], present: IntArray) -> tuple[int, ...]:
+def _lighter(group: tuple[int, ...], levels: list[int]) -> tuple[int, ...]:
     """The side with fewer levels; of two equal ones that with the first level."""
-    rest = [code for code in present.tolist() if code not in group]
-    own = sorted(group)
+    own, rest = sorted(group), [code for code in levels if code not in group]
     return tuple(own if (len(own), own) <= (len(rest), rest) else rest)
 
 
@@ -189,11 +170,10 @@ def order_levels(column: Column, rows: IntArray, present: IntArray, evaluations:
     # alike then stand side by side.
     members = np.where(column.codes[rows] == present[:, None], evaluations.weights, 0.0)
     members /= members.sum(axis=1, keepdims=True)
-    others = sorted(evaluations.everything - {column.position})
-    known = [position for position in others if frozenset({position}) in evaluations.stored_as]  # not those that pass
+    others = (frozenset({position}) for position in sorted(evaluations.everything - {column.position}))
     blocks = []
-    for position in known:
-        matrix = evaluations.matrix(frozenset({position}))
+    for other in (each for each in others if each in evaluations.stored_as):  # not those that pass
+        matrix = evaluations.matrix(other)
         shares = np.bincount(matrix.codes, weights=evaluations.weights, minlength=len(matrix.values))
         effects = members @ matrix.values.T - (members @ evaluations.predictions)[:, None]
         blocks.append((effects - effects.mean(axis=0)) * np.sqrt(shares / shares.sum()))
@@ -217,9 +197,5 @@ def cuts_of(chosen: Sequence[Candidate], table: Table, rows: IntArray) -> list[C
 
 
 def best_of(scores: FloatArray, tolerance: float = 1e-10) -> int:
-    """The first candidate within the tolerance of the smallest score (C15).
-
-    >>> best_of(np.array([0.5, 0.2, 0.2 - 1e-12]))
-    1
-    """
+    """The first candidate within the tolerance of the smallest score (C15)."""
     return int(np.flatnonzero(scores <= scores.min() + tolerance)[0])

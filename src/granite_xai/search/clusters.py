@@ -35,10 +35,8 @@ class Clusters(Partitioner):
     on : name of ``gx.explanations()``, Explainer or Ice
         What makes rows alike: local effects of all columns, or ICE curves of one.
     method : "ward", "k-means" or "birch"
-    n_clusters : int
-        Clusters, at most.
-    threshold : float
-        Birch only: radius of a subcluster, in units of the vectors' total standard deviation.
+    n_clusters, threshold : int, float
+        Clusters, at most; of Birch the radius of a subcluster, in units of the vectors' total standard deviation.
     merge : bool
         VINE's second stage, for ICE curves and numeric columns: each cluster gets the one cut that tells it best from
         the others; clusters with like cuts become one; those whose cut is right for at most half of the rows, or whose

@@ -48,14 +48,11 @@ class Cohorts(Partitioner):
     against : "mean" or "pure"
         What a row's effect is compared with: its mean over the cohort (CohEx: main effects are penalised too), or the
         pure effect at the row's own value.
-    free : int
-        Cohorts without a penalty.
-    beta : float
-        Weight of the penalty.
-    restarts : int
-        Random starts of each round, at most; a round ends when 30 in a row found nothing better.
-    rounds : int
-        How often explanations are computed again.
+    free, beta : int, float
+        Cohorts without a penalty, and the weight of the penalty for more.
+    restarts, rounds : int
+        Random starts of each round, at most (30 in a row without a better end are the last); how often rows are
+        explained again.
     pool : int
         Rows tried as a new representative in each step.
 

@@ -146,7 +146,8 @@ class NumericTree(Partitioner):
 
     def partition(self, problem: Problem) -> PartitionResult:
         """The regions of a problem."""
-        return problem.tree.partition(problem)
+        found: PartitionResult = problem.tree.partition(problem)
+        return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -22,7 +22,6 @@ from granite_xai.compute.kernels import quarter_sums
 from granite_xai.compute.primitives import SQUARE, ArrayNamespace, Families
 from granite_xai.disagreement import ResolvedQuestion
 from granite_xai.engine.splits import Cut, Splits
-from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.interaction import union
 from granite_xai.search.candidates import Candidate, cuts_of
 from granite_xai.search.problem import Problem
@@ -85,9 +84,11 @@ class PairTables:
         for question, factor in zip(problem.shares.comparisons, problem.shares.factors.tolist(), strict=True):
             if not isinstance(question, ResolvedQuestion) or not in_pairs(question):
                 return None
-            sizes = [known.weights @ question.loss(values[0]) for values in question.gap_values(known, splits)]
-            gaps, mode = pair_gaps(question, known, splits), question.measure.mode or SQUARE
-            found += [(factor * size, (factor, mode, gap)) for size, gap in zip(sizes, gaps, strict=True)]
+            mode, sets = question.measure.mode or SQUARE, question.first.layout.sets
+            for members, gap, values in zip(sets, question.gaps, question.gap_values(known, splits), strict=True):
+                own = known.on_grid(union(members))
+                parts = [partial(masking.masked(own, splits).pair_block, terms) for masking, terms in gap.items()]
+                found.append((factor * (known.weights @ question.loss(values[0])), (factor, mode, parts)))
         found = sorted((entry for entry in found if entry[0] > 0), key=lambda entry: -entry[0])
         return cls(problem, least, tuple(entry for _, entry in found))
 
@@ -119,13 +120,6 @@ def in_pairs(question: ResolvedQuestion) -> bool:
     """Whether gaps are means over pairs of rows, so that tables over pairs of cuts know them."""
     linear = question.first.behavior.is_linear and question.measure.mode is not None
     return linear and all(masking.in_pairs for masking in question.gaps[0])
-
-
-def pair_gaps(question: ResolvedQuestion, evaluations: Evaluations, splits: Splits) -> Iterator[PairGap]:
-    """The gap of each set as a mean over pairs of rows."""
-    for members, gap in zip(question.first.layout.sets, question.gaps, strict=True):
-        known = evaluations.on_grid(union(members))
-        yield [partial(masking.masked(known, splits).pair_block, terms) for masking, terms in gap.items()]
 
 
 def _of_set(
@@ -165,8 +159,7 @@ def _add(
 
 def one_side(quarters: FloatArray, side: int, first: bool) -> FloatArray:
     """What both parts of one side leave, (k, l); the ``first`` column is cut first."""
-    found: FloatArray = np.sum(quarters[2 * side : 2 * side + 2] if first else quarters[side::2], axis=0)
-    return found
+    return np.asarray(np.sum(quarters[2 * side : 2 * side + 2] if first else quarters[side::2], axis=0))
 
 
 class _Sides(NamedTuple):

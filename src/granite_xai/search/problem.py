@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -27,43 +27,22 @@ from granite_xai.tables import Table
 from granite_xai.trees.routes import Route
 
 
-class Grower(Protocol):
-    """A tree of regions that is not grown yet; a dataclass, so that its options can be replaced."""
-
-    __dataclass_fields__: ClassVar[dict[str, Any]]
-
-    def columns(self, table: Table) -> list[int]:
-        """Positions of the columns that rules may use."""
-
-    def grown(self, problem: Problem) -> Node:
-        """The tree of a problem."""
-
-    def partition(self, problem: Problem) -> PartitionResult:
-        """The regions of a problem."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Problem:
     """What a partitioner works on: the rows, what is known of the model on them, and what shall become small.
 
     Parameters
     ----------
-    route : Route
-        The fitting rows and the model, and how it is asked about them.
-    evaluations : Evaluations
-        Of all of them.
-    shares : ScaledObjective
-        The objective.
-    roots : array
-        The disagreement of each of its questions on all rows.
+    route, evaluations : Route, Evaluations
+        The fitting rows and the model, how it is asked about them, and what it answered.
+    shares, roots : ScaledObjective, array
+        The objective, and the disagreement of each of its questions on all rows.
     missing : bool
         Whether the fit allowed missing values.
-    tree : Grower
+    tree : Tree
         The tree that the options of the estimator describe: how deep rules may be, how small regions.
-    error : float
-        Noise of one prediction.
-    seed : int
-        For whatever is drawn.
+    error, seed : float, int
+        Noise of one prediction; for whatever is drawn.
     chance : ChanceRule, optional
         What chance alone would show; None: the sample is taken for the world.
     """
@@ -76,7 +55,7 @@ class Problem:
     resources: Resources
     n_jobs: int | None
     diagnostics: Diagnostics
-    tree: Grower
+    tree: Any
     error: float = 0.0
     seed: int = 0
     chance: ChanceRule | None = None
@@ -203,13 +182,12 @@ class GivenRules(Partitioner):
         if empty:
             words = f"no fitting row satisfies {listing(empty)}."
             raise InputError(words, code="P03", argument="partitioner", hint="Leave the rule out.")
-        names = problem.table.names
         if self.regions.root is not None:
             return PartitionResult(measured(self.regions.root, problem))
         fractions = members @ problem.evaluations.weights / problem.shares.total
         lines = zip(members.sum(axis=1), fractions, problem.measure(members), strict=True)
         leaves = [Leaf(int(count), float(share), float(left), "given") for count, share, left in lines]
-        return PartitionResult(Partition.from_rules(self.regions.rules, names=names, leaves=leaves))
+        return PartitionResult(Partition.from_rules(self.regions.rules, names=problem.table.names, leaves=leaves))
 
 
 def local_values(effect: ResolvedExplainer, evaluations: Evaluations, splits: Splits) -> FloatArray:

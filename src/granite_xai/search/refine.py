@@ -22,8 +22,7 @@ from granite_xai.tables import Table
 SHARPENED = 3  # columns whose best cut is sharpened
 BETWEEN = 256  # values between two cuts that are tried at once; of more, first so many, then those around the best
 AHEAD = {True: 9, False: 5}  # cuts of each column in tables over pairs, with and without compiled loops
-MOST_PAIRS = 2**31
-"""Pairs of rows, times pairs of columns, times sets, that a look ahead may cost; of wide tables the best columns."""
+MOST_PAIRS = 2**31  # pairs of rows, of columns, and sets, multiplied, for a look ahead; of wide tables the best columns
 FINE, COARSE = 19, 9  # cuts of a column in second thoughts
 PASSES = 4  # second thoughts, at most
 PAIR_BYTES = 64  # that each pair of cuts of two columns takes
@@ -140,14 +139,14 @@ class Ahead:
 
     def recut(self, rows: IntArray, plan: Plan, fine: bool = True) -> Costed:
         """The cost of the columns of a plan with other thresholds, and the plan; None: a region is better."""
-        options = self.cutter.cuts(rows, plan.candidate, FINE if fine else COARSE)
+        at = plan.candidate
+        options = self.cutter.cuts(rows, at, FINE if fine else COARSE)
         if not options:
             return np.inf, None
         if plan.height <= 2:
             return self._two_levels(rows, plan, options, fine)
         if not fine:
-            return self._below(rows, plan, plan.candidate, fine)
-        at = plan.candidate
+            return self._below(rows, plan, at, fine)
         known = tried = [at, *thinned(options, COARSE)]
         best = np.inf
         while tried:
@@ -174,11 +173,9 @@ class Ahead:
 
     def _two_levels(self, rows: IntArray, plan: Plan, options: list[Candidate], fine: bool) -> Costed:
         """The best thresholds of two levels with their columns: a grid, and then all values around its best."""
-        most = FINE if fine else COARSE
-        below = (plan.left, plan.right)
+        most, below = FINE if fine else COARSE, (plan.left, plan.right)
         axes = [options, *([] if side is None else self.cutter.cuts(rows, side.candidate, most) for side in below)]
-        known = axes
-        best, chosen = np.inf, [options[0], None, None]
+        known, best, chosen = axes, np.inf, [options[0], None, None]
         while any(axes):
             # What has no finer cuts stays where it is.
             axes = [new or ([] if at is None else [at]) for new, at in zip(axes, chosen, strict=True)]
@@ -211,9 +208,7 @@ class Ahead:
 
 def refused() -> InputError:
     """The refusal of questions whose gaps are no means over pairs of rows (P03)."""
-    text = (
-        'search="optimal" serves local questions whose maskings are marginal or one baseline, such as "ice-pdp", '
-        '"shap-pdp", "ice-shap" and "coe", with a squared or absolute loss.'
-    )
+    which = 'such as "ice-pdp", "shap-pdp", "ice-shap" and "coe", with a squared or absolute loss.'
+    text = f'search="optimal" serves local questions whose maskings are marginal or one baseline, {which}'
     hint = 'Pass search="refined" or "greedy" for this question.'
     return InputError(text, code="P03", argument="search", hint=hint)

@@ -18,8 +18,7 @@ from granite_xai.search.candidates import Candidate, cuts_of
 from granite_xai.search.problem import Problem
 from granite_xai.tables import Table
 
-BLOCK, ON_DEVICE = 2**19, 2**24
-"""Candidates times rows scored together, on the processor and on a device; several jobs shall have enough blocks."""
+BLOCK, ON_DEVICE = 2**19, 2**24  # candidates times rows scored together: enough blocks for several jobs; on a device
 WIDE = 30  # columns, and sets, from which scoring in stages is worth it
 FIRST = 4  # sets of the first stage
 SHARE = 8  # one block of candidates takes at most one part in so many of the memory limit
@@ -96,18 +95,16 @@ def scored(problem: Problem, rows: IntArray, options: list[Candidate], evaluatio
     return np.concatenate([part for part, _ in found]), np.concatenate([mass for _, mass in found])
 
 
-def _blocks(
-    options: list[Candidate], split_bytes: int, cut_bytes: int, affordable: int, most: int
-) -> Iterator[list[Candidate]]:
+def _blocks(options: list[Candidate], one: int, cut: int, affordable: int, most: int) -> Iterator[list[Candidate]]:
     """Neighbouring candidates that are scored together: at most so many, as memory affords."""
-    # The cuts of a column share their sums, so they stay together where they can.
+    # The cuts of a column share their sums, so they stay together where they can; bytes of ``one`` split and of a cut.
     block: list[Candidate] = []
     room = affordable
     for option in options:
-        needed = split_bytes + cut_bytes * (not block or block[-1].column != option.column)
+        needed = one + cut * (not block or block[-1].column != option.column)
         if block and (len(block) == most or needed > room):
             yield block
-            block, room, needed = [], affordable, split_bytes + cut_bytes
+            block, room, needed = [], affordable, one + cut
         block.append(option)
         room -= needed
     yield block

@@ -322,8 +322,7 @@ class _Growth:
 
     def _sum(self, disagreements: FloatArray, mass: FloatArray) -> FloatArray:
         """What both sides of each candidate leave together."""
-        found: FloatArray = self.problem.shares.of(disagreements, mass).sum(axis=1)
-        return found
+        return np.asarray(self.problem.shares.of(disagreements, mass).sum(axis=1))
 
     def scored(self, node: _Open, options: list[Candidate], evaluations: Evaluations) -> Scores:
         """Disagreements (K, 2, Q) and mass (K, 2) of both sides of every candidate."""
