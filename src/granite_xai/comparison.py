@@ -112,11 +112,8 @@ class Comparison(Told):
         for f in self.findings:
             size[f.set] = max(size.get(f.set, 0.0), np.nan_to_num(f.value))
         singles = [min(player) for player in known.fitted.layout.explained if len(player) == 1]
-        varying = [
-            i
-            for i in singles
-            if frozenset({i}) in known.evaluations.stored_as and len(known.table.columns[i].levels) > 1
-        ]
+        stored, columns = known.evaluations.stored_as, known.table.columns
+        varying = [i for i in singles if frozenset({i}) in stored and len(columns[i].levels) > 1]
         return sorted(varying, key=lambda i: -size.get(known.table.names[i], 0.0))
 
     def curves(self, position: int, points: int = 24) -> Iterator[CaseCurve]:
@@ -165,10 +162,8 @@ class Comparison(Told):
             cells.setdefault((f.region, f.case), [str(f.n_samples)]).append(text)
         rules = [shortened(str(rule)) for rule in self.partition.rules]
         body = [(str(k), case, *texts, rules[k]) for (k, case), texts in sorted(cells.items(), key=lambda e: e[0][0])]
-        return [
-            ("region", "case", "rows", *MEASURES, f"rule (* differs from {self.names[0]} by more than chance)"),
-            *body,
-        ]
+        last = f"rule (* differs from {self.names[0]} by more than chance)"
+        return [("region", "case", "rows", *MEASURES, last), *body]
 
     def _told(self) -> Any:
         return self.sentences(), self.lines(), (1, 7)

@@ -17,7 +17,7 @@ from granite_xai.compute.primitives import NUMPY
 from granite_xai.compute.units import by_power_of_two
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.interaction import Additive, Players, subsets, union
+from granite_xai.interaction import Additive, Players, derivative, union
 from granite_xai.masking import Marginal
 from granite_xai.masking.bins import sortable
 from granite_xai.models import Predictor
@@ -92,8 +92,7 @@ class Surrogate:
             if columns in curves:
                 total += curves[columns].at(table.columns[next(iter(columns))])
                 continue
-            for part in subsets(members):
-                coalition, sign = union(part), (-1.0) ** (len(members) - len(part))
+            for coalition, sign in derivative(members, frozenset()).items():
                 if coalition not in masked:
                     masked[coalition] = self._masked(region, table, coalition, predictor)
                 total += sign * masked[coalition]
@@ -106,12 +105,10 @@ class Surrogate:
         if predictor is None:
             raise ValueError("effects of several columns need the model")
         require_rows(self.table, "exact=True, or a surrogate with effects of several columns,")
-        codes, donors = table.distinct(sorted(visible))
-        shares, values = self.weights[region.rows] / self.weights[region.rows].sum(), np.empty(len(donors))
-        for u, donor in enumerate(donors):
-            same = np.full(len(region.rows), donor, dtype=np.intp)
-            values[u] = predictor.recombined(self.table, region.rows, table, same, sorted(visible)) @ shares
-        return values[codes]
+        (codes, donors), rows = table.distinct(visible), region.rows
+        shares, same = self.weights[rows] / self.weights[rows].sum(), np.ones(len(rows), dtype=np.intp)
+        asked = (predictor.recombined(self.table, rows, table, donor * same, sorted(visible)) for donor in donors)
+        return np.array([values @ shares for values in asked])[codes]
 
 
 def fit_surrogate(

@@ -181,10 +181,8 @@ def _summary(root: Node) -> str:
     if count == 1:
         agreed = root.disagreement == 0
         return "1 region. " + ("The explanations agree: there is nothing to split." if agreed else "No split was kept.")
-    return (
-        f"{count} regions keep {_percent(_left(root))} of the disagreement between the explanations.\n"
-        "Disagreement is given as a share of that over all rows."
-    )
+    kept = f"{count} regions keep {_percent(_left(root))} of the disagreement between the explanations."
+    return f"{kept}\nDisagreement is given as a share of that over all rows."
 
 
 def _table(lines: Sequence[Line]) -> str:
