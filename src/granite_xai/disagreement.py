@@ -81,9 +81,14 @@ class Disagreement:
         return self.first.behavior
 
     @property
+    def side_names(self) -> tuple[str, str]:
+        """Names of both explanations, or their places."""
+        return self.first.name or "first", self.second.name or "second"
+
+    @property
     def label(self) -> str:
         """A name for tables: the question's, or both explanations'."""
-        return self.name or "-".join(side.name or tag for side, tag in ((self.first, "first"), (self.second, "second")))
+        return self.name or "-".join(self.side_names)
 
     def with_influence(self, influence: Influence) -> Disagreement:
         """The same question about other sets."""

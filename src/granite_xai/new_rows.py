@@ -141,7 +141,7 @@ class NewRows:
         effects, maskings = _anchored(self.fitted, effects, maskings or self.fitted.reference, region)
         wanted = request(self.route.table, effects, max_grid=self.resources.grid, cells=self.route.cells)
         weights = np.ones(self.route.table.n_rows) if self.weights is None else self.weights
-        asked = {effect.behavior for side in self.fitted.comparisons for effect in (side.first, side.second)}
+        asked = {effect.behavior for effect in both_sides(self.fitted.comparisons)}
         exponent = self.fitted.exponent if {effect.behavior for effect in effects} <= asked else None
         how = partial(evaluate, y=self.y, resources=self.resources, exponent=exponent)
         evaluations, _ = how(self.route, wanted, maskings, weights=weights)
@@ -183,12 +183,6 @@ def both_sides(questions: Sequence[ResolvedQuestion]) -> list[ResolvedExplainer]
     return [side for question in questions for side in (question.first, question.second)]
 
 
-def side_names(questions: Sequence[ResolvedQuestion]) -> list[str]:
-    """Their names, or their places in the question."""
-    asked = (question.question for question in questions)
-    return [name for q in asked for name in (q.first.name or "first", q.second.name or "second")]
-
-
 def rows_by_region(regions: IntArray) -> Iterator[tuple[int, IntArray]]:
     """Each region that has rows, with their positions."""
     for region in np.unique(regions).tolist():
@@ -205,10 +199,10 @@ def evaluate_rows(new: NewRows, regions: IntArray, clusters: IntArray | None = N
         objective = _scaled(fitted, questions, everywhere)
         total, losses = objective.on(everywhere), _losses_by_row(questions, objective, everywhere)
     counts = np.bincount(regions, minlength=len(fitted.partition))
-    regional, by_region = np.zeros(len(counts)), np.zeros(len(counts))
+    unknown, regional = np.full(len(counts), np.nan), np.zeros(len(counts))
+    by_region = unknown if losses is None else np.bincount(regions, weights=losses, minlength=len(counts))
     samples: list[Sample | None] = [None] * len(counts)
     for region, rows in rows_by_region(regions):
-        by_region[region] = losses[rows].sum()
         inside = new.inside(region, rows, sides, observed)
         samples[region] = here = Sample(inside.questions(fitted.comparisons), inside.evaluations, rows)
         with one_blas_thread():
@@ -288,10 +282,10 @@ def _scaled(fitted: FitResult, questions: tuple[ResolvedQuestion, ...], evaluati
 
 def _losses_by_row(
     questions: Sequence[ResolvedQuestion], objective: ScaledObjective, evaluations: Evaluations
-) -> FloatArray:
-    """Each row's part of the disagreement on all rows; NaN where a question has no value a row."""
+) -> FloatArray | None:
+    """Each row's part of the disagreement on all rows; None where a question has no value a row."""
     if not all(question.first.behavior.per_row for question in questions):
-        return np.full(evaluations.n_rows, np.nan)
+        return None
     whole = Splits.whole(evaluations.weights, evaluations.primitives)
     losses = np.stack([question.losses(evaluations, whole)[0] for question in questions])
     return np.asarray((objective.factors @ losses) * evaluations.weights / objective.total)
@@ -300,7 +294,7 @@ def _losses_by_row(
 def explain_rows(new: NewRows, regions: IntArray) -> Explanation:
     """Both sides of every question on other rows, region by region."""
     fitted, parts, sides = new.fitted, list[Part](), both_sides(new.fitted.comparisons)
-    names = side_names(fitted.comparisons)
+    names = [name for each in fitted.comparisons for name in each.question.side_names]
     # A grid is that of all rows, in every region; without one, each region is asked about by itself, which costs less.
     everywhere = new.observe(sides) if new.resources.grid is not None and not fitted.centres else None
     for region, rows in rows_by_region(regions):

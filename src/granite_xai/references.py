@@ -16,7 +16,7 @@ from granite_xai.explainer import Explainer
 from granite_xai.explanation import Explanation, Part
 from granite_xai.interaction import Partial
 from granite_xai.masking.bins import common_bins
-from granite_xai.new_rows import NewRows, both_sides, explain_rows, rows_by_region, side_names
+from granite_xai.new_rows import NewRows, both_sides, explain_rows, rows_by_region
 from granite_xai.resolved import MAX_EXACT_PLAYERS, MAX_PAIRS, ResolvedExplainer, resolve
 from granite_xai.tables import Table, require_rows
 
@@ -116,8 +116,9 @@ def explain_against_fit(new: NewRows, regions: IntArray, seed: int) -> Explanati
     if not all(question.first.behavior.is_linear for question in fitted.comparisons):
         return explain_among_themselves(new, regions)
     require_rows(fitted.table, 'explain(reference="fitting")')
-    asked = [side for q in fitted.comparisons for side in (q.question.first, q.question.second)]
-    named = zip(side_names(fitted.comparisons), asked, both_sides(fitted.comparisons), strict=True)
+    questions = [each.question for each in fitted.comparisons]
+    asked = [pair for q in questions for pair in zip(q.side_names, (q.first, q.second), strict=True)]
+    named = ((*pair, effect) for pair, effect in zip(asked, both_sides(fitted.comparisons), strict=True))
     sides = [(name, without_paths(side, effect, table, new.resources, seed)) for name, side, effect in named]
     for region, rows in rows_by_region(regions):
         here = AgainstFit(new.about(table.take(rows)), region)
