@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib import import_module
 from statistics import NormalDist
 from typing import Any, NamedTuple
@@ -15,11 +15,13 @@ from granite_xai.base.errors import InputError
 from granite_xai.base.files import write_text
 from granite_xai.base.typing import FloatArray
 from granite_xai.base.wording import Told, count, number, percent, plain, shortened
+from granite_xai.behavior.behavior import Game
 from granite_xai.compute import one_blas_thread
 from granite_xai.compute.units import by_power_of_two
-from granite_xai.engine.splits import signed_lines, signs, slopes
+from granite_xai.engine.splits import Splits, signed_lines, signs, slopes
 from granite_xai.estimator import Granite, fit_with_evaluations, fitted_view
 from granite_xai.fit_values import FitValues, known_values
+from granite_xai.interaction import union
 from granite_xai.regions.partition import Partition
 from granite_xai.scopes import Scope
 from granite_xai.tables import frame
@@ -107,13 +109,14 @@ class Comparison(Told):
 
     @property
     def columns(self) -> list[int]:
-        """Positions of the columns with curves, those that are most important in some region first."""
+        """Positions of the columns that vary in some region, those that are most important in one first."""
         known, size = self.cases[0].values, dict[str | None, float]()
         for f in self.findings:
             size[f.set] = max(size.get(f.set, 0.0), np.nan_to_num(f.value))
         singles = [min(player) for player in known.fitted.layout.explained if len(player) == 1]
-        stored, columns = known.evaluations.stored_as, known.table.columns
-        varying = [i for i in singles if frozenset({i}) in stored and len(columns[i].levels) > 1]
+        codes, stored = [column.codes for column in known.table.columns], known.evaluations.stored_as
+        scopes = [scope.rows for scope in self.cases[0].scopes if len(scope.rows)]
+        varying = [i for i in singles if frozenset({i}) in stored and any(np.ptp(codes[i][rows]) for rows in scopes)]
         return sorted(varying, key=lambda i: -size.get(known.table.names[i], 0.0))
 
     def curves(self, position: int, points: int = 24) -> Iterator[CaseCurve]:
@@ -282,13 +285,24 @@ def _figures(values: FitValues, scopes: Sequence[Scope]) -> FloatArray:
     question, known = values.fitted.comparisons[0], values.evaluations
     lines = signed_lines(signs(np.arange(known.n_rows), values.seed), known.weights)
     predictions, _, losses = values.by_row()
+    degree, power = question.degree or 0, known.exponent * (question.second.behavior.degree or 0)
     found = np.full((len(lines), len(scopes), len(MEASURES) + len(question.second.layout.sets)), np.nan)
-    found[:, :, 0] = 0.0
+    found[:, :, 0], floor = 0.0, values.fitted.floors[0]
     for k, rows in ((k, scope.rows) for k, scope in enumerate(scopes) if len(scope.rows)):
-        node = known.restrict(rows)
-        for b, weights in enumerate(lines):
-            here = replace(node, weights=weights[rows])
-            told, total = values.sized(question, here), here.weights.sum()
-            means = [np.nan if cells is None else here.weights @ cells[rows] / total for cells in (predictions, losses)]
-            found[b, k] = [total / weights.sum(), *means, told.gaps.sum(), *told.sizes[1]]
+        node, mass = known.restrict(rows), lines[:, rows].sum(axis=1)
+        splits = Splits.weighted(lines[:, rows], node.weights, node.primitives)
+        shares = lines[:, rows] / mass[:, None]
+        local, gap, sizes = question.second.behavior.per_row, np.zeros(len(lines)), []
+        for each in question.gap_values(node, splits):
+            losses_by_row = question.loss(each)
+            gap += np.einsum("kn,kn->k", losses_by_row, shares) if local else losses_by_row[:, 0]
+        for members, terms in zip(question.second.layout.sets, question.second.combined, strict=True):
+            side = Game.of(question.second.behavior, question.second.masking, node.on_grid(union(members)), splits)
+            own = side.values(terms)
+            sizes.append(np.sqrt(np.einsum("kn,kn->k", np.square(own), shares)) if local else own[:, 0])
+        gap = np.zeros_like(gap) if gap[0] <= floor else gap  # rounding is no disagreement
+        unknown = np.full(len(rows), np.nan)
+        means = [shares @ (unknown if cells is None else cells[rows]) for cells in (predictions, losses)]
+        told = [mass / lines.sum(axis=1), *means, by_power_of_two(gap, known.exponent * degree)]
+        found[:, k] = np.stack([*told, *by_power_of_two(sizes, power)], axis=1)
     return found
