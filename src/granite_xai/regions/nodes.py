@@ -69,10 +69,8 @@ class Region(Told):
         Its number, from left to right in the tree.
     rule : Rule
         Which rows belong.
-    n_samples : int
-        Fitting rows in it.
-    fraction : float
-        Their share of all fitting rows.
+    n_samples, fraction : int, float
+        Fitting rows in it, and their share of all.
     disagreement : float
         Its share of the disagreement over all rows; all regions add up to what remains.
     stop_reason : str
