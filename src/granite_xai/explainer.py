@@ -117,16 +117,10 @@ class Explainer:
 
         Parameters
         ----------
-        model, X, y, output, response
-            As in `Granite`.
-        sample_weight : array, optional
-            Weights of the rows, of which those of the region count in every mean.
+        model, X, y, sample_weight, output, response, resources, random_state
+            As in `Granite` and its ``fit``.
         rows : array of int, optional
             Positions that form the region, explained and reference alike; None: all.
-        resources : Resources, optional
-            Limits on model rows and memory.
-        random_state : int
-            Seed of sampled partial effects and of the trees behind conditional bins.
 
         Returns
         -------

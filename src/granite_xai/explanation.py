@@ -23,16 +23,11 @@ class Part:
     name: str
     rows: IntArray | None
     values: FloatArray
-    errors: FloatArray
-    """Standard errors of the values: of their sampling, and over the rows; 0 where these are not asked for."""
-    base: FloatArray
-    """The value of the empty coalition, from which partial effects are counted: one for each row, or one."""
-    sets: tuple[tuple[str, ...], ...] = ()
-    """The sets of this part, which differ between questions (``coe`` has one, all columns)."""
-    size_errors: FloatArray | None = None
-    """Standard errors of the mean size of local values, one a set; None: not known."""
-    estimated: bool = False
-    """Whether values are means over drawn orders of arrival."""
+    errors: FloatArray  # standard errors, of their sampling and over the rows; 0 where these are not asked for
+    base: FloatArray  # the value of the empty coalition, from which effects are counted: one for each row, or one
+    sets: tuple[tuple[str, ...], ...] = ()  # which differ between questions (``coe`` has one, all columns)
+    size_errors: FloatArray | None = None  # of the mean size of local values, one a set; None: not known
+    estimated: bool = False  # whether values are means over drawn orders of arrival
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

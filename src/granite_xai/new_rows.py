@@ -199,8 +199,9 @@ def evaluate_rows(new: NewRows, regions: IntArray, clusters: IntArray | None = N
         objective = _scaled(fitted, questions, everywhere)
         total, losses = objective.on(everywhere), _losses_by_row(questions, objective, everywhere)
     counts = np.bincount(regions, minlength=len(fitted.partition))
-    unknown, regional = np.full(len(counts), np.nan), np.zeros(len(counts))
-    by_region = unknown if losses is None else np.bincount(regions, weights=losses, minlength=len(counts))
+    regional, by_region = np.zeros(len(counts)), np.full(len(counts), np.nan)
+    if losses is not None:
+        by_region[:] = np.bincount(regions, weights=losses, minlength=len(counts))
     samples: list[Sample | None] = [None] * len(counts)
     for region, rows in rows_by_region(regions):
         inside = new.inside(region, rows, sides, observed)

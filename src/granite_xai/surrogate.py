@@ -17,7 +17,7 @@ from granite_xai.compute.primitives import NUMPY
 from granite_xai.compute.units import by_power_of_two
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.interaction import Additive, Players, derivative, union
+from granite_xai.interaction import Additive, Players, subsets, union
 from granite_xai.masking import Marginal
 from granite_xai.masking.bins import sortable
 from granite_xai.models import Predictor
@@ -92,7 +92,8 @@ class Surrogate:
             if columns in curves:
                 total += curves[columns].at(table.columns[next(iter(columns))])
                 continue
-            for coalition, sign in derivative(members, frozenset()).items():
+            for part in subsets(members):
+                coalition, sign = union(part), (-1.0) ** (len(members) - len(part))
                 if coalition not in masked:
                     masked[coalition] = self._masked(region, table, coalition, predictor)
                 total += sign * masked[coalition]

@@ -11,12 +11,9 @@ from typing import Any
 
 ALL_ROWS = "all rows"
 MISSING = "missing"
-LONGEST = 60
-"""Characters of a name or rule that are shown (S07); frames and partitions have it in full."""
-SCREEN = 30
-"""Lines of a table that an object shows of itself."""
-FEW_ROWS = 20
-"""Rows below which a region is flagged (S15): its figures say little, and they are about few."""
+LONGEST = 60  # characters of a name or rule that are shown (S07); frames and partitions have it in full
+SCREEN = 30  # lines of a table that an object shows of itself
+FEW_ROWS = 20  # rows below which a region is flagged (S15): its figures say little, and they are about few
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\"}
 _ACTING = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
 

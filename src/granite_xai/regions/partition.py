@@ -23,13 +23,9 @@ from granite_xai.regions.rule import CONDITIONS, Rule, as_table
 from granite_xai.tables import Table
 
 __all__ = ["Leaf", "Node", "Partition", "Region", "Split"]
-# Deeper than any tree we grow, and shallow enough to walk by recursion.
-MAX_DEPTH = 100
-# Nodes times labels of the longest list in one of them: what reading the rules of all leaves costs at most.
-MAX_WORK = 2**23
-
-# The share of a region that someone named may be unknown.
-_NODES = Structure(forms={float: NAN_AS_NULL})
+MAX_DEPTH = 100  # deeper than any tree we grow, and shallow enough to walk by recursion
+MAX_WORK = 2**23  # nodes times labels of the longest list in one of them: what reading all rules costs at most
+_NODES = Structure(forms={float: NAN_AS_NULL})  # the share of a region that someone named may be unknown
 _BELOW = ("left", "right", "children")
 
 

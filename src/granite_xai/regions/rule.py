@@ -21,8 +21,7 @@ from granite_xai.regions.words import KEYWORDS, SIZES, UNITS, Bound, Label, as_n
 from granite_xai.tables import Column, Table, read_table
 
 __all__ = ["Condition", "Interval", "Levels", "Rule", "as_table", "find_column", "satisfied"]
-CONDITIONS = Structure({"interval": Interval, "levels": Levels})
-"""How conditions are written in files."""
+CONDITIONS = Structure({"interval": Interval, "levels": Levels})  # how conditions are written in files
 _WORD = r"[^\W\d]\w*\b"
 _NAME = rf"(?:`(?:[^`\\]|\\.)*`|{_WORD})"
 _VALUES = re.compile(
