@@ -26,8 +26,7 @@ from granite_xai.regions.partition import Partition
 from granite_xai.scopes import Scope
 from granite_xai.tables import frame
 
-MEASURES = ("fraction", "mean prediction", "risk", "disagreement")
-"""Figures of a region; its importances follow, one a set."""
+MEASURES = ("fraction", "mean prediction", "risk", "disagreement")  # of a region; importances follow, one a set
 LEVEL, MAX_SAMPLES = 0.95, 1000
 Z = NormalDist().inv_cdf(0.5 + LEVEL / 2)
 

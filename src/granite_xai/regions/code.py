@@ -21,8 +21,7 @@ from granite_xai.base.errors import InputError
 from granite_xai.regions.conditions import Condition, Levels
 from granite_xai.regions.words import SIZES, Bound, Label, attoseconds, between, label_order, value_text
 
-_YEARS = (-62_135_596_800 * 10**9, 253_402_300_800 * 10**9)
-"""Nanoseconds from 1970 to the years 1 and 10000."""
+_YEARS = (-62_135_596_800 * 10**9, 253_402_300_800 * 10**9)  # nanoseconds from 1970 to the years 1 and 10000
 PYTHON = '''\
 def {name}(row):
     """Tell whether a row, a mapping of columns to values, satisfies {text}."""
