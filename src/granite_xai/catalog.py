@@ -72,14 +72,10 @@ def question(
         A name of ``gx.questions()``.
     loss : "squared", "absolute" or callable
         On the gap between both explanations.
-    risk_loss : str or callable, optional
-        Risk only: "squared", "absolute", "log", "brier" or ``loss(prediction, y)``.
-    average : "prediction" or "loss"
-        Risk only: loss of the averaged prediction, or averaged loss.
-    pointwise : bool
-        Risk only: compare row by row.
-    total : "difference" or "jansen", optional
-        Sensitivity only: how a full effect is measured.
+    risk_loss, average, pointwise
+        Risk only: the loss of the model, and how it is averaged, as in `Risk`.
+    total
+        Sensitivity only: how a full effect is measured, as in `Sensitivity`.
     conditional : Conditional, optional
         Conditional masking only: its bins.
     intervals : int, optional

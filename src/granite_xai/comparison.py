@@ -26,8 +26,7 @@ from granite_xai.regions.partition import Partition
 from granite_xai.scopes import Scope
 from granite_xai.tables import frame
 
-MEASURES = ("fraction", "mean prediction", "risk", "disagreement")
-"""Figures of a region; its importances follow, one a set."""
+MEASURES = ("fraction", "mean prediction", "risk", "disagreement")  # of a region; importances follow, one a set
 LEVEL, MAX_SAMPLES = 0.95, 1000
 Z = NormalDist().inv_cdf(0.5 + LEVEL / 2)
 
@@ -165,10 +164,8 @@ class Comparison(Told):
             cells.setdefault((f.region, f.case), [str(f.n_samples)]).append(text)
         rules = [shortened(str(rule)) for rule in self.partition.rules]
         body = [(str(k), case, *texts, rules[k]) for (k, case), texts in sorted(cells.items(), key=lambda e: e[0][0])]
-        return [
-            ("region", "case", "rows", *MEASURES, f"rule (* differs from {self.names[0]} by more than chance)"),
-            *body,
-        ]
+        last = f"rule (* differs from {self.names[0]} by more than chance)"
+        return [("region", "case", "rows", *MEASURES, last), *body]
 
     def _told(self) -> Any:
         return self.sentences(), self.lines(), (1, 7)

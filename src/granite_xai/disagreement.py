@@ -81,9 +81,14 @@ class Disagreement:
         return self.first.behavior
 
     @property
+    def side_names(self) -> tuple[str, str]:
+        """Names of both explanations, or their places."""
+        return self.first.name or "first", self.second.name or "second"
+
+    @property
     def label(self) -> str:
         """A name for tables: the question's, or both explanations'."""
-        return self.name or "-".join(side.name or tag for side, tag in ((self.first, "first"), (self.second, "second")))
+        return self.name or "-".join(self.side_names)
 
     def with_influence(self, influence: Influence) -> Disagreement:
         """The same question about other sets."""
@@ -177,8 +182,7 @@ class ResolvedQuestion:
 
     def losses(self, evaluations: Evaluations, splits: Splits) -> FloatArray:
         """``sum over S of loss(phi1(S) - phi2(S))``: (K, n) for behaviors with one value a row, otherwise (K, 2)."""
-        total: FloatArray = np.sum([self.loss(gap) for gap in self.gap_values(evaluations, splits)], axis=0)
-        return total
+        return np.asarray(np.sum([self.loss(gap) for gap in self.gap_values(evaluations, splits)], axis=0))
 
     def regional(self, evaluations: Evaluations, splits: Splits) -> FloatArray:
         """``R`` of both sides of every split, shape (K, 2): the mean loss over the side's rows; 0 on an empty side."""
@@ -296,11 +300,9 @@ class Measure(Protocol):
 
     def regional(self, evaluations: Evaluations, splits: Splits) -> FloatArray:
         """``R`` of both sides of every split, shape (K, 2)."""
-        ...
 
     def split_bytes(self, n_rows: int, n_values: int) -> int:
         """Bytes that scoring takes for each split of so many rows, where sets have at most so many values."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -322,6 +324,11 @@ class ScaledObjective:
         """Shares from disagreements (..., Q) and the mass (...) of the regions."""
         shares: FloatArray = disagreements @ self.factors
         return shares * mass / self.total if self.by_mass else shares
+
+    def on(self, evaluations: Evaluations) -> float:
+        """The share that all rows of some evaluations hold as one region."""
+        whole = Splits.whole(evaluations.weights, evaluations.primitives)
+        return float(self.of(self.disagreements(evaluations, whole), whole.mass)[0, 0])
 
     def left(self, disagreements: FloatArray, mass: FloatArray) -> FloatArray:
         """Share of the disagreement on all rows that regions hold, whatever the objective counts."""

@@ -80,10 +80,8 @@ class Explainer:
         chosen = {
             "masking": choose("masking", masking, MASKINGS),
             "behavior": choose("behavior", behavior, BEHAVIORS),
-            "interaction": choose(
-                "interaction", interaction, INTERACTIONS, accept=lambda value: isinstance(value, Interaction)
-            ),
-            "influence": choose("influence", influence, INFLUENCES, accept=lambda value: isinstance(value, Influence)),
+            "interaction": choose("interaction", interaction, INTERACTIONS, accept=Interaction),
+            "influence": choose("influence", influence, INFLUENCES, accept=Influence),
             "name": name,
         }
         for axis, value in chosen.items():
@@ -97,17 +95,10 @@ class Explainer:
         self, route: Route, resources: Resources, random_state: int, pairs: int | None = None
     ) -> ResolvedExplainer:
         """This explanation resolved on the table of a route: the terms of each set, drawn from ``pairs`` of orders."""
-        return resolve(
-            self.masking,
-            self.behavior.resolved(route.predictor.is_probability),
-            self.interaction,
-            self.influence,
-            route.table,
-            max_evaluations=resources.max_evaluations,
-            random_state=random_state,
-            by_paths=isinstance(self.interaction, Partial) and route.attributes,
-            pairs=pairs,
-        )
+        behavior = self.behavior.resolved(route.predictor.is_probability)
+        axes = (self.masking, behavior, self.interaction, self.influence, route.table)
+        most, by_paths = resources.max_evaluations, isinstance(self.interaction, Partial) and route.attributes
+        return resolve(*axes, max_evaluations=most, random_state=random_state, by_paths=by_paths, pairs=pairs)
 
     def explain(
         self,
@@ -126,16 +117,10 @@ class Explainer:
 
         Parameters
         ----------
-        model, X, y, output, response
-            As in `Granite`.
-        sample_weight : array, optional
-            Weights of the rows, of which those of the region count in every mean.
+        model, X, y, sample_weight, output, response, resources, random_state
+            As in `Granite` and its ``fit``.
         rows : array of int, optional
             Positions that form the region, explained and reference alike; None: all.
-        resources : Resources, optional
-            Limits on model rows and memory.
-        random_state : int
-            Seed of sampled partial effects and of the trees behind conditional bins.
 
         Returns
         -------
@@ -154,16 +139,11 @@ class Explainer:
         effect = self.effect(route, limits, random_state)  # what it costs is decided by the region's rows
         reference = fit_reference(effect.readings(), effect.changes(), everyone, weights, random_state)
         asked = request(table, [effect], max_grid=limits.grid, cells=route.cells)
+        # Ranks, like bins, are those among all rows.
+        ranks = Coordinates.of(everyone).restrict(chosen) if asked.coordinates else None
+        weights, target = weights[chosen], None if target is None else target[chosen]
         evaluations, _ = evaluate(
-            route,
-            asked,
-            reference,
-            weights=weights[chosen],
-            y=None if target is None else target[chosen],
-            resources=limits,
-            # Ranks, like bins, are those among all rows.
-            coordinates=Coordinates.of(everyone).restrict(chosen) if asked.coordinates else None,
-            exponent=None,
+            route, asked, reference, weights=weights, y=target, resources=limits, coordinates=ranks, exponent=None
         )
         with one_blas_thread():
             drawn = signs(np.arange(len(chosen)), random_state)

@@ -23,16 +23,11 @@ class Part:
     name: str
     rows: IntArray | None
     values: FloatArray
-    errors: FloatArray
-    """Standard errors of the values: of their sampling, and over the rows; 0 where these are not asked for."""
-    base: FloatArray
-    """The value of the empty coalition, from which partial effects are counted: one for each row, or one."""
-    sets: tuple[tuple[str, ...], ...] = ()
-    """The sets of this part, which differ between questions (``coe`` has one, all columns)."""
-    size_errors: FloatArray | None = None
-    """Standard errors of the mean size of local values, one a set; None: not known."""
-    estimated: bool = False
-    """Whether values are means over drawn orders of arrival."""
+    errors: FloatArray  # standard errors, of their sampling and over the rows; 0 where these are not asked for
+    base: FloatArray  # the value of the empty coalition, from which effects are counted: one for each row, or one
+    sets: tuple[tuple[str, ...], ...] = ()  # which differ between questions (``coe`` has one, all columns)
+    size_errors: FloatArray | None = None  # of the mean size of local values, one a set; None: not known
+    estimated: bool = False  # whether values are means over drawn orders of arrival
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -103,26 +98,17 @@ class Explanation(Told):
     def frame(self) -> Any:
         """A tidy table in the library of X: region, set, explanation, row, value, standard_error."""
         keys = ("region", "set", "explanation", "row", "value", "standard_error")
-        lines = [
-            (part.region, ":".join(names), part.name, *cells)
-            for part in self.parts
-            for names, *figures in zip(
-                part.sets or self.sets,
-                *(np.atleast_2d(each).T.tolist() for each in (part.values, part.errors)),
-                strict=True,
-            )
-            for cells in zip([None] if part.rows is None else part.rows.tolist(), *figures, strict=True)
-        ]
+        lines: list[tuple[Any, ...]] = []
+        for part in self.parts:
+            rows = [None] if part.rows is None else part.rows.tolist()
+            figures = (np.atleast_2d(each).T.tolist() for each in (part.values, part.errors))
+            for names, values, errors in zip(part.sets or self.sets, *figures, strict=True):
+                label = part.region, ":".join(names), part.name
+                lines += [(*label, *cells) for cells in zip(rows, values, errors, strict=True)]
         return frame({key: [line[i] for line in lines] for i, key in enumerate(keys)}, like=self.table)
 
     def to_shap(self, name: str | None = None) -> Any:
-        """A ``shap.Explanation`` of one local explanation, for shap's own plots.
-
-        Parameters
-        ----------
-        name : str, optional
-            Which explanation; None: the first.
-        """
+        """A ``shap.Explanation`` of one local explanation (by its name; None: the first), for shap's own plots."""
         shap = _package("shap")
         chosen = self._parts(name)
         if not chosen or chosen[0].rows is None:
@@ -140,14 +126,9 @@ class Explanation(Told):
         return shap.Explanation(values=values, base_values=base, data=data, feature_names=names)
 
     def to_shapiq(self, row: int | None = None, name: str | None = None) -> Any:
-        """A ``shapiq.InteractionValues`` of one row (local) or one region (otherwise), for shapiq's own plots.
+        """A ``shapiq.InteractionValues`` of one explanation (None: the first), for shapiq's own plots.
 
-        Parameters
-        ----------
-        row : int, optional
-            Position of the explained row; for sensitivity and risk the region. None: the first.
-        name : str, optional
-            Which explanation; None: the first.
+        `row` is the position of the explained row; for sensitivity and risk the region. None: the first.
         """
         shapiq = _package("shapiq")
         chosen = self._parts(name)

@@ -41,16 +41,9 @@ from granite_xai.trees.routes import Route
 class Evaluation(Told):
     """Disagreement on other rows, which serve both as explained rows and as reference, inside each region.
 
-    Attributes
-    ----------
-    disagreement : float
-        What the regions leave: the sum of each region's disagreement times its share of the rows.
-    global_disagreement : float
-        The disagreement on all rows without regions. In shares (1.0) for several questions.
-    remaining : float
-        Their ratio; 0.0 when there is nothing to explain, nan when these rows show no more than chance.
-    estimate : Estimate or None
-        The same corrected for chance, with its interval; None without a confidence level.
+    What the regions leave (``disagreement``: the sum of each region's times its share of the rows) and what there is
+    without them (``global_disagreement``; in shares, 1.0, for several questions). ``estimate`` is the same corrected
+    for chance, with its interval; None without a confidence level.
     """
 
     rules: tuple[str, ...]
@@ -66,7 +59,7 @@ class Evaluation(Told):
 
     @property
     def remaining(self) -> float:
-        """Share of the disagreement on these rows that the regions leave."""
+        """Share that the regions leave; 0.0 where there is nothing to explain, nan where there is only chance."""
         if self.ratios is not None:
             return float(self.ratios[0])
         if self.below_noise_floor or not self.global_disagreement > 0:
@@ -139,10 +132,7 @@ class NewRows:
     weights: FloatArray | None = None  # None: every row counts once
 
     def observe(
-        self,
-        effects: Sequence[ResolvedExplainer],
-        region: int | None = None,
-        maskings: FittedMaskings | None = None,
+        self, effects: Sequence[ResolvedExplainer], region: int | None = None, maskings: FittedMaskings | None = None
     ) -> Observation:
         """Ask the model what some effects read on rows that form a region, if they are not all rows.
 
@@ -151,7 +141,7 @@ class NewRows:
         effects, maskings = _anchored(self.fitted, effects, maskings or self.fitted.reference, region)
         wanted = request(self.route.table, effects, max_grid=self.resources.grid, cells=self.route.cells)
         weights = np.ones(self.route.table.n_rows) if self.weights is None else self.weights
-        asked = {effect.behavior for side in self.fitted.comparisons for effect in (side.first, side.second)}
+        asked = {effect.behavior for effect in both_sides(self.fitted.comparisons)}
         exponent = self.fitted.exponent if {effect.behavior for effect in effects} <= asked else None
         how = partial(evaluate, y=self.y, resources=self.resources, exponent=exponent)
         evaluations, _ = how(self.route, wanted, maskings, weights=weights)
@@ -168,10 +158,12 @@ class NewRows:
         """The rows of one region: cut out of all rows, where those are known and the masking stays the same."""
         if everywhere is not None and not self.fitted.centres:
             return Observation(everywhere.effects, everywhere.evaluations.restrict(rows))
-        route = Route(self.fitted.predictor, self.route.table.take(rows))
         y, weights = (None if each is None else each[rows] for each in (self.y, self.weights))
-        alone = replace(self, route=route, y=y, weights=weights)
-        return alone.observe(effects, region, maskings)
+        return self.about(self.route.table.take(rows), y, weights).observe(effects, region, maskings)
+
+    def about(self, table: Table, y: FloatArray | None = None, weights: FloatArray | None = None) -> NewRows:
+        """The same question to the same fit about other rows."""
+        return replace(self, route=Route(self.fitted.predictor, table), y=y, weights=weights)
 
 
 def _anchored(
@@ -202,26 +194,20 @@ def evaluate_rows(new: NewRows, regions: IntArray, clusters: IntArray | None = N
     fitted, table = new.fitted, new.route.table
     sides = both_sides(fitted.comparisons)
     observed = new.observe(sides)
-    everywhere = observed.evaluations
+    everywhere, questions = observed.evaluations, observed.questions(fitted.comparisons)
     with one_blas_thread():
-        questions = observed.questions(fitted.comparisons)
         objective = _scaled(fitted, questions, everywhere)
-        whole = Splits.whole(everywhere.weights, everywhere.primitives)
-        total = float(objective.of(objective.disagreements(everywhere, whole), whole.mass)[0, 0])
-        losses = _losses_by_row(questions, objective, everywhere, whole)
+        total, losses = objective.on(everywhere), _losses_by_row(questions, objective, everywhere)
     counts = np.bincount(regions, minlength=len(fitted.partition))
-    regional = np.zeros(len(counts))
-    by_region = np.zeros(len(counts)) if losses is not None else np.full(len(counts), np.nan)
+    regional, by_region = np.zeros(len(counts)), np.full(len(counts), np.nan)
+    if losses is not None:
+        by_region[:] = np.bincount(regions, weights=losses, minlength=len(counts))
     samples: list[Sample | None] = [None] * len(counts)
     for region, rows in rows_by_region(regions):
-        if losses is not None:
-            by_region[region] = losses[rows].sum()
         inside = new.inside(region, rows, sides, observed)
-        samples[region] = Sample(inside.questions(fitted.comparisons), inside.evaluations, rows)
+        samples[region] = here = Sample(inside.questions(fitted.comparisons), inside.evaluations, rows)
         with one_blas_thread():
-            here = Splits.whole(inside.evaluations.weights, inside.evaluations.primitives)
-            scaled = replace(objective, comparisons=inside.questions(fitted.comparisons))
-            regional[region] = scaled.of(scaled.disagreements(inside.evaluations, here), here.mass)[0, 0]
+            regional[region] = replace(objective, comparisons=here.questions).on(here.evaluations)
     judged = None
     if fitted.confidence is not None:
         everyone = Sample(questions, everywhere, np.arange(table.n_rows))
@@ -236,9 +222,8 @@ def fitting_estimate(found: FitRun, clusters: IntArray) -> Estimate:
     """What the fitting rows say, corrected for chance; without an interval, since they chose the regions."""
     fitted, evaluations = found.result, found.evaluations
     everyone = Sample(fitted.comparisons, evaluations, np.arange(evaluations.n_rows))
-    regions = [
-        Sample(fitted.comparisons, evaluations.restrict(rows), rows) for _, rows in rows_by_region(fitted.regions)
-    ]
+    by_region = rows_by_region(fitted.regions)
+    regions = [Sample(fitted.comparisons, evaluations.restrict(rows), rows) for _, rows in by_region]
     return _judged(fitted, everyone, regions, clusters, "fitting", (fitted.fidelity, fitted.global_fidelity))
 
 
@@ -289,36 +274,33 @@ def _scaled(fitted: FitResult, questions: tuple[ResolvedQuestion, ...], evaluati
     whole = Splits.whole(evaluations.weights, evaluations.primitives)
     one = ScaledObjective(questions, np.ones(len(questions)), fitted.floors, float(whole.mass[0, 0]))
     roots = one.disagreements(evaluations, whole)[0, 0]
+    weights = np.where(roots > fitted.floors, fitted.question_weights if len(questions) > 1 else 1.0, 0.0)
     if len(questions) == 1:
-        return replace(one, factors=np.where(roots > fitted.floors, 1.0, 0.0))
-    weights = np.where(roots > fitted.floors, fitted.question_weights, 0.0)
+        return replace(one, factors=weights)
     weights = weights / (weights.sum() or 1.0)
     return replace(one, factors=np.divide(weights, roots, out=np.zeros_like(roots), where=weights > 0))
 
 
 def _losses_by_row(
-    questions: Sequence[ResolvedQuestion], objective: ScaledObjective, evaluations: Evaluations, whole: Splits
+    questions: Sequence[ResolvedQuestion], objective: ScaledObjective, evaluations: Evaluations
 ) -> FloatArray | None:
     """Each row's part of the disagreement on all rows; None where a question has no value a row."""
     if not all(question.first.behavior.per_row for question in questions):
         return None
+    whole = Splits.whole(evaluations.weights, evaluations.primitives)
     losses = np.stack([question.losses(evaluations, whole)[0] for question in questions])
-    scaled: FloatArray = (objective.factors @ losses) * evaluations.weights / objective.total
-    return scaled
+    return np.asarray((objective.factors @ losses) * evaluations.weights / objective.total)
 
 
 def explain_rows(new: NewRows, regions: IntArray) -> Explanation:
     """Both sides of every question on other rows, region by region."""
-    fitted, table = new.fitted, new.route.table
-    parts: list[Part] = []
-    sides = both_sides(fitted.comparisons)
-    questions = (question.question for question in fitted.comparisons)
-    names = [name for q in questions for name in (q.first.name or "first", q.second.name or "second")]
+    fitted, parts, sides = new.fitted, list[Part](), both_sides(new.fitted.comparisons)
+    names = [name for each in fitted.comparisons for name in each.question.side_names]
     # A grid is that of all rows, in every region; without one, each region is asked about by itself, which costs less.
     everywhere = new.observe(sides) if new.resources.grid is not None and not fitted.centres else None
     for region, rows in rows_by_region(regions):
         parts += new.inside(region, rows, sides, everywhere).parts(region, names, rows, fitted.confidence)
-    return Explanation(fitted.layout.labels, tuple(parts), table)
+    return Explanation(fitted.layout.labels, tuple(parts), new.route.table)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

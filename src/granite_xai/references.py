@@ -18,10 +18,9 @@ from granite_xai.explainer import Explainer
 from granite_xai.explanation import Explanation, Part
 from granite_xai.interaction import Partial
 from granite_xai.masking.bins import common_bins
-from granite_xai.new_rows import NewRows, explain_rows, rows_by_region
+from granite_xai.new_rows import NewRows, both_sides, explain_rows, rows_by_region
 from granite_xai.resolved import MAX_EXACT_PLAYERS, MAX_PAIRS, ResolvedExplainer, resolve
 from granite_xai.tables import Outline, Table, require_rows
-from granite_xai.trees.routes import Route
 
 HANDFUL, BLOCK = 5, 2**20
 """Rows of a region that can be a reference for each other, at least; recombined rows sent to the model at once."""
@@ -52,7 +51,7 @@ class AgainstFit:
             return self.rows.observe([effect], self.region).parts(self.region, [name], positions, None)[0]
         known: dict[Term, FloatArray] = {}
         asked = {term for terms in effect.terms for term in terms if isinstance(term, frozenset)}
-        lines = sum(len(self._donors(visible)[1]) for visible in asked)
+        lines = sum(len(self.rows.route.table.distinct(visible)[1]) for visible in asked)
         require_evaluations(self.rows.resources, lines * len(self.references))
         found = self._effects(effect, effect.terms, known)
         draws = [self._effects(effect, draw, known)[..., 0] for draw in effect.draws]
@@ -60,12 +59,6 @@ class AgainstFit:
         errors = np.hypot(drawn, np.sqrt(np.square(found[..., 1:]).sum(axis=-1) / max(1, found.shape[-1] - 1)))
         base = self._value(effect, frozenset(), known)[:, 0]
         return Part(self.region, name, positions, found[..., 0], errors, base, effect.layout.labels)
-
-    def _donors(self, visible: Coalition) -> tuple[IntArray, IntArray]:
-        """The distinct rows of some columns: the number of each row's, and a row for each."""
-        table = self.rows.route.table
-        nothing = np.zeros(table.n_rows, np.intp), np.zeros(1, np.intp)
-        return table.distinct(sorted(visible)) if visible else nothing
 
     def _effects(self, effect: ResolvedExplainer, terms: Sequence[Terms], known: dict[Term, FloatArray]) -> FloatArray:
         """Each set's effect and how it moves when the references are weighted by random signs, (n, sets, 1 + P)."""
@@ -85,7 +78,7 @@ class AgainstFit:
     def _masked(self, effect: ResolvedExplainer, visible: Coalition) -> FloatArray:
         """``F_T``: the mean over the region's fitting rows (of the same bin, if there are some) with T replaced."""
         fitted, table, rows = self.rows.fitted, self.rows.route.table, self.references
-        codes, donors = self._donors(visible)
+        codes, donors = table.distinct(visible)
         shares = np.tile(fitted.weights[rows], (len(donors), 1))
         if visible and (effect.masking, visible) in fitted.reference.bins:
             own, theirs = common_bins(fitted.reference.bins[effect.masking, visible], table, fitted.table)
@@ -107,8 +100,8 @@ class AgainstFit:
         if not isinstance(term, AleDifference):
             raise TypeError(f"{term} is no value of a row")
         fitted, rows = self.rows.fitted, self.references
-        there = replace(self.rows, route=Route(fitted.predictor, fitted.table.take(rows)), y=None, weights=None)
-        known, own = (each.observe([effect]).evaluations.changes[term.column] for each in (there, self.rows))
+        both = self.rows.about(fitted.table.take(rows)), self.rows
+        known, own = (each.observe([effect]).evaluations.changes[term.column] for each in both)
         starts = np.append(known.starts, own.starts + len(known.values))
         cells = {name: np.append(getattr(known, name), getattr(own, name)) for name in ("places", "values")}
         joined = replace(known, starts=starts, **cells)
@@ -129,12 +122,13 @@ def explain_against_fit(new: NewRows, regions: IntArray, seed: int) -> Explanati
     if isinstance(fitted.table.container, Outline):
         fitted.predictor.on_rows(table.take(np.arange(1)))  # where there is no model either, it is asked for first
     require_rows(fitted.table, 'explain(reference="fitting")')
-    sides = [pair for q in fitted.comparisons for pair in ((q.question.first, q.first), (q.question.second, q.second))]
+    questions = [each.question for each in fitted.comparisons]
+    asked = [pair for q in questions for pair in zip(q.side_names, (q.first, q.second), strict=True)]
+    named = ((*pair, effect) for pair, effect in zip(asked, both_sides(fitted.comparisons), strict=True))
+    sides = [(name, without_paths(side, effect, table, new.resources, seed)) for name, side, effect in named]
     for region, rows in rows_by_region(regions):
-        here = AgainstFit(replace(new, route=Route(fitted.predictor, table.take(rows)), y=None, weights=None), region)
-        for i, (side, effect) in enumerate(sides):
-            name = side.name or ("first", "second")[i % 2]
-            parts.append(here.part(name, rows, without_paths(side, effect, table, new.resources, seed)))
+        here = AgainstFit(new.about(table.take(rows)), region)
+        parts += [here.part(name, rows, effect) for name, effect in sides]
     return Explanation(fitted.layout.labels, tuple(parts), table)
 
 

@@ -18,7 +18,6 @@ from granite_xai.base.wording import ALL_ROWS, drawable
 from granite_xai.catalog import explanations as named_explanations, title
 from granite_xai.compute.units import by_power_of_two
 from granite_xai.disagreement import ResolvedQuestion, ScaledObjective
-from granite_xai.engine.splits import Splits
 from granite_xai.estimator import fitted_view
 from granite_xai.explainer import Explainer
 from granite_xai.explanation import Part
@@ -211,10 +210,4 @@ class RowsToShow:
         weights = np.where(roots > fitted.floors, fitted.question_weights, 0.0)
         factors = np.divide(weights, roots, out=np.zeros_like(roots), where=weights > 0)
         objective = ScaledObjective(fitted.comparisons, factors, fitted.floors, float(everywhere.weights.sum()))
-
-        def measure(rows: IntArray) -> float:
-            inside = everywhere.restrict(rows)
-            splits = Splits.whole(inside.weights, inside.primitives)
-            return float(objective.of(objective.disagreements(inside, splits), splits.mass)[0, 0])
-
-        return measure
+        return lambda rows: objective.on(everywhere.restrict(rows))

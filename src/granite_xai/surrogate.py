@@ -106,12 +106,10 @@ class Surrogate:
         if predictor is None:
             raise ValueError("effects of several columns need the model")
         require_rows(self.table, "exact=True, or a surrogate with effects of several columns,")
-        codes, donors = table.distinct(sorted(visible))
-        shares, values = self.weights[region.rows] / self.weights[region.rows].sum(), np.empty(len(donors))
-        for u, donor in enumerate(donors):
-            same = np.full(len(region.rows), donor, dtype=np.intp)
-            values[u] = predictor.recombined(self.table, region.rows, table, same, sorted(visible)) @ shares
-        return values[codes]
+        (codes, donors), rows = table.distinct(visible), region.rows
+        shares, same = self.weights[rows] / self.weights[rows].sum(), np.ones(len(rows), dtype=np.intp)
+        asked = (predictor.recombined(self.table, rows, table, donor * same, sorted(visible)) for donor in donors)
+        return np.array([values @ shares for values in asked])[codes]
 
 
 def fit_surrogate(

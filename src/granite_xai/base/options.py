@@ -16,8 +16,8 @@ Limit = float | None
 _HOLDS: dict[str, Callable[[float, float], bool]] = {"≥": operator.ge, ">": operator.gt, "≤": operator.le}
 
 
-def choose(argument: str, value: Any, table: Mapping[str, T], *, accept: Callable[[Any], bool] | None = None) -> T:
-    """Look a name up in a table, or let an object through: those of the type of an entry, or those to ``accept``."""
+def choose(argument: str, value: Any, table: Mapping[str, T], *, accept: Any = None) -> T:
+    """Look a name up in a table, or let an object through: one of the type of an entry, or of those to ``accept``."""
     if isinstance(value, str):
         if value in table:
             return table[value]
@@ -25,7 +25,7 @@ def choose(argument: str, value: Any, table: Mapping[str, T], *, accept: Callabl
         types = {type(entry) for entry in table.values()} - {str}
         # bool is an int to isinstance, but True is no whole number to a reader
         alike = isinstance(value, tuple(types)) and not (isinstance(value, bool) and bool not in types)
-        if alike if accept is None else accept(value):
+        if alike if accept is None else isinstance(value, accept):
             return cast(T, value)
     raise unknown(argument, value, table)
 

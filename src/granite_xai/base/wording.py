@@ -5,19 +5,15 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from html import escape
 from typing import Any
 
 ALL_ROWS = "all rows"
 MISSING = "missing"
-LONGEST = 60
-"""Characters of a name or rule that are shown (S07); frames and partitions have it in full."""
-SCREEN = 30
-"""Lines of a table that an object shows of itself."""
-FEW_ROWS = 20
-"""Rows below which a region is flagged (S15): its figures say little, and they are about few."""
+LONGEST = 60  # characters of a name or rule that are shown (S07); frames and partitions have it in full
+SCREEN = 30  # lines of a table that an object shows of itself
+FEW_ROWS = 20  # rows below which a region is flagged (S15): its figures say little, and they are about few
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\"}
 _ACTING = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
 
@@ -122,11 +118,8 @@ def shortened(text: str, width: int = LONGEST, end: int = 0) -> str:
 def told_apart(names: Sequence[str], width: int = LONGEST) -> list[str]:
     """Cut names for a picture; equal ones lose their middle instead, and are numbered if that does not help."""
     ends = [shortened(name, width) for name in names]
-    twice = {text for text, amount in Counter(ends).items() if amount > 1}
-    cut = [
-        shortened(name, width, width - 1 - width // 2) if end in twice else end
-        for name, end in zip(names, ends, strict=True)
-    ]
+    middles = [shortened(name, width, width - 1 - width // 2) for name in names]
+    cut = [middle if ends.count(end) > 1 else end for end, middle in zip(ends, middles, strict=True)]
     places = [cut[: i + 1].count(text) for i, text in enumerate(cut)]
     return [drawable(text) + (f" ({k})" if k > 1 else "") for text, k in zip(cut, places, strict=True)]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -44,8 +44,7 @@ class Risk(Behavior):
     needs_y: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if self.loss is not None and not callable(self.loss) and self.loss not in LOSSES:
-            raise unknown("loss", self.loss, LOSSES)
+        risk_loss("squared" if self.loss is None else self.loss)
         if self.average not in ("prediction", "loss"):
             raise unknown("average", self.average, ("prediction", "loss"))
 
@@ -66,9 +65,7 @@ class Risk(Behavior):
 
     def resolved(self, is_probability: bool) -> Risk:
         """The same behavior with its loss decided."""
-        if self.loss is not None:
-            return self
-        return Risk("log" if is_probability else "squared", self.average, self.pointwise)
+        return self if self.loss is not None else replace(self, loss="log" if is_probability else "squared")
 
     @property
     def _loss(self) -> Loss:

@@ -21,8 +21,7 @@ from granite_xai.base.errors import InputError
 from granite_xai.regions.conditions import Condition, Levels
 from granite_xai.regions.words import SIZES, Bound, Label, attoseconds, between, label_order, value_text
 
-_YEARS = (-62_135_596_800 * 10**9, 253_402_300_800 * 10**9)
-"""Nanoseconds from 1970 to the years 1 and 10000."""
+_YEARS = (-62_135_596_800 * 10**9, 253_402_300_800 * 10**9)  # nanoseconds from 1970 to the years 1 and 10000
 PYTHON = '''\
 def {name}(row):
     """Tell whether a row, a mapping of columns to values, satisfies {text}."""
@@ -75,8 +74,7 @@ class Text:
     text: Callable[[str, str], str] = lambda name, value: "'" + _storable(name, value).replace("'", "''") + "'"
     truths: tuple[str, str] = ("FALSE", "TRUE")
     compared: str = "{x} {sign} {v}"
-    above: str = ""
-    """For numbers, where the language counts NaN as the largest of them."""
+    above: str = ""  # for numbers, where the language counts NaN as the largest of them
     inside: str = "{x} IN ({v})"
     outside: str = "{x} NOT IN ({v})"
     outside_numbers: str = ""
@@ -89,8 +87,7 @@ class Text:
     dated: str = ""
     moment: str = "TIMESTAMP '{text}'"
     fine_moment: str = ""
-    digits: int = 0
-    """Digits of a second that dates have at least: where they are compared as text."""
+    digits: int = 0  # of a second that dates have at least: where they are compared as text
     duration: str = "INTERVAL '{seconds}' SECOND"
 
     def compare(self, name: str, sign: str, end: Bound) -> str:
@@ -167,7 +164,7 @@ PANDAS = Text(
     moment="'{text}'",
     duration="'{ns} ns'",
 )
-ROW = Text(
+ROW = Text(  # Python, on a row
     **_WORDS,
     text=lambda name, value: ascii(value),
     column=lambda name: f"row[{name!a}]",
@@ -182,7 +179,6 @@ ROW = Text(
     digits=9,
     duration="timedelta(microseconds={us})",
 )
-"""Python, on a row."""
 
 
 class Polars:

@@ -69,10 +69,8 @@ class Region(Told):
         Its number, from left to right in the tree.
     rule : Rule
         Which rows belong.
-    n_samples : int
-        Fitting rows in it.
-    fraction : float
-        Their share of all fitting rows.
+    n_samples, fraction : int, float
+        Fitting rows in it, and their share of all.
     disagreement : float
         Its share of the disagreement over all rows; all regions add up to what remains.
     stop_reason : str
@@ -181,10 +179,8 @@ def _summary(root: Node) -> str:
     if count == 1:
         agreed = root.disagreement == 0
         return "1 region. " + ("The explanations agree: there is nothing to split." if agreed else "No split was kept.")
-    return (
-        f"{count} regions keep {_percent(_left(root))} of the disagreement between the explanations.\n"
-        "Disagreement is given as a share of that over all rows."
-    )
+    kept = f"{count} regions keep {_percent(_left(root))} of the disagreement between the explanations."
+    return f"{kept}\nDisagreement is given as a share of that over all rows."
 
 
 def _table(lines: Sequence[Line]) -> str:

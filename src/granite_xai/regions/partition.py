@@ -23,13 +23,9 @@ from granite_xai.regions.rule import CONDITIONS, Rule, as_table
 from granite_xai.tables import Table
 
 __all__ = ["Leaf", "Node", "Partition", "Region", "Split"]
-# Deeper than any tree we grow, and shallow enough to walk by recursion.
-MAX_DEPTH = 100
-# Nodes times labels of the longest list in one of them: what reading the rules of all leaves costs at most.
-MAX_WORK = 2**23
-
-# The share of a region that someone named may be unknown.
-_NODES = Structure(forms={float: NAN_AS_NULL})
+MAX_DEPTH = 100  # deeper than any tree we grow, and shallow enough to walk by recursion
+MAX_WORK = 2**23  # nodes times labels of the longest list in one of them: what reading all rules costs at most
+_NODES = Structure(forms={float: NAN_AS_NULL})  # the share of a region that someone named may be unknown
 _BELOW = ("left", "right", "children")
 
 
@@ -131,17 +127,10 @@ class Partition(Told):
         return self._apply_rules(table) if self.root is None else find_leaves(self.root, table, self.names)
 
     def assign(self, frame: Any, name: str = "region") -> Any:
-        """Add the region of each row as a column, in the engine of the frame; a lazy frame stays lazy.
+        """Add the region of each row as a column `name`, in the engine of the frame; a lazy frame stays lazy.
 
-        Any frame that narwhals reads: pandas, polars, pyarrow, DuckDB, Dask, PySpark. A row with a missing value for
-        which the rules have no place gets -1.
-
-        Parameters
-        ----------
-        frame : frame
-            With the columns of the rules, by name.
-        name : str
-            Name of the new column.
+        Any frame that narwhals reads: pandas, polars, pyarrow, DuckDB, Dask, PySpark, with the columns of the rules by
+        name. A row with a missing value for which the rules have no place gets -1.
 
         Examples
         --------
@@ -162,18 +151,12 @@ class Partition(Told):
                 words = f"{what} of the partition holds for {count_text(len(rows), noun, labels)}."
                 hint = "Rules of a partition must be disjoint and cover every row."
                 raise InputError(words, code="P03", argument="rules", rows=labels, hint=hint)
-        found: IntArray = inside.argmax(axis=0).astype(np.intp)
-        return found
+        return np.asarray(inside.argmax(axis=0), dtype=np.intp)
 
     def to_sql(self, name: str = "region", dialect: str | None = None) -> str:
-        """Write one CASE expression with its alias; NULL for a row that `apply` would refuse.
+        """Write one CASE expression with `name` as its alias; NULL for a row that `apply` would refuse.
 
-        Parameters
-        ----------
-        name : str
-            The alias.
-        dialect : "ansi", "duckdb", "postgres" or "sqlite", optional
-            None: the standard.
+        `dialect` is one of those of `Rule.to_sql`.
 
         Examples
         --------
@@ -259,15 +242,11 @@ def _read(structure: Structure, data: Any, kind: type, place: str, apart: Sequen
 def _tree(items: list[Any], names: list[str]) -> Node:
     """Build the nodes from the last to the first: every child comes after its parent, so nothing can be cyclic."""
     _check_work(items)
-    built: dict[int, tuple[Node, int]] = {}
-    for i in range(len(items) - 1, -1, -1):
-        place = f"partition.nodes[{i}]"
-        if isinstance(items[i], dict) and "children" in items[i]:
-            children, depth = _children(items[i], i, built, place)
-            node: Node = _split(items[i], children, names, place)
-        else:
-            node, depth = _read(CONDITIONS, items[i], Leaf, place), 0
-        built[i] = node, depth
+    built: dict[int, tuple[Node, int]] = {}  # each with how deep the tree is from there
+    for i in reversed(range(len(items))):
+        place, inner = f"partition.nodes[{i}]", isinstance(items[i], dict) and "children" in items[i]
+        leaf = None if inner else _read(CONDITIONS, items[i], Leaf, place)
+        built[i] = (leaf, 0) if leaf else _split(items[i], i, built, names, place)
     if len(built) > 1:
         raise broken("partition.nodes", f"has {len(built) - 1} nodes that no split refers to")
     return built[0][0]
@@ -287,8 +266,10 @@ def _listed(value: object) -> Any:
     return value if isinstance(value, list | np.ndarray) else []
 
 
-def _children(data: Any, index: int, built: dict[int, tuple[Node, int]], place: str) -> tuple[tuple[Node, Node], int]:
-    """Two nodes built before, and how deep the tree is from here; taking them out refuses a child with two parents."""
+def _split(
+    data: dict[str, Any], index: int, built: dict[int, tuple[Node, int]], names: list[str], place: str
+) -> tuple[Split, int]:
+    """A node above two that were built before; taking them out refuses a child with two parents."""
     places = entry(data, "children", list, place)
     if len(places) != 2 or not all(type(c) is int and c > index for c in places):
         raise broken(f"{place}.children", "is not a pair of later nodes")
@@ -298,16 +279,12 @@ def _children(data: Any, index: int, built: dict[int, tuple[Node, int]], place: 
     depth = 1 + max(left_depth, right_depth)
     if depth > MAX_DEPTH:
         raise FormatError(f"{place} stands above more than {MAX_DEPTH} splits.", code="F05", argument="data")
-    return (left, right), depth
-
-
-def _split(data: dict[str, Any], children: tuple[Node, Node], names: list[str], place: str) -> Split:
     conditions = entry(data, "conditions", list, place)
-    left, right = CONDITIONS.read(conditions, tuple[Condition, Condition], f"{place}.conditions")
-    known = {"left": left, "right": right, "children": children}
+    read = CONDITIONS.read(conditions, tuple[Condition, Condition], f"{place}.conditions")
+    known = dict(zip(_BELOW, (*read, (left, right)), strict=True))
     node: Split = _read(CONDITIONS, data, Split, place, ("conditions", "children"), **known)
     if names and node.column not in names:
         raise broken(f"{place}.column", f"is {node.column!r}, which is not among the names")
-    if node.n_samples != sum(child.n_samples for child in children):
+    if node.n_samples != left.n_samples + right.n_samples:
         raise broken(place, "does not have the rows of its children")
-    return node
+    return node, depth

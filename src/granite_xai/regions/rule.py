@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections import Counter, deque
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -22,23 +21,28 @@ from granite_xai.regions.words import KEYWORDS, SIZES, UNITS, Bound, Label, as_n
 from granite_xai.tables import Column, Table, read_table
 
 __all__ = ["Condition", "Interval", "Levels", "Rule", "as_table", "find_column", "satisfied"]
-CONDITIONS = Structure({"interval": Interval, "levels": Levels})
-"""How conditions are written in files."""
-_NUMBER = r"-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
-_TOKENS = re.compile(
-    rf"""\s*(?:
-    (?P<name>`(?:[^`\\]|\\.)*`)
-  | (?P<quote>"(?:[^"\\]|\\.)*")
+CONDITIONS = Structure({"interval": Interval, "levels": Levels})  # how conditions are written in files
+_WORD = r"[^\W\d]\w*\b"
+_NAME = rf"(?:`(?:[^`\\]|\\.)*`|{_WORD})"
+_VALUES = re.compile(
+    rf"""(?P<quote>"(?:[^"\\]|\\.)*")
   | (?P<date>-?\d{{4,}}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?)?(?![\w.]))
   | (?P<duration>-?\d+\ (?:{"|".join(UNITS)})\b)
-  | (?P<number>{_NUMBER}(?![\w.]))
-  | (?P<sign>≤|<=|<|>|\{{|\}}|,|\(|\))
-  | (?P<word>[^\W\d]\w*)
-)""",
+  | (?P<number>-?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?![\w.]))
+  | (?P<word>{_WORD})""",
     re.VERBOSE | re.DOTALL,
 )
-_SPELLED = {"<=": "≤"}
-_TRUTHS = {("word", "True"), ("word", "False")}
+_VALUE = "(?:" + re.sub(r"\?P<\w+>", "?:", _VALUES.pattern) + ")"
+_CLAUSE = re.compile(
+    rf"""\s* (?P<open>(?:\(\s*)*) (?:(?P<low>{_VALUE})\s*<\s*)? (?P<name>{_NAME}) \s* (?:
+    (?:≤|<=)\s* (?P<high>{_VALUE})
+  | > \s* (?P<above>{_VALUE})
+  | is\b \s* (?P<state>missing|impossible|present)\b
+  | is\b \s* (?P<isnt>not\b\s*)? (?P<label>{_VALUE})
+  | (?P<others>not\b\s*)? in\b \s* \{{\s* (?P<labels>(?:{_VALUE}\s*(?:,\s*{_VALUE}\s*)*)?) \}}
+) \s* (?P<gone>or\b\s*missing\b\s*)? (?P<close>(?:\)\s*)*) (?:(?P<more>and\b)|\Z)""",
+    re.VERBOSE | re.DOTALL,
+)
 Orders = Mapping[str, Sequence[Label]]
 
 
@@ -228,136 +232,73 @@ def find_column(table: Table, name: str, names: Sequence[str] = ()) -> Column:
     raise InputError(words, code="D37", argument="X", columns=[name])
 
 
-def parse_conditions(text: str, orders: Orders | None = None) -> list[tuple[str, Condition]]:
+def parse_conditions(text: str, orders: Orders | None = None) -> Iterator[tuple[str, Condition]]:
     """Read the conditions that a rule's text joins by "and"; `orders` are labels of ordered columns, lowest first."""
-    if text.strip() == "all rows":
-        return []
-    reader = _Reader(text, orders or {})
-    found = [reader.clause()]
-    while reader.tokens:
-        reader.expect("and")
-        found.append(reader.clause())
-    return found
+    more, at = text.strip() != "all rows", 0
+    while more:
+        found = _CLAUSE.match(text, at)
+        if found is None or found["open"].count("(") != found["close"].count(")"):
+            raise _no_rule(text)
+        name = unquoted(found["name"]) if found["name"][0] == "`" else found["name"]
+        if found["name"] in KEYWORDS:
+            raise _no_rule(text)
+        yield name, _condition(found, (orders or {}).get(name))
+        more, at = found["more"] is not None, found.end()
 
 
-class _Reader:
-    """The tokens still to be read; each method reads one piece of the grammar."""
+def _condition(found: re.Match[str], order: Sequence[Label] | None) -> Condition:
+    """What is said of the column of a clause."""
+    low, high, state, missing = found["low"] or found["above"], found["high"], found["state"], found["gone"] is not None
+    if (found["low"] and not high) or (missing and state in ("missing", "impossible")):
+        raise _no_rule(found.string)
+    if low or high:
+        low_end, high_end = (end and _bound(end, found.string) for end in (low, high))
+        interval = Interval(low_end, high_end, order, missing)
+        if not interval.has_values:  # never written by us: a slip, or labels whose order is not that of numbers
+            raise _no_rule(found.string)
+        return interval
+    if state:
+        return Interval(missing=missing) if state == "present" else Interval(0.0, 0.0, missing=state == "missing")
+    listed = [found["label"]] if found["label"] else [each[0] for each in _VALUES.finditer(found["labels"])]
+    levels = {_label(each, found.string) for each in listed}
+    return Levels(levels, bool(found["isnt"] or found["others"]), missing)
 
-    def __init__(self, text: str, orders: Orders) -> None:
-        self.text, self.orders = text, orders
-        self.tokens: deque[tuple[str, str]] = deque()
-        at = 0
-        while text[at:].strip():
-            match = _TOKENS.match(text, at)
-            if match is None or match.lastgroup is None:
-                raise self.error()
-            self.tokens.append((match.lastgroup, _SPELLED.get(match[match.lastgroup], match[match.lastgroup])))
-            at = match.end()
 
-    def error(self) -> InputError:
-        hint = "Rules read like 'x ≤ 3 and 6.5 < hr ≤ 20 and w in {a, b}', with `names` and \"labels\" in marks."
-        return InputError(f"{self.text!r} is not a rule.", code="P02", argument="rule", hint=hint)
+def _no_rule(text: str) -> InputError:
+    hint = "Rules read like 'x ≤ 3 and 6.5 < hr ≤ 20 and w in {a, b}', with `names` and \"labels\" in marks."
+    return InputError(f"{text!r} is not a rule.", code="P02", argument="rule", hint=hint)
 
-    def take(self) -> tuple[str, str]:
-        if not self.tokens:
-            raise self.error()
-        return self.tokens.popleft()
 
-    def skip(self, *words: str) -> bool:
-        """Step over a sequence of words if it comes next."""
-        if [text for kind, text in islice(self.tokens, len(words)) if kind in ("word", "sign")] != list(words):
-            return False
-        for _ in words:
-            self.tokens.popleft()
-        return True
+def _kind(word: str) -> str | None:
+    found = _VALUES.fullmatch(word)
+    return found and found.lastgroup
 
-    def expect(self, *words: str) -> None:
-        if not self.skip(*words):
-            raise self.error()
 
-    def clause(self) -> tuple[str, Condition]:
-        """Read one condition with the name of its column, perhaps in parentheses."""
-        if self.skip("("):
-            found = self.clause()
-            self.expect(")")
+def _label(word: str, text: str) -> Label:
+    kind = _kind(word)
+    if kind == "quote":
+        return unquoted(word)
+    if kind == "number":
+        return int(word) if re.fullmatch(r"-?\d+", word) else as_number(word)
+    if word in ("True", "False"):
+        return word == "True"
+    if kind != "word" or word in KEYWORDS:
+        raise _no_rule(text)
+    return word
+
+
+def _bound(word: str, text: str) -> Bound:
+    try:
+        if _kind(word) == "duration":
+            count, unit = word.split(" ")
+            return instant(np.timedelta64, int(count) * SIZES[UNITS[unit]])
+        if _kind(word) == "date":
+            found = np.datetime64(word.replace(" ", "T"))
+            # NumPy wraps around silently when the date does not fit into 64 bits of the unit that the text implies.
+            if not str(found).startswith(word.replace(" ", "T")):
+                raise _no_rule(text)
             return found
-        if list(islice(self.tokens, 1, 2)) != [("sign", "<")]:
-            name = self.name()
-            return name, self.about(name)
-        low = self.bound()
-        self.expect("<")
-        name = self.name()
-        self.expect("≤")
-        return name, self.interval(name, low, self.bound())
-
-    def interval(self, name: str, low: Bound | None, high: Bound | None) -> Interval:
-        found = Interval(low, high, self.orders.get(name), self.or_missing())
-        if not found.has_values:
-            # Never written by us: a slip, or labels whose order is not that of numbers.
-            raise self.error()
-        return found
-
-    def about(self, name: str) -> Condition:
-        """Read what follows the name of a column."""
-        if self.skip("≤"):
-            return self.interval(name, None, self.bound())
-        if self.skip(">"):
-            return self.interval(name, self.bound(), None)
-        single = self.skip("is")
-        if single and self.skip("missing"):
-            return Interval.only_missing()
-        if single and self.skip("impossible"):
-            return Interval(0.0, 0.0)
-        if single and self.skip("present"):
-            return Interval(missing=self.or_missing())
-        others = self.skip("not")
-        levels = {self.label()} if single else self.levels()
-        return Levels(levels, others, self.or_missing())
-
-    def or_missing(self) -> bool:
-        return self.skip("or", "missing")
-
-    def levels(self) -> set[Label]:
-        self.expect("in", "{")
-        found: set[Label] = set()
-        while not self.skip("}"):
-            if found:
-                self.expect(",")
-            found.add(self.label())
-        return found
-
-    def name(self) -> str:
-        kind, text = self.take()
-        return unquoted(text) if kind == "name" else self.word(kind, text)
-
-    def word(self, kind: str, text: str) -> str:
-        if kind != "word" or text in KEYWORDS:
-            raise self.error()
-        return text
-
-    def label(self) -> Label:
-        kind, text = self.take()
-        if kind == "quote":
-            return unquoted(text)
-        if kind == "number":
-            return int(text) if re.fullmatch(r"-?\d+", text) else as_number(text)
-        return text == "True" if (kind, text) in _TRUTHS else self.word(kind, text)
-
-    def bound(self) -> Bound:
-        kind, text = self.take()
-        try:
-            if kind == "duration":
-                count, unit = text.split(" ")
-                return instant(np.timedelta64, int(count) * SIZES[UNITS[unit]])
-            if kind == "date":
-                text = text.replace(" ", "T")
-                found = np.datetime64(text)
-                # NumPy wraps around silently when the date does not fit into 64 bits of the unit that the text implies.
-                if not str(found).startswith(text):
-                    raise self.error()
-                return found
-        except (ValueError, OverflowError):
-            raise self.error() from None
-        self.tokens.appendleft((kind, text))
-        label = self.label()
-        return as_number(label) if kind == "number" else label
+    except (ValueError, OverflowError):
+        raise _no_rule(text) from None
+    label = _label(word, text)
+    return as_number(label) if _kind(word) == "number" else label

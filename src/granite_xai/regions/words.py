@@ -126,10 +126,8 @@ def instant(kind: type[Instant], count: int, coarsest: str = "D") -> Instant:
 
 def is_missing(values: NDArray[Any]) -> BoolArray:
     """Tell which values are missing: NaN, NaT or None."""
-    if values.dtype.kind == "f":
-        return np.asarray(np.isnan(values))
-    if values.dtype.kind in "mM":
-        return np.asarray(np.isnat(values))
+    if values.dtype.kind in "fmM":
+        return np.asarray(values != values)
     if values.dtype.kind != "O":
         return np.zeros(len(values), dtype=np.bool_)
     return np.array([v is None or (isinstance(v, float) and v != v) for v in values], dtype=np.bool_)
