@@ -217,10 +217,8 @@ def bound(probed: Probe | None, batch_size: int) -> Speed:
 
 
 def measured(predictor: Predictor, table: Table, most: int, there: Resident | None = None) -> Speed:
-    """Time larger and larger calls of recombined rows, ours included, up to the size of a batch or of all the work.
-
-    ``there``: the model on a device, which is asked for whole lines of a matrix.
-    """
+    """Time larger and larger calls of recombined rows, ours included, up to the size of a batch or of all the work."""
+    # ``there``: the model on a device, which is asked for whole lines of a matrix.
     largest = max(1, min(predictor.batch_size if there is None else there.batch_size, most))
     sizes = [min(64, largest), *(size for size in SIZES if size < largest), largest]
     timings: list[tuple[int, float]] = []

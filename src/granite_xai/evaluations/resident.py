@@ -78,11 +78,9 @@ class Resident:
 
 
 def resident(predictor: Predictor, table: Table, primitives: ArrayNamespace | None) -> Resident | None:
-    """The model on a device; None where it is asked on the host.
-
-    A module lives where its parameters are. A function is tried with a few rows of the device, of the libraries that
-    are loaded: it is at home there if it answers with an array of the same library and with the host's numbers.
-    """
+    """The model on a device; None where it is asked on the host."""
+    # A module lives where its parameters are. A function is tried with a few rows of the device, of the libraries that
+    # are loaded: it is at home there if it answers with an array of the same library and with the host's numbers.
     if primitives is None:
         return None
     kind = predictor.model_output

@@ -90,7 +90,12 @@ class Cohorts(Partitioner):
 
     def _search(self, problem: Problem) -> IntArray:
         generator, distances = np.random.default_rng(problem.seed), row_distances(problem.table)
-        loss = self._loss(problem)
+        given, explainer = (problem.route, problem.resources, problem.seed), local_explainer(self.on, "on")
+        if self.against == "mean":
+            loss = mean_loss(problem.evaluations, explainer.effect(*given))
+        else:
+            question = Disagreement(explainer, replace(explainer, interaction=Pure()))
+            loss = pure_loss(problem.evaluations, question.compare(*given))
         best = np.zeros(problem.table.n_rows, dtype=np.intp)
         lowest, explained = np.inf, best
         for _ in range(self.rounds):
@@ -115,13 +120,6 @@ class Cohorts(Partitioner):
     def penalty(self, cohorts: int, rows: int) -> float:
         """Price of the cohorts beyond the free ones."""
         return self.beta * float(np.sqrt(max(int(cohorts) - self.free, 0) / rows))
-
-    def _loss(self, problem: Problem) -> Loss:
-        given, explainer = (problem.route, problem.resources, problem.seed), local_explainer(self.on, "on")
-        if self.against == "mean":
-            return mean_loss(problem.evaluations, explainer.effect(*given))
-        question = Disagreement(explainer, replace(explainer, interaction=Pure()))
-        return pure_loss(problem.evaluations, question.compare(*given))
 
     def _climb(self, generator: np.random.Generator, distances: FloatArray, score: Score) -> tuple[float, IntArray]:
         """One greedy search from random representatives, by sets with one less or one more of them."""

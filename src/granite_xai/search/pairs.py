@@ -28,10 +28,8 @@ from granite_xai.search.problem import Problem
 
 TILE = 2**16  # pairs of rows looked at together: few enough for the cache
 STAGES = (4, 8, 16, 32, 64, 128, 256, 512)  # sets, by share, after which pairs of cuts that cannot be best are dropped
+# The gap of one set for some references and rows, (references, rows); in a region it is the mean over its rows.
 PairGap = Sequence[Callable[[IntArray, IntArray], FloatArray]]
-"""The gap of one set for some references and rows, (references, rows); in a region it is the mean over its rows."""
-
-
 Known = dict[tuple[int, int], FloatArray]  # by pair of columns, what their quarters leave; infinite: of no use
 
 

@@ -54,7 +54,7 @@ class Cutter:
         column, counts, family = self.table.columns[like.column], self._counts(rows, like), like.family
         if column.kind not in ("nominal", "boolean"):
             family = ordered(column, counts, cut_codes(counts[1:], most + 1))
-        return thinned(family.enough(counts, self.least).candidates, 2 * most)
+        return thinned(family.enough(counts, self.least), 2 * most)
 
     def between(self, rows: IntArray, options: Sequence[Candidate], best: Candidate, most: int) -> list[Candidate]:
         """At most so many cuts strictly between the neighbours of the best one of a column's cuts; none: all known."""
@@ -65,8 +65,8 @@ class Cutter:
         present = np.flatnonzero(counts[1:])
         low = max((code for code in tried if code < best.code), default=-1)
         high = min((code for code in tried if code > best.code), default=present[-1])
-        family = ordered(column, counts, present[(present > low) & (present < high)]).enough(counts, self.least)
-        return thinned([option for option in family.candidates if option.code not in tried], most)
+        found = ordered(column, counts, present[(present > low) & (present < high)]).enough(counts, self.least)
+        return thinned([option for option in found if option.code not in tried], most)
 
     def _counts(self, rows: IntArray, like: Candidate) -> IntArray:
         column = self.table.columns[like.column]
