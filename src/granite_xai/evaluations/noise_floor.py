@@ -162,8 +162,7 @@ def risk_error(
     delta: float, loss: PairLoss, predictions: FloatArray, mean: float, y: FloatArray, weights: FloatArray | None = None
 ) -> float:
     """Error of a risk: ``max over T in {empty, D} of mean_n max_± |L(F_T ± delta, y) - L(F_T, y)|``."""
-    # It is never below the rounding of a mean loss itself, which counts where residuals are far larger than
-    # predictions.
+    # Never below the rounding of a mean loss itself, which counts where residuals are far larger than predictions.
     errors = []
     for shown in (predictions, np.full_like(predictions, mean)):
         at = loss(shown, y)

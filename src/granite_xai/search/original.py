@@ -113,8 +113,7 @@ class RepidTree(Partitioner):
             comparison = ale.compare(problem.route, problem.resources, problem.seed)
             return rescaled(problem, comparison, problem.evaluations, noise)
         (effect,) = self.extra_effects(problem.route, problem.resources, problem.seed)
-        everyone = Splits.whole(problem.evaluations.weights, problem.evaluations.primitives)
-        values = local_values(effect, problem.evaluations, everyone)[:, 0]
+        values = local_values(effect, problem.evaluations)[:, 0]
         bases = [spline_basis(table.columns[i]) for i in columns]
         vectors = tuple(Vectors(np.column_stack(both)) for both in zip(values, bases, strict=True))
         measure = AroundDependence(effect, self.recalculate, problem.shares.total)
@@ -143,8 +142,7 @@ class NumericTree(Partitioner):
 
     def partition(self, problem: Problem) -> PartitionResult:
         """The regions of a problem."""
-        found: PartitionResult = problem.tree.partition(problem)
-        return found
+        return problem.tree.partition(problem)  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

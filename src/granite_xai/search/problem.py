@@ -131,8 +131,7 @@ class OwnPartitioner(Partitioner):
 
     def partition(self, problem: Problem) -> PartitionResult:
         """The regions that the object finds."""
-        found: PartitionResult = self.own.partition(problem)
-        return found
+        return self.own.partition(problem)  # type: ignore[no-any-return]
 
 
 def measured(node: Node, problem: Problem) -> Partition:
@@ -140,8 +139,7 @@ def measured(node: Node, problem: Problem) -> Partition:
     table, weights = problem.table, problem.evaluations.weights
 
     def again(node: Node, rows: IntArray) -> Node:
-        members = np.zeros((1, table.n_rows))
-        members[0, rows] = 1.0
+        members = np.bincount(rows, minlength=table.n_rows)[None].astype(np.float64)
         share, fraction = float(problem.measure(members)[0]), float(weights[rows].sum() / problem.shares.total)
         found = replace(node, n_samples=len(rows), fraction=fraction, disagreement=share)
         if isinstance(found, Leaf):
@@ -190,7 +188,8 @@ class GivenRules(Partitioner):
         return PartitionResult(Partition.from_rules(self.regions.rules, names=problem.table.names, leaves=leaves))
 
 
-def local_values(effect: ResolvedExplainer, evaluations: Evaluations, splits: Splits) -> FloatArray:
-    """Local effects of every set, each row in its own region, shape (sets, K, n)."""
+def local_values(effect: ResolvedExplainer, evaluations: Evaluations, splits: Splits | None = None) -> FloatArray:
+    """Local effects of every set, each row in its own region (None: all rows are one), shape (sets, K, n)."""
+    splits = Splits.whole(evaluations.weights, evaluations.primitives) if splits is None else splits
     game = Game.of(effect.behavior, effect.masking, evaluations, splits)
     return np.stack([game.values(terms) for terms in effect.combined])

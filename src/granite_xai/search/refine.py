@@ -121,8 +121,7 @@ class Ahead:
             least = [float(np.min(part)) for part in np.split(scores, ends[:-1])]
             groups = [groups[k] for k in sorted(np.argsort(least, kind="stable")[:wide])]
         plans = self._best(rows, groups, AHEAD[available()])[:SHARPENED]
-        sharp = [self.recut(rows, plan) for _, plan in plans]
-        _, best = min([*sharp, *plans[:1]], key=itemgetter(0))
+        _, best = min([*(self.recut(rows, plan) for _, plan in plans), *plans[:1]], key=itemgetter(0))
         return (best or plans[0][1]).candidate
 
     def optimum(self, rows: IntArray, options: Sequence[Candidate], memory: int) -> Optimum:
@@ -134,8 +133,7 @@ class Ahead:
         return Optimum(*self._best(rows, groups, most)[0], most, most >= longest)
 
     def _best(self, rows: IntArray, groups: Sequence[Sequence[Candidate]], most: int) -> list[tuple[float, Plan]]:
-        fewer = [thinned(group, most) for group in groups]
-        return TwoLevels(self.tables, rows, fewer, self.alpha).best()
+        return TwoLevels(self.tables, rows, [thinned(group, most) for group in groups], self.alpha).best()
 
     def recut(self, rows: IntArray, plan: Plan, fine: bool = True) -> Costed:
         """The cost of the columns of a plan with other thresholds, and the plan; None: a region is better."""

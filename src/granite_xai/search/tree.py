@@ -338,19 +338,17 @@ class _Growth:
             found = float(choice.mass[k]), choice.disagreements[k], choice.gain
             below = self._open(node.rows[side], cut_out, node.depth + 1, *found)
             grown.append(self.grow(below) if plan is None else self.follow(below, (plan.left, plan.right)[k]))
-        left, right = conditions(column, choice.candidate, node.rows, self.problem.missing)
-        one, two = grown
-        nodes, fraction = (one.node, two.node), node.weight / self.problem.shares.total
-        split = Split(column.name, left, right, nodes, len(node.rows), fraction, node.plug_in)
+        both = conditions(column, choice.candidate, node.rows, self.problem.missing)
+        (one, two), fraction = grown, node.weight / self.problem.shares.total
+        split = Split(column.name, *both, (one.node, two.node), len(node.rows), fraction, node.plug_in)
         cuts = Plan(choice.candidate, one.plan, two.plan)
         return _Grown(split, one.remaining + two.remaining, one.leaves + two.leaves, one.shown + two.shown, cuts)
 
     def _pruned(self, node: _Open, grown: list[_Grown]) -> _Grown:
         """The best subtree, or a leaf when its splits do not pay for their regions (C3)."""
-        alpha = self.settings.alpha
-        costs = np.array([tree.cost(alpha) for tree in grown])
+        costs = np.array([tree.cost(self.settings.alpha) for tree in grown])
         best = best_of(costs, TOLERANCE)
-        undone = node.share + alpha <= costs[best] + TOLERANCE
+        undone = node.share + self.settings.alpha <= costs[best] + TOLERANCE
         return self._leaf(node, "split undone") if undone else grown[best]
 
     def _leaf(self, node: _Open, reason: str) -> _Grown:
