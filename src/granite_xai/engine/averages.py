@@ -45,9 +45,7 @@ class Averages(Masked):
         P, evaluations = self.splits.primitives, self.evaluations
         evaluations.space.release()
         own, at = self.splits.zeros, None
-        merged: Merged = {}
-        parts: list[Part] = []
-        binned: list[Tiles] = []
+        merged, parts, binned = Merged(), list[Part](), list[Tiles]()
         for term, coefficient in terms.items():
             if not isinstance(term, frozenset | PairwiseShapley):
                 raise TypeError(f"{term} is no masked model")

@@ -65,7 +65,6 @@ class Splits:
     # Every row lies on exactly one side of each split, so that "the value in the row's own region" is one array of
     # shape (n, K) for both sides together. A single region is the split with an empty right side, and so are the lines
     # of real weights of a node's replicates.
-
     members: BoolArray  # (n, K) bool: whether a row is on the left
     weights: FloatArray  # (n,) float, all positive
     lines: FloatArray | None = None  # (K, n) float: weights that differ by split; every row is then on the left
@@ -224,8 +223,7 @@ class Splits:
 
 def _primitives(members: BoolArray) -> ArrayNamespace:
     """Those that are worth it for so many rows and splits: every row is averaged over every other, for every split."""
-    n, count = members.shape
-    return primitives_for(n * max(n, count))
+    return primitives_for(len(members) * max(members.shape))
 
 
 def signs(clusters: IntArray, seed: int) -> FloatArray:

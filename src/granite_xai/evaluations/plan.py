@@ -127,8 +127,7 @@ def plan(
     # the model, and one of them is evaluated; but for sets that are ``binned``: bins tell values apart that the model
     # does not.
     everything = frozenset(range(table.n_columns))
-    stores: dict[Coalition, Distinct] = {}
-    stored_as: dict[Coalition, tuple[Coalition, bool]] = {}
+    stores, stored_as = dict[Coalition, Distinct](), dict[Coalition, tuple[Coalition, bool]]()
     wanted = set(coalitions) - {frozenset(), everything}
     for position in grid.columns:
         single = frozenset({position})

@@ -152,11 +152,7 @@ def _groupings(
         groups = [*((code,) for code in levels), *(tuple(line[:k]) for k in range(1, len(line)))]
     # The side with fewer levels; of two equal ones that with the first level.
     sides = ((tuple(sorted(group)), tuple(code for code in levels if code not in group)) for group in groups)
-    return sorted({min(both, key=_size) for both in sides}, key=_size)
-
-
-def _size(group: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
-    return len(group), group
+    return sorted({min(both, key=lambda one: (len(one), one)) for both in sides}, key=lambda one: (len(one), one))
 
 
 def order_levels(column: Column, rows: IntArray, present: IntArray, evaluations: Evaluations) -> IntArray:

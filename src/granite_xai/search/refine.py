@@ -208,5 +208,4 @@ def refused() -> InputError:
     """The refusal of questions whose gaps are no means over pairs of rows (P03)."""
     which = 'such as "ice-pdp", "shap-pdp", "ice-shap" and "coe", with a squared or absolute loss.'
     text = f'search="optimal" serves local questions whose maskings are marginal or one baseline, {which}'
-    hint = 'Pass search="refined" or "greedy" for this question.'
-    return InputError(text, code="P03", argument="search", hint=hint)
+    return InputError(text, code="P03", argument="search", hint='Pass search="refined" or "greedy" for this question.')

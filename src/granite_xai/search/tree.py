@@ -302,8 +302,7 @@ class _Growth:
             disagreements, mass = np.concatenate([disagreements, more[0]]), np.concatenate([mass, more[1]])
             scores = self._sum(disagreements, mass)
         columns = np.array([option.column for option in options])
-        left = np.ones(len(options), dtype=np.bool_)
-        places: list[int] = []
+        left, places = np.ones(len(options), dtype=np.bool_), list[int]()
         while left.any() and len(places) < self.width:
             best = int(np.flatnonzero(left)[best_of(scores[left], TOLERANCE)])
             places.append(best)
