@@ -242,8 +242,7 @@ def slopes(values: FloatArray, cells: IntArray | int) -> FloatArray:
     # A cell of one row does not move: it borrows the variance of the others.
     half, counts = 1 + (len(values) - 1) // 2, np.asarray(cells)
     found: FloatArray = (values[1:half] - values[half:]) / (2 * STEP) * np.sqrt(counts / np.maximum(counts - 1, 1))
-    alone = counts == 1
-    if alone.any() and not alone.all():
+    if (alone := counts == 1).any() and not alone.all():
         found[:, alone] = np.sqrt(np.mean(counts[~alone] * np.square(found[:, ~alone]).mean(axis=0)))
     return found
 

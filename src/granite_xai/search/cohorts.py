@@ -179,8 +179,7 @@ def scatter_within(vectors: FloatArray, labels: IntArray, weights: FloatArray) -
     mass, squares = sums(weights), np.zeros(lines)
     for entry in apart.T:
         squares += (np.square(sums(weights * entry)) / np.where(mass > 0, mass, 1.0)).sum(axis=1)
-    total = float(weights @ np.square(apart).sum(axis=1))
-    return np.maximum(total - squares, 0.0) / float(weights.sum())
+    return np.maximum(float(weights @ np.square(apart).sum(axis=1)) - squares, 0.0) / float(weights.sum())
 
 
 def mean_loss(evaluations: Evaluations, effect: ResolvedExplainer) -> Loss:

@@ -202,8 +202,7 @@ class TwoLevels:
         return sorted((self._plan(column, each) for column, each in enumerate(sides)), key=itemgetter(0))
 
     def _plan(self, column: int, sides: _Sides) -> tuple[float, Plan]:
-        costs = sides.cost.sum(axis=0)
-        number = int(np.argmin(costs))
+        number = int(np.argmin(costs := sides.cost.sum(axis=0)))
         below = [Plan(self.options[i][k]) if i >= 0 else None for i, k in sides.after[:, :, number].T.tolist()]
         return float(costs[number]), Plan(self.options[column][number], *below)
 

@@ -176,8 +176,7 @@ class GivenRules(Partitioner):
         """The given regions, with their rows and disagreement."""
         labels = self.regions.apply(problem.table)
         members = (labels == np.arange(len(self.regions))[:, None]).astype(np.float64)
-        empty = [str(rule) for rule, line in zip(self.regions.rules, members, strict=True) if not line.any()]
-        if empty:
+        if empty := [str(rule) for rule, line in zip(self.regions.rules, members, strict=True) if not line.any()]:
             words = f"no fitting row satisfies {listing(empty)}."
             raise InputError(words, code="P03", argument="partitioner", hint="Leave the rule out.")
         if self.regions.root is not None:

@@ -148,8 +148,7 @@ class Ahead:
         known = tried = [at, *thinned(options, COARSE)]
         best = np.inf
         while tried:
-            costs = [self._below(rows, plan, option, False)[0] for option in tried]
-            place = int(np.argmin(costs))
+            place = int(np.argmin(costs := [self._below(rows, plan, option, False)[0] for option in tried]))
             if costs[place] < best - 1e-10:
                 best, at = costs[place], tried[place]
             tried = self.cutter.between(rows, known, at, COARSE)

@@ -46,8 +46,7 @@ def _scatter(vectors: Vectors, splits: Splits) -> FloatArray:
     if vectors.column is None or splits.columns is None:
         return found
     for k in np.flatnonzero(splits.columns == vectors.column):  # here the cut also shortens the curves
-        entries = vectors.inner_entries(splits.inside[k], vectors.column)
-        if entries is not None:
+        if (entries := vectors.inner_entries(splits.inside[k], vectors.column)) is not None:
             sides = ((splits.left[k], entries), (splits.right[k], ~entries))
             found[k] = [_side(centred(vectors.values[:, kept]), weights[None])[0] for weights, kept in sides]
     return found

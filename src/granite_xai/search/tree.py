@@ -204,8 +204,7 @@ class _Growth:
                 found = self.better(found, growth.follow(root, ahead.recut(root.rows, found.plan)[1] or found.plan))
             if found is before:
                 break
-        optimum = self.known_optima.get(root.rows.tobytes())
-        if optimum is not None:
+        if optimum := self.known_optima.get(root.rows.tobytes()):
             kept = "greedy" if found is greedy else settings.search if found is first else "second thoughts"
             cost = found.shown + settings.alpha * found.leaves
             self.problem.diagnostics.note("certificate", optimum.certificate(cost, kept))
@@ -253,8 +252,7 @@ class _Growth:
 
     def grow(self, node: _Open) -> _Grown:
         """The pruned subtree below a node."""
-        reason = self._reason_to_stop(node)
-        if reason:
+        if reason := self._reason_to_stop(node):
             return self._leaf(node, reason)
         evaluations = node.evaluations()
         limits = (self.settings.max_candidates, self.settings.min_samples_leaf, self.settings.cuts)
