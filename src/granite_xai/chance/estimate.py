@@ -205,8 +205,7 @@ def estimate(
     fidelities: tuple[float, float],
 ) -> Estimate:
     """Measure a fixed partition on some rows, whose regions may be empty (None); ``weights`` are of the questions."""
-    unknown = float("nan")
-    drawn = signs(clusters, confidence.seed)
+    unknown, drawn = float("nan"), signs(clusters, confidence.seed)
     root = confidence.replicates(clusters).chance(*everywhere)
     counts = np.where(root.exceeded(floors), np.asarray(weights, dtype=np.float64), 0.0)
     counts = counts / (counts.sum() or 1.0)

@@ -50,11 +50,9 @@ class Cohorts(Partitioner):
         pure effect at the row's own value.
     free, beta : int, float
         Cohorts without a penalty, and the weight of the penalty for more.
-    restarts, rounds : int
+    restarts, rounds, pool : int
         Random starts of each round, at most (30 in a row without a better end are the last); how often rows are
-        explained again.
-    pool : int
-        Rows tried as a new representative in each step.
+        explained again; rows tried as a new representative in each step.
 
     Examples
     --------

@@ -49,10 +49,9 @@ class RepidTree(Partitioner):
         around a smooth curve of the column (a penalised spline; by value, if there are at most ten).
     points, intervals : int
         Grid points of ICE curves; intervals of ALE.
-    trim : bool
-        Whether a split along a compared column drops the grid points outside each side and centres curves again.
-    recalculate : bool
-        Whether SHAP values are computed again inside each region; otherwise those on all rows are divided.
+    trim, recalculate : bool
+        Whether a split along a compared column drops the grid points outside each side and centres curves again;
+        whether SHAP values are computed again inside each region; otherwise those on all rows are divided.
     min_improvement : float
         Smallest gain of the first split, in shares of the loss of all rows; each later one needs this times the gain
         of the split above it.

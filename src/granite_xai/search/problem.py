@@ -37,10 +37,8 @@ class Problem:
         The fitting rows and the model, how it is asked about them, and what it answered.
     shares, roots : ScaledObjective, array
         The objective, and the disagreement of each of its questions on all rows.
-    missing : bool
-        Whether the fit allowed missing values.
-    tree : Tree
-        The tree that the options of the estimator describe: how deep rules may be, how small regions.
+    missing, tree : bool, Tree
+        Whether the fit allowed missing values; the tree of the options: how deep rules may be, how small regions.
     error, seed : float, int
         Noise of one prediction; for whatever is drawn.
     chance : ChanceRule, optional
@@ -96,10 +94,8 @@ class PartitionResult:
 
     Parameters
     ----------
-    partition : Partition
-        The regions.
-    extra_attributes : mapping
-        Further fitted attributes of the estimator, such as ``clusters_``.
+    partition, extra_attributes : Partition, mapping
+        The regions, and further fitted attributes of the estimator, such as ``clusters_``.
     """
 
     partition: Partition

@@ -63,10 +63,8 @@ class Tree(Partitioner):
         ``"greedy"``: as the paper. ``"refined"``: cuts between the quantiles, two levels ahead, and second thoughts;
         never a larger objective than the greedy tree's on the fitting rows. ``"optimal"``: the best two levels at a
         time, with a certificate.
-    max_depth : int
-        Splits on the way to a region, at most.
-    min_samples_leaf : int
-        Rows of a region, at least.
+    max_depth, min_samples_leaf : int
+        Splits on the way to a region, at most; rows of a region, at least.
     alpha : float
         Price of a region, in shares of the disagreement on all rows.
     max_candidates : int
