@@ -174,8 +174,7 @@ def perturbed(question: ResolvedQuestion, evaluations: Evaluations, drawn: Float
     lines, loss, half = signed_lines(drawn, evaluations.weights), question.loss, 1 + len(drawn)
     gaps = question.gap_values(evaluations, Splits.weighted(lines, evaluations.weights, evaluations.primitives))
     mass = lines.sum(axis=1)
-    moved, level, corrected = np.zeros(len(lines)), 0.0, 0.0
-    shares = lines[0] / mass[0]
+    moved, level, corrected, shares = np.zeros(len(lines)), 0.0, 0.0, lines[0] / mass[0]
     if question.first.behavior.per_row:
         for gap, cells in zip(gaps, question.cell_sizes(evaluations), strict=True):
             moved += np.einsum("kn,kn->k", loss(gap), lines) / mass
@@ -206,8 +205,7 @@ def estimate(
     fidelities: tuple[float, float],
 ) -> Estimate:
     """Measure a fixed partition on some rows, whose regions may be empty (None); ``weights`` are of the questions."""
-    unknown = float("nan")
-    drawn = signs(clusters, confidence.seed)
+    unknown, drawn = float("nan"), signs(clusters, confidence.seed)
     root = confidence.replicates(clusters).chance(*everywhere)
     counts = np.where(root.exceeded(floors), np.asarray(weights, dtype=np.float64), 0.0)
     counts = counts / (counts.sum() or 1.0)

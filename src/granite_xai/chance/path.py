@@ -115,13 +115,11 @@ def path_of(
 
     def trees(node: Node, rows: IntArray, others: IntArray) -> list[Pruned]:
         whole = share(rows)
-        if whole <= 0.0:
-            return []
-        return list(pruned_trees(shared(node, table, lambda some: share(some) / whole, rows, others)))
+        measured = shared(node, table, lambda some: share(some) / whole, rows, others) if whole > 0.0 else None
+        return [] if measured is None else list(pruned_trees(measured))
 
-    everyone = np.arange(table.n_rows)
+    everyone, found = np.arange(table.n_rows), dict[int, tuple[float, float]]()
     first, whole = again(everyone, 0.0), share(everyone)
-    found: dict[int, tuple[float, float]] = {}
     for tree in trees(first, everyone, everyone[:0]):
         labels = find_leaves(again(everyone, tree.alpha) if tree.alpha else first, table)
         count = int(labels.max()) + 1

@@ -7,8 +7,6 @@ around the gaps ``g`` of the sample as those scatter around the true ones:
     d_b(n)      = sqrt(kappa(n)) * (g_b(n) - g(n))
     chance bar  = a high order statistic of  R_b = mean over n of the summed losses of d_b(n)
     corrected   = R - mean over b and n of  (loss(g + d_b) + loss(g - d_b)) / 2 - loss(g)
-
-Exponential weights show (m - 1) / (m + 1) of the variance of a mean over m rows; kappa gives back the rest.
 """
 
 from __future__ import annotations
@@ -129,7 +127,7 @@ def bar_position(count: int, confidence_level: float) -> int:
 
 
 def small_cells(count: IntArray) -> FloatArray:
-    """``kappa``: one over the share of a mean's variance, over so many rows, that exponential weights show."""
+    """``kappa``: one over the share of a mean's variance that exponential weights show: (m - 1) / (m + 1), m rows."""
     return np.where(count > 1, (count + 1) / np.maximum(count - 1, 1), 3.0)
 
 

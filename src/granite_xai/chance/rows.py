@@ -62,8 +62,7 @@ def drawn(rows: IntArray, clusters: IntArray, count: int, seed: int) -> IntArray
 
 def _first(rows: IntArray, order: IntArray, count: int) -> IntArray:
     """Rows of the first clusters that hold so many."""
-    sizes = np.cumsum(np.bincount(order))
-    return rows[order <= np.searchsorted(sizes, count)]
+    return rows[order <= np.searchsorted(np.cumsum(np.bincount(order)), count)]
 
 
 def rows_needed(history: Sequence[tuple[int, float]], half_width: float, normal: float) -> int:

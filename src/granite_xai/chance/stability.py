@@ -136,9 +136,8 @@ def _splits(node: Node, others: Sequence[Node | None], rule: Rule, searches: int
     instead = Counter(other.column for other in here if other.column != node.column).most_common(1)
     cuts = [value for other in same if (value := threshold(other)) is not None]
     low, high = np.quantile(cuts, SPREAD).tolist() if cuts and threshold(node) is not None else (float("nan"),) * 2
-    place, cut = str(rule) or ALL_ROWS, node.left.text(node.column)
-    most = instead[0][0] if instead else None
-    yield SplitStability(place, node.column, cut, len(same) / searches, most, low, high)
+    place, most = (str(rule) or ALL_ROWS, node.column), instead[0][0] if instead else None
+    yield SplitStability(*place, node.left.text(node.column), len(same) / searches, most, low, high)
     for k, condition in enumerate((node.left, node.right)):
         below = [other.children[k] for other in same]
         yield from _splits(node.children[k], below, rule.and_(node.column, condition), searches)

@@ -27,8 +27,6 @@ MOST_BINS = 64  # bins that are visited one by one; with more of them, all pairs
 Merged = dict[Matrix, tuple[float, float]]  # coefficients of the complement's and of the set's own masked model
 Alike = tuple[IntArray, IntArray] | None  # bins of references and of entries, within which sums are formed; None: one
 Summed = Callable[[Array], tuple[Array, Array]]  # from a block, one line a reference, to sums over the left and all
-
-
 # some rows, their predictions with hidden columns taken from references, and how to average over these: sums and scale
 Hybrids = tuple[Rows, Array, Summed, Array]
 
@@ -47,9 +45,7 @@ class Averages(Masked):
         P, evaluations = self.splits.primitives, self.evaluations
         evaluations.space.release()
         own, at = self.splits.zeros, None
-        merged: Merged = {}
-        parts: list[Part] = []
-        binned: list[Tiles] = []
+        merged, parts, binned = Merged(), list[Part](), list[Tiles]()
         for term, coefficient in terms.items():
             if not isinstance(term, frozenset | PairwiseShapley):
                 raise TypeError(f"{term} is no masked model")
@@ -76,7 +72,7 @@ class Averages(Masked):
         pairs = [(matrix, *both) for matrix, both in merged.items() if matrix in paired]
         few = [(matrix, *both) for matrix, both in merged.items() if matrix not in paired]
         tables = [(self._table(matrix, None, 1.0), shown) for matrix, _, shown in few if shown]
-        products = [(matrix, hidden) for matrix, hidden, _ in few if hidden]
+        products = {matrix: hidden for matrix, hidden, _ in few if hidden}
         if len(tables) == 1 or not (pairs or products):
             own = (part._replace(scale=shown * part.scale) for part, shown in tables)
             values = values._replace(parts=(*values.parts, *own))
@@ -161,15 +157,12 @@ class Averages(Masked):
         return found[0] if len(found) == 1 else tuple(P.xp.concat([each[k] for each in found], axis=0) for k in (0, 1))
 
     def _tiles(
-        self,
-        pairs: list[tuple[Matrix, float, float]],
-        products: list[tuple[Matrix, float]],
-        tables: list[tuple[Part, float]],
+        self, pairs: list[tuple[Matrix, float, float]], products: dict[Matrix, float], tables: list[tuple[Part, float]]
     ) -> Iterator[tuple[Rows, Part]]:
         """Means over all rows of a side: of pairs of rows, of values by their share, and of tables."""
         P, splits = self.splits.primitives, self.splits
-        shares = [[hidden * sums for sums in splits.shares(m.codes, m.n_values)] for m, hidden in products]
-        width = max([splits.count, splits.n_rows if pairs else 0, *(matrix.n_values for matrix, _ in products)])
+        shares = [[hidden * sums for sums in splits.shares(m.codes, m.n_values)] for m, hidden in products.items()]
+        width = max([splits.count, splits.n_rows if pairs else 0, *(matrix.n_values for matrix in products)])
         space = self.evaluations.space
         # Few matrices may stay in memory; of many, lying in files, the system maps sixteen pages around each line.
         read = max(8 * width, 2**16) * len(pairs) if 8 * len(pairs) * splits.n_rows**2 > 4 * space.block else 0
@@ -179,7 +172,7 @@ class Averages(Masked):
                 space.release(read * (rows.stop - rows.start))
                 blocks = [P.pair_block(m.values, m.pairs, m.pairs.at(rows), hide, show) for m, hide, show in pairs]
                 found.append(splits.sums(sum(blocks[1:], blocks[0])))
-            for (matrix, _), (left, total) in zip(products, shares, strict=True):
+            for matrix, (left, total) in zip(products, shares, strict=True):
                 block = matrix.values[:, rows]
                 found.append((P.product(block.T, left), P.product(total[None, :], block)[0, :]))
             for table, coefficient in tables:

@@ -81,8 +81,7 @@ class AgainstCentres(Masked):
 
     def averaged(self, coalition: Coalition, function: HybridFunction) -> RowValues:
         """A function of the one prediction behind ``F_T``."""
-        P = self.splits.primitives
-        values = self.combined({coalition: 1.0}).array(self.splits)
+        P, values = self.splits.primitives, self.combined({coalition: 1.0}).array(self.splits)
         found = np.stack([function(line[None], slice(None))[0] for line in P.host(values).T], axis=1)
         return RowValues(self.splits.zeros, parts=(as_part(P, P.array(found)),))
 

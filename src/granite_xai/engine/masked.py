@@ -60,10 +60,8 @@ class AgainstReferences(Masked):
 
     def averaged(self, coalition: Coalition, function: HybridFunction) -> RowValues:
         """The mean over the reference rows of a function of the predictions."""
-        found = function(self._lines(coalition), slice(None)).mean(axis=0)
-        return RowValues(self.splits.primitives.array(found))
+        return RowValues(self.splits.primitives.array(function(self._lines(coalition), slice(None)).mean(axis=0)))
 
     def _lines(self, coalition: Coalition) -> FloatArray:
-        if coalition == self.evaluations.everything:
-            return self.evaluations.predictions[None]
-        return self.predictions(coalition)
+        known = self.evaluations
+        return known.predictions[None] if coalition == known.everything else self.predictions(coalition)

@@ -65,7 +65,6 @@ class Splits:
     # Every row lies on exactly one side of each split, so that "the value in the row's own region" is one array of
     # shape (n, K) for both sides together. A single region is the split with an empty right side, and so are the lines
     # of real weights of a node's replicates.
-
     members: BoolArray  # (n, K) bool: whether a row is on the left
     weights: FloatArray  # (n,) float, all positive
     lines: FloatArray | None = None  # (K, n) float: weights that differ by split; every row is then on the left
@@ -136,8 +135,9 @@ class Splits:
     @cached_property
     def row_weights(self) -> Array:
         """Weight of each row, (n, 1), or of each row in each split, (n, K)."""
-        found = self.weights[:, None] if self.lines is None else np.ascontiguousarray(self.lines.T)
-        return self.primitives.array(found)
+        return self.primitives.array(
+            self.weights[:, None] if self.lines is None else np.ascontiguousarray(self.lines.T)
+        )
 
     @cached_property
     def left(self) -> FloatArray:
@@ -167,8 +167,7 @@ class Splits:
 
     def _sides(self, left: Array, total: Array) -> Array:
         """Weights of both sides from those of the left one and of all, (B, 2, K)."""
-        xp = self.primitives.xp
-        zero = xp.zeros_like(left)
+        xp, zero = self.primitives.xp, self.primitives.xp.zeros_like(left)
         if self.lines is not None:
             return xp.stack([left, zero], axis=1)
         right = total[:, None] - left
@@ -186,8 +185,7 @@ class Splits:
 
     def shares(self, codes: IntArray, count: int) -> tuple[Array, Array]:
         """Weight of the left rows that carry each of ``count`` codes, (count, K), and of all rows, (count,)."""
-        P = self.primitives
-        weights = P.array(self.weights)
+        P, weights = self.primitives, self.primitives.array(self.weights)
         if self.families is None or self.segments is None:
             return P.line_share(self._left_by_row, codes, count), P.line_share(weights[:, None], codes, count)[:, 0]
         by_segment = P.segment_share(weights, codes, count, self.segments, self.families)
@@ -225,8 +223,7 @@ class Splits:
 
 def _primitives(members: BoolArray) -> ArrayNamespace:
     """Those that are worth it for so many rows and splits: every row is averaged over every other, for every split."""
-    n, count = members.shape
-    return primitives_for(n * max(n, count))
+    return primitives_for(len(members) * max(members.shape))
 
 
 def signs(clusters: IntArray, seed: int) -> FloatArray:
@@ -243,11 +240,9 @@ def signed_lines(drawn: FloatArray, weights: FloatArray) -> FloatArray:
 def slopes(values: FloatArray, cells: IntArray | int) -> FloatArray:
     """How far values (1 + 2 P, ...) lie from their limits, one move a pair; they average over cells of so many rows."""
     # A cell of one row does not move: it borrows the variance of the others.
-    half = 1 + (len(values) - 1) // 2
-    counts = np.asarray(cells)
+    half, counts = 1 + (len(values) - 1) // 2, np.asarray(cells)
     found: FloatArray = (values[1:half] - values[half:]) / (2 * STEP) * np.sqrt(counts / np.maximum(counts - 1, 1))
-    alone = counts == 1
-    if alone.any() and not alone.all():
+    if (alone := counts == 1).any() and not alone.all():
         found[:, alone] = np.sqrt(np.mean(counts[~alone] * np.square(found[:, ~alone]).mean(axis=0)))
     return found
 

@@ -74,7 +74,6 @@ def joined(values: Sequence[RowValues], splits: Splits) -> RowValues:
         at = each.at if at is None else at if each.at is None else at + each.at
         parts += each.parts
         if each.tiled is not None and tiled is not None:
-            written = RowValues(splits.zeros, tiled=each.tiled).array(splits)
-            parts.append(as_part(splits.primitives, written))
+            parts.append(as_part(splits.primitives, RowValues(splits.zeros, tiled=each.tiled).array(splits)))
         tiled = each.tiled if tiled is None else tiled
     return RowValues(own, at, tuple(parts), tiled)

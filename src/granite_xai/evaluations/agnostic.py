@@ -36,14 +36,11 @@ def too_large(scale: float) -> InputError:
 class EvaluationRange:
     """What the noise floor needs to know of all evaluations."""
 
-    # Their largest size, whether they are float32 numbers, and how much the answers for the same row differ; in units
-    # of a power of two, to which they are brought.
-
-    exponent: int = 0
-    scale: float = 0.0
+    exponent: int = 0  # they are brought to units of two to this power
+    scale: float = 0.0  # their largest size
     float32: bool = True
     integers: bool = True
-    changed: float = 0.0
+    changed: float = 0.0  # how much the answers for the same row differ
 
     def compare(self, again: FloatArray, first: FloatArray) -> None:
         """Take note of how far answers for the table's own rows are from the first ones."""

@@ -24,7 +24,6 @@ class Matrix:
     """``E_S`` on some rows: one line for each distinct value of S, one column for each row."""
 
     # A part of the rows with about as many values as rows is not cut out: it is read through the places of its rows.
-
     values: Any  # (U, n) float: centred by the offset of the evaluations; on the device where the search is
     codes: IntArray  # (n,) int: the line that holds each row's own value
     levels: IntArray | None = None  # (U,) int: of lines that are a grid of one column, their levels (-1: missing)
@@ -234,8 +233,7 @@ class Evaluations:
         # The complement may be one column, which elsewhere is read on its own grid.
         own = {columns: (columns, True), self.everything - columns: (columns, False)}
         alone = replace(self, stored_as={**self.stored_as, **own})
-        snapped = self.snapped.get(columns)
-        if snapped is None:
+        if (snapped := self.snapped.get(columns)) is None:
             return alone
         bins, against = {**self.bins, **snapped.bins}, {**self.against, **snapped.against}
         return replace(alone, predictions=snapped.predictions, bins=bins, against=against)

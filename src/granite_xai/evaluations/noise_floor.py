@@ -162,8 +162,7 @@ def risk_error(
     delta: float, loss: PairLoss, predictions: FloatArray, mean: float, y: FloatArray, weights: FloatArray | None = None
 ) -> float:
     """Error of a risk: ``max over T in {empty, D} of mean_n max_± |L(F_T ± delta, y) - L(F_T, y)|``."""
-    # It is never below the rounding of a mean loss itself, which counts where residuals are far larger than
-    # predictions.
+    # Never below the rounding of a mean loss itself, which counts where residuals are far larger than predictions.
     errors = []
     for shown in (predictions, np.full_like(predictions, mean)):
         at = loss(shown, y)
@@ -217,10 +216,8 @@ def bound(probed: Probe | None, batch_size: int) -> Speed:
 
 
 def measured(predictor: Predictor, table: Table, most: int, there: Resident | None = None) -> Speed:
-    """Time larger and larger calls of recombined rows, ours included, up to the size of a batch or of all the work.
-
-    ``there``: the model on a device, which is asked for whole lines of a matrix.
-    """
+    """Time larger and larger calls of recombined rows, ours included, up to the size of a batch or of all the work."""
+    # ``there``: the model on a device, which is asked for whole lines of a matrix.
     largest = max(1, min(predictor.batch_size if there is None else there.batch_size, most))
     sizes = [min(64, largest), *(size for size in SIZES if size < largest), largest]
     timings: list[tuple[int, float]] = []

@@ -17,11 +17,9 @@ from granite_xai.tables import Table
 class Distinct:
     """The values of the columns S that are evaluated: the code of each row, and a row that carries each value."""
 
-    # Where the values are a grid of one column, ``levels`` holds the level of each (-1: missing); None: every value.
-
     codes: IntArray
     representatives: IntArray
-    levels: IntArray | None = None
+    levels: IntArray | None = None  # where the values are a grid of one column, their levels (-1: missing)
 
     def __len__(self) -> int:
         return len(self.representatives)
@@ -102,10 +100,8 @@ def require_room(table: Table, resources: Resources) -> None:
 class Plan:
     """Which matrices ``E_S`` are evaluated, and where each coalition is read."""
 
-    # A place is ``(S, shown)``: the coalition is S (shown) or everything but S (hidden).
-
     stores: dict[Coalition, Distinct]
-    stored_as: dict[Coalition, tuple[Coalition, bool]]
+    stored_as: dict[Coalition, tuple[Coalition, bool]]  # ``(S, shown)``: it is S, or everything but S (hidden)
     n_rows: int
     binned: AbstractSet[Coalition] = frozenset()  # sets whose values are told apart even where the model does not
 
@@ -131,8 +127,7 @@ def plan(
     # the model, and one of them is evaluated; but for sets that are ``binned``: bins tell values apart that the model
     # does not.
     everything = frozenset(range(table.n_columns))
-    stores: dict[Coalition, Distinct] = {}
-    stored_as: dict[Coalition, tuple[Coalition, bool]] = {}
+    stores, stored_as = dict[Coalition, Distinct](), dict[Coalition, tuple[Coalition, bool]]()
     wanted = set(coalitions) - {frozenset(), everything}
     for position in grid.columns:
         single = frozenset({position})

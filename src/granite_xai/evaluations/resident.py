@@ -39,8 +39,7 @@ class Resident:
     @property
     def batch_size(self) -> int:
         """Rows asked about at a time: more than on the host, unless the user sets a size."""
-        size = self.predictor.batch_size
-        return ROWS if size == DEFAULT_BATCH else size
+        return ROWS if (size := self.predictor.batch_size) == DEFAULT_BATCH else size
 
     def ask(self, rows: Array) -> Array | None:
         """F of rows on the device, in double precision there; None where an answer is no number."""
@@ -71,18 +70,15 @@ class Resident:
             values, cause = None, raised.cause
         if values is not None:
             return values
-        n = self.table.n_rows
-        every = np.tile(np.arange(n), len(donors))
-        self.predictor.recombined(self.table, every, self.table, np.repeat(donors, n), sorted(columns))
+        every, again = np.tile(np.arange(self.table.n_rows), len(donors)), np.repeat(donors, self.table.n_rows)
+        self.predictor.recombined(self.table, every, self.table, again, sorted(columns))
         raise cause or RuntimeError("the model's answers there are no numbers, those on the host are")
 
 
 def resident(predictor: Predictor, table: Table, primitives: ArrayNamespace | None) -> Resident | None:
-    """The model on a device; None where it is asked on the host.
-
-    A module lives where its parameters are. A function is tried with a few rows of the device, of the libraries that
-    are loaded: it is at home there if it answers with an array of the same library and with the host's numbers.
-    """
+    """The model on a device; None where it is asked on the host."""
+    # A module lives where its parameters are. A function is tried with a few rows of the device, of the libraries that
+    # are loaded: it is at home there if it answers with an array of the same library and with the host's numbers.
     if primitives is None:
         return None
     kind = predictor.model_output

@@ -53,8 +53,7 @@ class SamplingErrors:
     def __init__(self, predictions: FloatArray, weights: FloatArray, everything: Coalition) -> None:
         mean = np.full_like(predictions, np.average(predictions, weights=weights))
         self._masked: dict[Coalition, FloatArray] = {everything: predictions, frozenset(): mean}
-        self._shares = weights / weights.sum()
-        self._everything = everything
+        self._shares, self._everything = weights / weights.sum(), everything
 
     def add(self, store: Coalition, matrix: Matrix) -> None:
         """Keep the marginal masked model of ``store`` and of its complement."""

@@ -17,7 +17,6 @@ class Steps:
 
     # In a region, intervals end where the region ends: none reaches beyond the region's smallest and largest value, so
     # that a jump where two regions meet belongs to neither. The first interval holds its lower end.
-
     edges: IntArray  # (B + 1,) int: the points that are ends of intervals
     # (n,) int: where each row lies, twice the number of its point, one less if just before it; -1 is missing
     places: IntArray
@@ -100,7 +99,6 @@ class Vectors:
     # With a column, its grid is cut with the region (GADGET): a region that is a part of this column's range reads only
     # the grid points inside it, and curves are centred again on these; ``grid`` is the column's value at each entry,
     # ``own`` that of each row. None: all entries count everywhere.
-
     values: FloatArray
     column: int | None = None
     grid: FloatArray | None = None

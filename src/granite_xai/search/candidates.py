@@ -29,17 +29,13 @@ class Family:
     classes: IntArray  # (levels + 1,) int: class of missing values (entry 0) and of each level (entries 1, 2, …)
     inner: BoolArray  # (K, classes) bool: which classes go left
 
-    def enough(self, counts: IntArray, least: int) -> Family:
+    def enough(self, counts: IntArray, least: int) -> list[Candidate]:
         """Only the candidates that leave so many rows on both sides, given the rows at each entry."""
         by_class = np.bincount(self.classes, weights=counts, minlength=self.inner.shape[1])
         n_left = self.inner @ by_class
         kept = np.minimum(n_left, by_class.sum() - n_left) >= max(least, 1)
-        return Family(self.column, self.classes, self.inner[kept])
-
-    @property
-    def candidates(self) -> list[Candidate]:
-        """One by one."""
-        return [Candidate(self, number) for number in range(len(self.inner))]
+        family = Family(self.column, self.classes, self.inner[kept])
+        return [Candidate(family, number) for number in range(len(family.inner))]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,7 +80,7 @@ def candidates(
             family = _nominal(column, rows, counts, evaluations, most)
         else:
             family = ordered(column, counts, CUTS[cuts](counts[1:], most))
-        found += family.enough(counts, least).candidates
+        found += family.enough(counts, least)
     return found
 
 
@@ -154,13 +150,9 @@ def _groupings(
     else:
         line = order_levels(column, rows, present, evaluations).tolist()
         groups = [*((code,) for code in levels), *(tuple(line[:k]) for k in range(1, len(line)))]
-    return sorted({_lighter(group, levels) for group in groups}, key=lambda group: (len(group), group))
-
-
-def _lighter(group: tuple[int, ...], levels: list[int]) -> tuple[int, ...]:
-    """The side with fewer levels; of two equal ones that with the first level."""
-    own, rest = sorted(group), [code for code in levels if code not in group]
-    return tuple(own if (len(own), own) <= (len(rest), rest) else rest)
+    # The side with fewer levels; of two equal ones that with the first level.
+    sides = ((tuple(sorted(group)), tuple(code for code in levels if code not in group)) for group in groups)
+    return sorted({min(both, key=lambda one: (len(one), one)) for both in sides}, key=lambda one: (len(one), one))
 
 
 def order_levels(column: Column, rows: IntArray, present: IntArray, evaluations: Evaluations) -> IntArray:

@@ -14,7 +14,6 @@ from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.compute import Resources
 from granite_xai.compute.units import by_power_of_two
 from granite_xai.curves import Ice, require_numeric
-from granite_xai.engine.splits import Splits
 from granite_xai.explainer import Explainer
 from granite_xai.resolved import ResolvedExplainer
 from granite_xai.search.problem import Partitioner, PartitionResult, Problem, local_values
@@ -92,8 +91,7 @@ class Clusters(Partitioner):
             vectors = self.on.vectors(problem.predictor, problem.table, problem.resources)
             return by_power_of_two(vectors, -problem.evaluations.exponent)
         (effect,) = self.extra_effects(problem.route, problem.resources, problem.seed)
-        known = problem.evaluations
-        return local_values(effect, known, Splits.whole(known.weights, known.primitives))[:, 0].T
+        return local_values(effect, problem.evaluations)[:, 0].T
 
     def labels(self, vectors: FloatArray, seed: int = 0) -> IntArray:
         """Cluster of each vector, numbered by first appearance."""

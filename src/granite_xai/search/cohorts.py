@@ -50,11 +50,9 @@ class Cohorts(Partitioner):
         pure effect at the row's own value.
     free, beta : int, float
         Cohorts without a penalty, and the weight of the penalty for more.
-    restarts, rounds : int
+    restarts, rounds, pool : int
         Random starts of each round, at most (30 in a row without a better end are the last); how often rows are
-        explained again.
-    pool : int
-        Rows tried as a new representative in each step.
+        explained again; rows tried as a new representative in each step.
 
     Examples
     --------
@@ -90,7 +88,12 @@ class Cohorts(Partitioner):
 
     def _search(self, problem: Problem) -> IntArray:
         generator, distances = np.random.default_rng(problem.seed), row_distances(problem.table)
-        loss = self._loss(problem)
+        given, explainer = (problem.route, problem.resources, problem.seed), local_explainer(self.on, "on")
+        if self.against == "mean":
+            loss = mean_loss(problem.evaluations, explainer.effect(*given))
+        else:
+            question = Disagreement(explainer, replace(explainer, interaction=Pure()))
+            loss = pure_loss(problem.evaluations, question.compare(*given))
         best = np.zeros(problem.table.n_rows, dtype=np.intp)
         lowest, explained = np.inf, best
         for _ in range(self.rounds):
@@ -115,13 +118,6 @@ class Cohorts(Partitioner):
     def penalty(self, cohorts: int, rows: int) -> float:
         """Price of the cohorts beyond the free ones."""
         return self.beta * float(np.sqrt(max(int(cohorts) - self.free, 0) / rows))
-
-    def _loss(self, problem: Problem) -> Loss:
-        given, explainer = (problem.route, problem.resources, problem.seed), local_explainer(self.on, "on")
-        if self.against == "mean":
-            return mean_loss(problem.evaluations, explainer.effect(*given))
-        question = Disagreement(explainer, replace(explainer, interaction=Pure()))
-        return pure_loss(problem.evaluations, question.compare(*given))
 
     def _climb(self, generator: np.random.Generator, distances: FloatArray, score: Score) -> tuple[float, IntArray]:
         """One greedy search from random representatives, by sets with one less or one more of them."""
@@ -181,8 +177,7 @@ def scatter_within(vectors: FloatArray, labels: IntArray, weights: FloatArray) -
     mass, squares = sums(weights), np.zeros(lines)
     for entry in apart.T:
         squares += (np.square(sums(weights * entry)) / np.where(mass > 0, mass, 1.0)).sum(axis=1)
-    total = float(weights @ np.square(apart).sum(axis=1))
-    return np.maximum(total - squares, 0.0) / float(weights.sum())
+    return np.maximum(float(weights @ np.square(apart).sum(axis=1)) - squares, 0.0) / float(weights.sum())
 
 
 def mean_loss(evaluations: Evaluations, effect: ResolvedExplainer) -> Loss:

@@ -49,10 +49,9 @@ class RepidTree(Partitioner):
         around a smooth curve of the column (a penalised spline; by value, if there are at most ten).
     points, intervals : int
         Grid points of ICE curves; intervals of ALE.
-    trim : bool
-        Whether a split along a compared column drops the grid points outside each side and centres curves again.
-    recalculate : bool
-        Whether SHAP values are computed again inside each region; otherwise those on all rows are divided.
+    trim, recalculate : bool
+        Whether a split along a compared column drops the grid points outside each side and centres curves again;
+        whether SHAP values are computed again inside each region; otherwise those on all rows are divided.
     min_improvement : float
         Smallest gain of the first split, in shares of the loss of all rows; each later one needs this times the gain
         of the split above it.
@@ -82,14 +81,10 @@ class RepidTree(Partitioner):
         labels = table.names if self.features is None else self.features
         return sorted({table.resolve(label, "features") for label in labels})
 
-    def compared(self, table: Table) -> Individual:
-        """The effects of each of them."""
-        return Individual([table.names[i] for i in self.columns(table)])
-
     def extra_effects(self, route: Route, resources: Resources, seed: int) -> tuple[ResolvedExplainer, ...]:
         """The local effects that are read of the model; other columns than numeric ones are refused first."""
         NumericTree().extra_effects(route, resources, seed)
-        chosen, compared = EFFECTS[self.effect], self.compared(route.table)
+        chosen, compared = EFFECTS[self.effect], Individual([route.table.names[i] for i in self.columns(route.table)])
         if chosen is None:  # ICE curves are asked for later
             return ()
         masking = Accumulated(self.intervals) if self.effect == "ale" else chosen[0]
@@ -98,8 +93,7 @@ class RepidTree(Partitioner):
     def partition(self, problem: Problem) -> PartitionResult:
         """Grow the original's tree; its regions carry the disagreement of the question."""
         posed, root = self._posed(problem)
-        own = {"alpha": 0.0, "min_improvement": self.min_improvement, "cuts": "values"}
-        tree = replace(problem.tree, search="greedy", **own)
+        tree = replace(problem.tree, search="greedy", alpha=0.0, min_improvement=self.min_improvement, cuts="values")
         node, total = tree.grown(posed), problem.shares.total
         shares = np.array([leaf.disagreement for _, leaf in leaves(node)])
         losses = by_power_of_two(np.append(1.0, shares) * root * total, 2 * problem.evaluations.exponent)
@@ -112,12 +106,13 @@ class RepidTree(Partitioner):
         if self.effect == "pd":
             return scattered(problem, [self._curves(problem, i) for i in columns], noise * self.points)
         if self.effect == "ale":
-            ale = question("ale", intervals=self.intervals).with_influence(self.compared(table))
+            ale = question("ale", intervals=self.intervals).with_influence(
+                Individual([table.names[i] for i in columns])
+            )
             comparison = ale.compare(problem.route, problem.resources, problem.seed)
             return rescaled(problem, comparison, problem.evaluations, noise)
         (effect,) = self.extra_effects(problem.route, problem.resources, problem.seed)
-        everyone = Splits.whole(problem.evaluations.weights, problem.evaluations.primitives)
-        values = local_values(effect, problem.evaluations, everyone)[:, 0]
+        values = local_values(effect, problem.evaluations)[:, 0]
         bases = [spline_basis(table.columns[i]) for i in columns]
         vectors = tuple(Vectors(np.column_stack(both)) for both in zip(values, bases, strict=True))
         measure = AroundDependence(effect, self.recalculate, problem.shares.total)
@@ -146,8 +141,7 @@ class NumericTree(Partitioner):
 
     def partition(self, problem: Problem) -> PartitionResult:
         """The regions of a problem."""
-        found: PartitionResult = problem.tree.partition(problem)
-        return found
+        return problem.tree.partition(problem)  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -28,10 +28,8 @@ from granite_xai.search.problem import Problem
 
 TILE = 2**16  # pairs of rows looked at together: few enough for the cache
 STAGES = (4, 8, 16, 32, 64, 128, 256, 512)  # sets, by share, after which pairs of cuts that cannot be best are dropped
+# The gap of one set for some references and rows, (references, rows); in a region it is the mean over its rows.
 PairGap = Sequence[Callable[[IntArray, IntArray], FloatArray]]
-"""The gap of one set for some references and rows, (references, rows); in a region it is the mean over its rows."""
-
-
 Known = dict[tuple[int, int], FloatArray]  # by pair of columns, what their quarters leave; infinite: of no use
 
 
@@ -204,8 +202,7 @@ class TwoLevels:
         return sorted((self._plan(column, each) for column, each in enumerate(sides)), key=itemgetter(0))
 
     def _plan(self, column: int, sides: _Sides) -> tuple[float, Plan]:
-        costs = sides.cost.sum(axis=0)
-        number = int(np.argmin(costs))
+        number = int(np.argmin(costs := sides.cost.sum(axis=0)))
         below = [Plan(self.options[i][k]) if i >= 0 else None for i, k in sides.after[:, :, number].T.tolist()]
         return float(costs[number]), Plan(self.options[column][number], *below)
 

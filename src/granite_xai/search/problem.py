@@ -37,10 +37,8 @@ class Problem:
         The fitting rows and the model, how it is asked about them, and what it answered.
     shares, roots : ScaledObjective, array
         The objective, and the disagreement of each of its questions on all rows.
-    missing : bool
-        Whether the fit allowed missing values.
-    tree : Tree
-        The tree that the options of the estimator describe: how deep rules may be, how small regions.
+    missing, tree : bool, Tree
+        Whether the fit allowed missing values; the tree of the options: how deep rules may be, how small regions.
     error, seed : float, int
         Noise of one prediction; for whatever is drawn.
     chance : ChanceRule, optional
@@ -96,10 +94,8 @@ class PartitionResult:
 
     Parameters
     ----------
-    partition : Partition
-        The regions.
-    extra_attributes : mapping
-        Further fitted attributes of the estimator, such as ``clusters_``.
+    partition, extra_attributes : Partition, mapping
+        The regions, and further fitted attributes of the estimator, such as ``clusters_``.
     """
 
     partition: Partition
@@ -131,8 +127,7 @@ class OwnPartitioner(Partitioner):
 
     def partition(self, problem: Problem) -> PartitionResult:
         """The regions that the object finds."""
-        found: PartitionResult = self.own.partition(problem)
-        return found
+        return self.own.partition(problem)  # type: ignore[no-any-return]
 
 
 def measured(node: Node, problem: Problem) -> Partition:
@@ -140,8 +135,7 @@ def measured(node: Node, problem: Problem) -> Partition:
     table, weights = problem.table, problem.evaluations.weights
 
     def again(node: Node, rows: IntArray) -> Node:
-        members = np.zeros((1, table.n_rows))
-        members[0, rows] = 1.0
+        members = np.bincount(rows, minlength=table.n_rows)[None].astype(np.float64)
         share, fraction = float(problem.measure(members)[0]), float(weights[rows].sum() / problem.shares.total)
         found = replace(node, n_samples=len(rows), fraction=fraction, disagreement=share)
         if isinstance(found, Leaf):
@@ -178,8 +172,7 @@ class GivenRules(Partitioner):
         """The given regions, with their rows and disagreement."""
         labels = self.regions.apply(problem.table)
         members = (labels == np.arange(len(self.regions))[:, None]).astype(np.float64)
-        empty = [str(rule) for rule, line in zip(self.regions.rules, members, strict=True) if not line.any()]
-        if empty:
+        if empty := [str(rule) for rule, line in zip(self.regions.rules, members, strict=True) if not line.any()]:
             words = f"no fitting row satisfies {listing(empty)}."
             raise InputError(words, code="P03", argument="partitioner", hint="Leave the rule out.")
         if self.regions.root is not None:
@@ -190,7 +183,8 @@ class GivenRules(Partitioner):
         return PartitionResult(Partition.from_rules(self.regions.rules, names=problem.table.names, leaves=leaves))
 
 
-def local_values(effect: ResolvedExplainer, evaluations: Evaluations, splits: Splits) -> FloatArray:
-    """Local effects of every set, each row in its own region, shape (sets, K, n)."""
+def local_values(effect: ResolvedExplainer, evaluations: Evaluations, splits: Splits | None = None) -> FloatArray:
+    """Local effects of every set, each row in its own region (None: all rows are one), shape (sets, K, n)."""
+    splits = Splits.whole(evaluations.weights, evaluations.primitives) if splits is None else splits
     game = Game.of(effect.behavior, effect.masking, evaluations, splits)
     return np.stack([game.values(terms) for terms in effect.combined])

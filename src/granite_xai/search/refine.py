@@ -54,7 +54,7 @@ class Cutter:
         column, counts, family = self.table.columns[like.column], self._counts(rows, like), like.family
         if column.kind not in ("nominal", "boolean"):
             family = ordered(column, counts, cut_codes(counts[1:], most + 1))
-        return thinned(family.enough(counts, self.least).candidates, 2 * most)
+        return thinned(family.enough(counts, self.least), 2 * most)
 
     def between(self, rows: IntArray, options: Sequence[Candidate], best: Candidate, most: int) -> list[Candidate]:
         """At most so many cuts strictly between the neighbours of the best one of a column's cuts; none: all known."""
@@ -65,8 +65,8 @@ class Cutter:
         present = np.flatnonzero(counts[1:])
         low = max((code for code in tried if code < best.code), default=-1)
         high = min((code for code in tried if code > best.code), default=present[-1])
-        family = ordered(column, counts, present[(present > low) & (present < high)]).enough(counts, self.least)
-        return thinned([option for option in family.candidates if option.code not in tried], most)
+        found = ordered(column, counts, present[(present > low) & (present < high)]).enough(counts, self.least)
+        return thinned([option for option in found if option.code not in tried], most)
 
     def _counts(self, rows: IntArray, like: Candidate) -> IntArray:
         column = self.table.columns[like.column]
@@ -121,8 +121,7 @@ class Ahead:
             least = [float(np.min(part)) for part in np.split(scores, ends[:-1])]
             groups = [groups[k] for k in sorted(np.argsort(least, kind="stable")[:wide])]
         plans = self._best(rows, groups, AHEAD[available()])[:SHARPENED]
-        sharp = [self.recut(rows, plan) for _, plan in plans]
-        _, best = min([*sharp, *plans[:1]], key=itemgetter(0))
+        _, best = min([*(self.recut(rows, plan) for _, plan in plans), *plans[:1]], key=itemgetter(0))
         return (best or plans[0][1]).candidate
 
     def optimum(self, rows: IntArray, options: Sequence[Candidate], memory: int) -> Optimum:
@@ -134,8 +133,7 @@ class Ahead:
         return Optimum(*self._best(rows, groups, most)[0], most, most >= longest)
 
     def _best(self, rows: IntArray, groups: Sequence[Sequence[Candidate]], most: int) -> list[tuple[float, Plan]]:
-        fewer = [thinned(group, most) for group in groups]
-        return TwoLevels(self.tables, rows, fewer, self.alpha).best()
+        return TwoLevels(self.tables, rows, [thinned(group, most) for group in groups], self.alpha).best()
 
     def recut(self, rows: IntArray, plan: Plan, fine: bool = True) -> Costed:
         """The cost of the columns of a plan with other thresholds, and the plan; None: a region is better."""
@@ -150,8 +148,7 @@ class Ahead:
         known = tried = [at, *thinned(options, COARSE)]
         best = np.inf
         while tried:
-            costs = [self._below(rows, plan, option, False)[0] for option in tried]
-            place = int(np.argmin(costs))
+            place = int(np.argmin(costs := [self._below(rows, plan, option, False)[0] for option in tried]))
             if costs[place] < best - 1e-10:
                 best, at = costs[place], tried[place]
             tried = self.cutter.between(rows, known, at, COARSE)
@@ -210,5 +207,4 @@ def refused() -> InputError:
     """The refusal of questions whose gaps are no means over pairs of rows (P03)."""
     which = 'such as "ice-pdp", "shap-pdp", "ice-shap" and "coe", with a squared or absolute loss.'
     text = f'search="optimal" serves local questions whose maskings are marginal or one baseline, {which}'
-    hint = 'Pass search="refined" or "greedy" for this question.'
-    return InputError(text, code="P03", argument="search", hint=hint)
+    return InputError(text, code="P03", argument="search", hint='Pass search="refined" or "greedy" for this question.')

@@ -46,8 +46,7 @@ def _scatter(vectors: Vectors, splits: Splits) -> FloatArray:
     if vectors.column is None or splits.columns is None:
         return found
     for k in np.flatnonzero(splits.columns == vectors.column):  # here the cut also shortens the curves
-        entries = vectors.inner_entries(splits.inside[k], vectors.column)
-        if entries is not None:
+        if (entries := vectors.inner_entries(splits.inside[k], vectors.column)) is not None:
             sides = ((splits.left[k], entries), (splits.right[k], ~entries))
             found[k] = [_side(centred(vectors.values[:, kept]), weights[None])[0] for weights, kept in sides]
     return found
@@ -66,8 +65,7 @@ def _side(values: FloatArray, members: FloatArray) -> FloatArray:
 
 def rescaled(problem: Problem, measure: Measure, evaluations: Evaluations, floor: float) -> tuple[Problem, float]:
     """The same problem with another end, in shares of its own value on all rows, and that value."""
-    whole = Splits.whole(evaluations.weights)
-    root = float(measure.regional(evaluations, whole)[0, 0])
+    root = float(measure.regional(evaluations, Splits.whole(evaluations.weights))[0, 0])
     factor = np.array([1.0 / root if root > floor else 0.0])
     shares = ScaledObjective((measure,), factor, np.array([floor]), problem.shares.total)
     return replace(problem, evaluations=evaluations, shares=shares, roots=np.array([root]), chance=None), root
@@ -83,8 +81,7 @@ def describe(problem: Problem, grouped: Callable[[], IntArray]) -> PartitionResu
     labels = np.zeros(problem.table.n_rows, dtype=np.intp) if problem.below_noise_floor else grouped()
     indicators = (labels[:, None] == np.arange(labels.max() + 1)).astype(np.float64)
     node = replace(problem.tree, search="greedy").grown(scattered(problem, [Vectors(indicators)], FLOOR)[0])
-    leaves = find_leaves(node, problem.table, problem.table.names)
-    right = accuracy(leaves, labels, problem.evaluations.weights)
+    right = accuracy(find_leaves(node, problem.table, problem.table.names), labels, problem.evaluations.weights)
     return PartitionResult(measured(node, problem), {"clusters_": labels, "description_accuracy_": right})
 
 

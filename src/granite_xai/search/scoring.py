@@ -98,8 +98,7 @@ def scored(problem: Problem, rows: IntArray, options: list[Candidate], evaluatio
 def _blocks(options: list[Candidate], one: int, cut: int, affordable: int, most: int) -> Iterator[list[Candidate]]:
     """Neighbouring candidates that are scored together: at most so many, as memory affords."""
     # The cuts of a column share their sums, so they stay together where they can; bytes of ``one`` split and of a cut.
-    block: list[Candidate] = []
-    room = affordable
+    block, room = list[Candidate](), affordable
     for option in options:
         needed = one + cut * (not block or block[-1].column != option.column)
         if block and (len(block) == most or needed > room):

@@ -63,10 +63,8 @@ class Tree(Partitioner):
         ``"greedy"``: as the paper. ``"refined"``: cuts between the quantiles, two levels ahead, and second thoughts;
         never a larger objective than the greedy tree's on the fitting rows. ``"optimal"``: the best two levels at a
         time, with a certificate.
-    max_depth : int
-        Splits on the way to a region, at most.
-    min_samples_leaf : int
-        Rows of a region, at least.
+    max_depth, min_samples_leaf : int
+        Splits on the way to a region, at most; rows of a region, at least.
     alpha : float
         Price of a region, in shares of the disagreement on all rows.
     max_candidates : int
@@ -204,8 +202,7 @@ class _Growth:
                 found = self.better(found, growth.follow(root, ahead.recut(root.rows, found.plan)[1] or found.plan))
             if found is before:
                 break
-        optimum = self.known_optima.get(root.rows.tobytes())
-        if optimum is not None:
+        if optimum := self.known_optima.get(root.rows.tobytes()):
             kept = "greedy" if found is greedy else settings.search if found is first else "second thoughts"
             cost = found.shown + settings.alpha * found.leaves
             self.problem.diagnostics.note("certificate", optimum.certificate(cost, kept))
@@ -253,8 +250,7 @@ class _Growth:
 
     def grow(self, node: _Open) -> _Grown:
         """The pruned subtree below a node."""
-        reason = self._reason_to_stop(node)
-        if reason:
+        if reason := self._reason_to_stop(node):
             return self._leaf(node, reason)
         evaluations = node.evaluations()
         limits = (self.settings.max_candidates, self.settings.min_samples_leaf, self.settings.cuts)
@@ -302,8 +298,7 @@ class _Growth:
             disagreements, mass = np.concatenate([disagreements, more[0]]), np.concatenate([mass, more[1]])
             scores = self._sum(disagreements, mass)
         columns = np.array([option.column for option in options])
-        left = np.ones(len(options), dtype=np.bool_)
-        places: list[int] = []
+        left, places = np.ones(len(options), dtype=np.bool_), list[int]()
         while left.any() and len(places) < self.width:
             best = int(np.flatnonzero(left)[best_of(scores[left], TOLERANCE)])
             places.append(best)
@@ -338,19 +333,17 @@ class _Growth:
             found = float(choice.mass[k]), choice.disagreements[k], choice.gain
             below = self._open(node.rows[side], cut_out, node.depth + 1, *found)
             grown.append(self.grow(below) if plan is None else self.follow(below, (plan.left, plan.right)[k]))
-        left, right = conditions(column, choice.candidate, node.rows, self.problem.missing)
-        one, two = grown
-        nodes, fraction = (one.node, two.node), node.weight / self.problem.shares.total
-        split = Split(column.name, left, right, nodes, len(node.rows), fraction, node.plug_in)
+        both = conditions(column, choice.candidate, node.rows, self.problem.missing)
+        (one, two), fraction = grown, node.weight / self.problem.shares.total
+        split = Split(column.name, *both, (one.node, two.node), len(node.rows), fraction, node.plug_in)
         cuts = Plan(choice.candidate, one.plan, two.plan)
         return _Grown(split, one.remaining + two.remaining, one.leaves + two.leaves, one.shown + two.shown, cuts)
 
     def _pruned(self, node: _Open, grown: list[_Grown]) -> _Grown:
         """The best subtree, or a leaf when its splits do not pay for their regions (C3)."""
-        alpha = self.settings.alpha
-        costs = np.array([tree.cost(alpha) for tree in grown])
+        costs = np.array([tree.cost(self.settings.alpha) for tree in grown])
         best = best_of(costs, TOLERANCE)
-        undone = node.share + alpha <= costs[best] + TOLERANCE
+        undone = node.share + self.settings.alpha <= costs[best] + TOLERANCE
         return self._leaf(node, "split undone") if undone else grown[best]
 
     def _leaf(self, node: _Open, reason: str) -> _Grown:
