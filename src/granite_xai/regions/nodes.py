@@ -36,10 +36,7 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Split:
-    """A node that divides its rows by a condition on one column and its complement.
-
-    Every present value satisfies exactly one of the two; rows and shares are as for a `Leaf`, before the split.
-    """
+    """A node that divides its rows by a condition on a column and its complement; figures as for a `Leaf`."""
 
     column: str
     left: Condition

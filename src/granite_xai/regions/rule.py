@@ -81,7 +81,6 @@ class Rule(Told):
         object.__setattr__(self, "conditions", pairs)
 
     def __str__(self) -> str:
-        """Return the rule as a person would write it; `parse` reads it back."""
         texts = [condition.text(name) for name, condition in self.conditions]
         if len(texts) > 1:
             # "a or missing and b" would leave it to the reader which of the two binds first.
