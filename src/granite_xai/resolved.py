@@ -25,8 +25,7 @@ from granite_xai.masking.masking import Needed
 from granite_xai.tables import Table
 
 MAX_EXACT_PLAYERS, MIN_PATH_PLAYERS = 12, 4
-MIN_PAIRS, MAX_PAIRS = 8, 64
-MAX_ROWS = 20_000_000
+MIN_PAIRS, MAX_PAIRS, MAX_ROWS = 8, 64, 20_000_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)

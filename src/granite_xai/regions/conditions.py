@@ -2,7 +2,6 @@
 
 A condition is an `Interval` or a set of `Levels`, and says of itself all that a rule needs in any language: whether
 present values belong (``has_values``), which (``low, high, order`` or ``levels, others``), and whether missing ones do.
-``text`` is the first such language.
 """
 
 from __future__ import annotations

@@ -99,7 +99,6 @@ class Partition(Told):
         return self.regions[index]
 
     def __str__(self) -> str:
-        """Return the tree with rows and disagreement, before and after its splits."""
         return list_text(self.regions) if self.root is None else tree_text(self.root, self.headline)
 
     def __repr__(self) -> str:
