@@ -77,10 +77,10 @@ class Evaluation(Told):
 
     def in_units(self, power: int) -> Evaluation:
         """The same in the model's own units, where these figures are in units of a power of two."""
-        told = by_power_of_two([self.disagreement, self.global_disagreement], power).tolist()
+        left, whole = by_power_of_two([self.disagreement, self.global_disagreement], power).tolist()
         regional, by_region = (by_power_of_two(each, power) for each in (self.regional, self.by_region))
         found = replace(self, regional=regional, by_region=by_region, ratios=np.append(self.remaining, self._shares()))
-        return replace(found, disagreement=told[0], global_disagreement=told[1])
+        return replace(found, disagreement=left, global_disagreement=whole)
 
     def _shares(self) -> FloatArray:
         """What is left in each region of its part of the disagreement on all rows."""

@@ -88,8 +88,8 @@ class Region(Told):
     stop_reason: str
 
     def __repr__(self) -> str:
-        known = f"{rows_of(self.n_samples)}, {_percent(self.disagreement)} of the disagreement"
-        return f"<Region {self.index}: {self.rule}{'' if math.isnan(self.fraction) else f'; {known}'}>"
+        known = f"; {rows_of(self.n_samples)}, {_percent(self.disagreement)} of the disagreement"
+        return f"<Region {self.index}: {self.rule}{'' if math.isnan(self.fraction) else known}>"
 
     def _told(self) -> Any:
         """Its line of the table of regions."""
