@@ -8,7 +8,7 @@ import pytest
 
 import granite_xai as gx
 from granite_xai.estimator import fitted_view
-from granite_xai.profile import profiles
+from granite_xai.profile import _times, profiles
 
 
 @pytest.fixture(scope="module")
@@ -78,3 +78,8 @@ def test_the_report_tells_them(case):
     assert "Besides its rule: age" in told.story["regions"][1]["profile"][0]
     assert "What is special there" in str(told)
     assert "Besides its rule: age" in told.html()
+
+
+def test_ratios_are_told_as_people_say_them():
+    told = {2.04: "twice ", 0.5: "half ", 1.02: "", 0.31: "0.31 times ", 7.3: "7.3 times "}
+    assert {ratio: _times(ratio) for ratio in told} == {ratio: f"{words}as much as" for ratio, words in told.items()}

@@ -14,7 +14,7 @@ from granite_xai.base.options import choose, whole_number
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.compute import Resources, require_evaluations
 from granite_xai.evaluations.steps import centred
-from granite_xai.masking.bins import interval_edges
+from granite_xai.masking.bins import carriers as carriers, interval_edges
 from granite_xai.models import Predictor
 from granite_xai.tables import Column, Table
 
@@ -50,11 +50,6 @@ def make_grid(table: Table, position: int, points: int = 20, kind: str = "quanti
         return Grid(position, values, Table(tuple(columns), table.container.adopt(columns)))
     codes = grid_codes(column, points)
     return Grid(position, column.levels[codes], table.take(carriers(column, codes)))
-
-
-def carriers(column: Column, codes: IntArray) -> IntArray:
-    """The first row that carries each level."""
-    return np.array([int(np.flatnonzero(column.codes == code)[0]) for code in codes], dtype=np.intp)
 
 
 def require_numeric(columns: Iterable[Column], what: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ import numpy as np
 from granite_xai.base.options import choose
 from granite_xai.base.typing import FloatArray, IntArray, Terms
 from granite_xai.base.wording import Listed
-from granite_xai.behavior import BEHAVIORS, Behavior, Local, Risk, Sensitivity
+from granite_xai.behavior import BEHAVIORS, Behavior, Sensitivity
 from granite_xai.behavior.behavior import Game
 from granite_xai.compute import Resources, one_blas_thread, require_supported
 from granite_xai.compute.units import by_power_of_two
@@ -152,36 +151,34 @@ class Explainer:
 
 
 _JANSEN = Sensitivity(total="jansen")
-_LOCAL = Local()
-_RISK = Risk()
-
 # name: masking, behavior, interaction, and influence where it is not individual
 _EXPLANATIONS: dict[str, tuple[Any, ...]] = {
-    "ice": ("marginal", _LOCAL, "full"),
-    "pdp": ("marginal", _LOCAL, "pure"),
-    "shap": ("marginal", _LOCAL, "partial"),
-    "baseline-shap": ("baseline", _LOCAL, "partial"),
-    "cice": ("conditional", _LOCAL, "full"),
-    "preddiff": ("conditional", _LOCAL, "full"),
-    "mplot": ("conditional", _LOCAL, "pure"),
-    "cshap": ("conditional", _LOCAL, "partial"),
-    "local-change": ("accumulated", _LOCAL, "full"),
-    "ale": ("accumulated", _LOCAL, "pure"),
+    "ice": ("marginal", "local", "full"),
+    "pdp": ("marginal", "local", "pure"),
+    "shap": ("marginal", "local", "partial"),
+    "baseline-shap": ("baseline", "local", "partial"),
+    "cice": ("conditional", "local", "full"),
+    "preddiff": ("conditional", "local", "full"),
+    "mplot": ("conditional", "local", "pure"),
+    "cshap": ("conditional", "local", "partial"),
+    "local-change": ("accumulated", "local", "full"),
+    "ale": ("accumulated", "local", "pure"),
     "sobol-total": ("marginal", _JANSEN, "full"),
     "sobol-closed": ("marginal", _JANSEN, "pure"),
     "shapley-effects": ("conditional", Sensitivity(), "partial"),
     "csobol-total": ("conditional", _JANSEN, "full"),
     "variance-full": ("marginal", Sensitivity(), "full"),
     "variance-pure": ("marginal", Sensitivity(), "pure"),
-    "pfi": ("marginal", _RISK, "full"),
-    "grouped-pfi": ("marginal", _RISK, "full", Joint(())),
-    "pure-risk": ("marginal", _RISK, "pure"),
-    "sage": ("marginal", _RISK, "partial"),
-    "cfi": ("conditional", _RISK, "full"),
-    "csage": ("conditional", _RISK, "partial"),
-    "prediction": ("marginal", _LOCAL, Whole()),
-    "additive": ("marginal", _LOCAL, Additive()),
+    "pfi": ("marginal", "risk", "full"),
+    "grouped-pfi": ("marginal", "risk", "full", Joint(())),
+    "pure-risk": ("marginal", "risk", "pure"),
+    "sage": ("marginal", "risk", "partial"),
+    "cfi": ("conditional", "risk", "full"),
+    "csage": ("conditional", "risk", "partial"),
+    "prediction": ("marginal", "local", Whole()),
+    "additive": ("marginal", "local", Additive()),
 }
+_NAMED = {name: replace(Explainer(*axes), name=name) for name, axes in _EXPLANATIONS.items()}
 
 
 def explanations() -> dict[str, Explainer]:
@@ -195,12 +192,7 @@ def explanations() -> dict[str, Explainer]:
     'pure'
     """
     headings = ("explanation", "masking", "behavior", "interaction")
-    return Listed(_explanations(), headings, lambda one: (one.masking.key, one.behavior.key, one.interaction.key))
-
-
-@cache
-def _explanations() -> dict[str, Explainer]:
-    return {name: replace(Explainer(*axes), name=name) for name, axes in _EXPLANATIONS.items()}
+    return Listed(_NAMED, headings, lambda one: (one.masking.key, one.behavior.key, one.interaction.key))
 
 
 def target_for(y: Any, table: Table, predictor: Predictor, *behaviors: Behavior) -> FloatArray | None:
@@ -210,32 +202,24 @@ def target_for(y: Any, table: Table, predictor: Predictor, *behaviors: Behavior)
 
 
 def regional_part(
-    region: int,
-    name: str,
-    effect: ResolvedExplainer,
-    evaluations: Evaluations,
-    rows: IntArray,
-    drawn: FloatArray | None = None,
+    region: int, name: str, side: ResolvedExplainer, known: Evaluations, rows: IntArray, drawn: FloatArray | None = None
 ) -> Part:
-    """The values of an effect when all rows of the evaluations are the region, in the model's own units.
-
-    With the signs of these rows, standard errors also tell how the values vary with the sample.
-    """
-    splits = Splits.whole(evaluations.weights, evaluations.primitives)
-    game = Game.of(effect.behavior, effect.masking, evaluations, splits)
-    values = _effects(game, effect, effect.combined)
-    local = effect.behavior.per_row
+    """An effect where all rows are the region, in the model's units; with signs, errors tell of the sample, too."""
+    splits = Splits.whole(known.weights, known.primitives)
+    game = Game.of(side.behavior, side.masking, known, splits)
+    values = _effects(game, side, side.combined)
+    local = side.behavior.per_row
     start = game.values({frozenset(): 1.0})[0, slice(None) if local else slice(1)]
-    start = start + (evaluations.offset if effect.behavior.is_linear else 0.0)
-    errors, sizes = _errors(game, effect, values), None
+    start = start + (known.offset if side.behavior.is_linear else 0.0)
+    errors, sizes = _errors(game, side, values), None
     if drawn is not None:
-        sampled, sizes = _sampling_errors(effect, evaluations, drawn)
+        sampled, sizes = _sampling_errors(side, known, drawn)
         errors = np.hypot(errors, sampled)
-    power = evaluations.exponent * (effect.behavior.degree or 0)
+    power = known.exponent * (side.behavior.degree or 0)
     values, errors, start = (by_power_of_two(each, power) for each in (values, errors, start))
     sizes = None if sizes is None else by_power_of_two(sizes, power)
-    own, labels = rows if local else None, effect.layout.labels
-    return Part(region, name, own, values, errors, start, labels, sizes, bool(effect.draws))
+    own, labels = rows if local else None, side.layout.labels
+    return Part(region, name, own, values, errors, start, labels, sizes, bool(side.draws))
 
 
 def _sampling_errors(
@@ -265,9 +249,9 @@ def _effects(game: Game, effect: ResolvedExplainer, terms: Iterable[Terms]) -> F
         own = game.evaluations.on_grid(union(members))
         its = game if own is game.evaluations else Game.of(effect.behavior, effect.masking, own, game.splits)
         value = its.values(combination)[0]
-        level = game.evaluations.offset * sum(combination.values()) if game.behavior.is_linear else 0.0
-        if any(not isinstance(term, frozenset) for term in combination):
-            level = 0.0  # attributions and total variances are differences already
+        # Attributions and total variances are differences already.
+        counted = game.behavior.is_linear and all(isinstance(term, frozenset) for term in combination)
+        level = game.evaluations.offset * sum(combination.values()) if counted else 0.0
         columns.append(value + level if game.behavior.per_row else value[0])
     return np.stack(columns, axis=-1)
 

@@ -136,16 +136,11 @@ class Explanation(Told):
         players = list(dict.fromkeys(label for names in self.sets for label in names))
         lookup = {tuple(players.index(label) for label in names): i for i, names in enumerate(self.sets)}
         order = max(map(len, self.sets))
-        return shapiq.InteractionValues(
-            values=np.append(values, base),
-            interaction_lookup={(): len(values), **lookup},
-            index="SV" if order == 1 else "STII",
-            max_order=order,
-            min_order=0,
-            n_players=len(players),
-            baseline_value=base,
-            estimated=any(part.estimated for part in chosen),
-        )
+        sizes = {"max_order": order, "min_order": 0, "n_players": len(players)}
+        told = {"baseline_value": base, "estimated": any(part.estimated for part in chosen), **sizes}
+        lookup = {(): len(values), **lookup}
+        index, values = "SV" if order == 1 else "STII", np.append(values, base)
+        return shapiq.InteractionValues(values=values, interaction_lookup=lookup, index=index, **told)
 
 
 def _by_row(parts: Sequence[Part], field: str) -> FloatArray:

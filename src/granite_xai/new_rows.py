@@ -1,7 +1,4 @@
-"""What a fit says about other rows: they are explained row and reference alike, inside each region.
-
-Bins, baselines and thresholds stay as fitted.
-"""
+"""What a fit says about other rows, row and reference alike in each region; bins and baselines stay as fitted."""
 
 from __future__ import annotations
 
@@ -80,10 +77,10 @@ class Evaluation(Told):
 
     def in_units(self, power: int) -> Evaluation:
         """The same in the model's own units, where these figures are in units of a power of two."""
-        told = by_power_of_two([self.disagreement, self.global_disagreement], power).tolist()
+        left, whole = by_power_of_two([self.disagreement, self.global_disagreement], power).tolist()
         regional, by_region = (by_power_of_two(each, power) for each in (self.regional, self.by_region))
         found = replace(self, regional=regional, by_region=by_region, ratios=np.append(self.remaining, self._shares()))
-        return replace(found, disagreement=told[0], global_disagreement=told[1])
+        return replace(found, disagreement=left, global_disagreement=whole)
 
     def _shares(self) -> FloatArray:
         """What is left in each region of its part of the disagreement on all rows."""
@@ -134,10 +131,7 @@ class NewRows:
     def observe(
         self, effects: Sequence[ResolvedExplainer], region: int | None = None, maskings: FittedMaskings | None = None
     ) -> Observation:
-        """Ask the model what some effects read on rows that form a region, if they are not all rows.
-
-        Its baseline, if there is one, is that of the fit; so is what the maskings learned, if nothing else is given.
-        """
+        """Ask the model what effects read on the rows of a region (None: all); baselines and maskings are the fit's."""
         effects, maskings = _anchored(self.fitted, effects, maskings or self.fitted.reference, region)
         wanted = request(self.route.table, effects, max_grid=self.resources.grid, cells=self.route.cells)
         weights = np.ones(self.route.table.n_rows) if self.weights is None else self.weights
@@ -211,7 +205,9 @@ def evaluate_rows(new: NewRows, regions: IntArray, clusters: IntArray | None = N
     judged = None
     if fitted.confidence is not None:
         everyone = Sample(questions, everywhere, np.arange(table.n_rows))
-        judged = _judged(fitted, everyone, samples, clusters, kind, _fidelities(new, regions, everywhere))
+        judged = _judged(
+            fitted, everyone, samples, clusters, rows=kind, fidelities=_fidelities(new, regions, everywhere)
+        )
     rules = tuple(str(rule) for rule in fitted.partition.rules)
     figures = (regional, by_region, float(regional.sum()), total)
     found = Evaluation(rules, tuple(counts.tolist()), *figures, table, not objective.factors.any(), judged)
@@ -224,32 +220,20 @@ def fitting_estimate(found: FitRun, clusters: IntArray) -> Estimate:
     everyone = Sample(fitted.comparisons, evaluations, np.arange(evaluations.n_rows))
     by_region = rows_by_region(fitted.regions)
     regions = [Sample(fitted.comparisons, evaluations.restrict(rows), rows) for _, rows in by_region]
-    return _judged(fitted, everyone, regions, clusters, "fitting", (fitted.fidelity, fitted.global_fidelity))
+    fidelities = (fitted.fidelity, fitted.global_fidelity)
+    return _judged(fitted, everyone, regions, clusters, rows="fitting", fidelities=fidelities)
 
 
 def _judged(
-    fitted: FitResult,
-    everyone: Sample,
-    regions: Sequence[Sample | None],
-    clusters: IntArray | None,
-    kind: str,
-    fidelities: tuple[float, float],
+    fitted: FitResult, everyone: Sample, regions: Sequence[Sample | None], clusters: IntArray | None, **told: Any
 ) -> Estimate:
     if fitted.confidence is None:
         raise ValueError("there is no confidence level")
     together = np.arange(len(everyone.rows)) if clusters is None else clusters
+    how = {"weights": fitted.question_weights, "floors": fitted.floors, "confidence": fitted.confidence, **told}
     with one_blas_thread():
-        found = estimate(
-            everyone,
-            regions,
-            weights=fitted.question_weights,
-            floors=fitted.floors,
-            confidence=fitted.confidence,
-            clusters=together,
-            rules=[str(rule) for rule in fitted.partition.rules],
-            rows=kind,
-            fidelities=fidelities,
-        )
+        rules = [str(rule) for rule in fitted.partition.rules]
+        found = estimate(everyone, regions, clusters=together, rules=rules, **how)
     labels = [question.question.label for question in fitted.comparisons]
     return found.in_units(dict(zip(labels, fitted.unit.tolist(), strict=True))) if fitted.exponent else found
 
@@ -339,12 +323,7 @@ class FittedGranite:
         return rows if count is None else drawn(rows, np.arange(len(weights)), int(count), self.seed)
 
     def other_rows(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        max_samples: int | None = None,
-        resources: Resources | None = None,
+        self, X: Any, y: Any, sample_weight: Any = None, max_samples: int | None = None, limits: Resources | None = None
     ) -> tuple[NewRows, IntArray]:
         """Other rows of a fit, those of weight 0 left out, and their regions."""
         X, y, sample_weight = collected(X, y, sample_weight, max_samples, self.seed)
@@ -354,9 +333,8 @@ class FittedGranite:
         if max_samples is not None:
             rows = drawn(rows, np.arange(len(weights)), whole_number("max_samples", max_samples, at_least=1), self.seed)
         table = everyone if len(rows) == everyone.n_rows else everyone.take(rows)
-        y, limits = None if target is None else target[rows], resources or self.resources
-        new = NewRows(self.result, Route(self.result.predictor, table), y, limits, weights[rows])
-        return new, self.regions(table)
+        y, route = None if target is None else target[rows], Route(self.result.predictor, table)
+        return NewRows(self.result, route, y, limits or self.resources, weights[rows]), self.regions(table)
 
     def rows_needed(self, half_width: float) -> int:
         """Rows for an interval of a half width, extrapolated from the sizes that the fit went through."""

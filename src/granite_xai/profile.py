@@ -159,11 +159,7 @@ def _effects(shapes: Sequence[Sequence[Shape]], region: int, masses: FloatArray)
 
 
 def _times(ratio: float) -> str:
-    """A ratio as people say it.
-
-    >>> _times(2.04), _times(0.5), _times(1.02), _times(0.31), _times(7.3)
-    ('twice as much as', 'half as much as', 'as much as', '0.31 times as much as', '7.3 times as much as')
-    """
+    """A ratio as people say it."""
     named = {1.0: "", 2.0: "twice ", 0.5: "half ", 3.0: "three times "}
     word = next((text for known, text in named.items() if abs(ratio / known - 1) < 0.12), f"{ratio:.2g} times ")
     return f"{word}as much as"

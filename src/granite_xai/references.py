@@ -112,10 +112,7 @@ class AgainstFit:
 
 
 def explain_against_fit(new: NewRows, regions: IntArray, seed: int) -> Explanation:
-    """Both sides of every question on other rows, with the fitting rows of their region as reference.
-
-    Sensitivity and risk are figures of some rows, not of one: those stay their own reference (C17).
-    """
+    """Both sides of every question against the region's fitting rows; sensitivity and risk among themselves (C17)."""
     fitted, table, parts = new.fitted, new.route.table, []
     if not all(question.first.behavior.is_linear for question in fitted.comparisons):
         return explain_rows(new, regions)

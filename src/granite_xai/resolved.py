@@ -25,8 +25,7 @@ from granite_xai.masking.masking import Needed
 from granite_xai.tables import Table
 
 MAX_EXACT_PLAYERS, MIN_PATH_PLAYERS = 12, 4
-MIN_PAIRS, MAX_PAIRS = 8, 64
-MAX_ROWS = 20_000_000
+MIN_PAIRS, MAX_PAIRS, MAX_ROWS = 8, 64, 20_000_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,9 +44,8 @@ class ResolvedExplainer:
     def pairwise(self) -> bool:
         """Whether coalitions are summed up into one matrix for each set: local effects are linear in the game."""
         pairs_of_values = 2 ** (self.layout.order + 1)  # what pure and full effects read together
-        if not (self.masking.averages_rows and self.behavior.is_linear):
-            return False
-        return self.by_paths or max(map(len, self.terms)) > pairs_of_values
+        many = self.by_paths or max(map(len, self.terms)) > pairs_of_values
+        return many and self.masking.averages_rows and self.behavior.is_linear
 
     @property
     def combined(self) -> tuple[Terms, ...]:

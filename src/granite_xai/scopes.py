@@ -1,7 +1,4 @@
-"""All rows or one region: the rows that are shown, and the values of explanations there, in plain numbers.
-
-Displays and report know the engine only through this module and `fit_values`.
-"""
+"""All rows or one region: what displays and report know of the engine, besides `fit_values`, in plain numbers."""
 
 from __future__ import annotations
 

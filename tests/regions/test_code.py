@@ -254,3 +254,8 @@ def test_what_a_language_cannot_say_is_an_error_that_names_the_column():
         Rule.parse("x ≤ 2").to_sql("cobol")
     with pytest.raises(InputError, match="name of a function"):
         Rule.parse("x ≤ 2").to_python("two words")
+
+
+def test_a_rule_of_two_conditions_in_sql():
+    rule = Rule((("hr", Interval(6.5, 20, missing=True)), ("w", Levels({1, 2}))))
+    assert rule.to_sql() == '("hr" > 6.5e0 AND "hr" <= 20 OR "hr" IS NULL) AND "w" IN (1, 2)'

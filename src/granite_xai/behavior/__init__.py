@@ -1,4 +1,4 @@
-"""nu: which aspect of the masked model counts as its value; one file an operator."""
+"""nu: which aspect of the masked model counts as its value; one file an operator, each registered here by its name."""
 
 from __future__ import annotations
 
@@ -8,6 +8,5 @@ from granite_xai.behavior.risk import Risk
 from granite_xai.behavior.sensitivity import Sensitivity
 
 BEHAVIORS: dict[str, Behavior] = {"local": Local(), "sensitivity": Sensitivity(), "risk": Risk()}
-"""Every behavior by its name, as it is without options: the only place where one is registered."""
 
 __all__ = ["BEHAVIORS", "Behavior", "Local", "Risk", "Sensitivity"]

@@ -28,21 +28,9 @@ class Behavior(ABC):
     key: ClassVar[str]
     needs_y: ClassVar[bool] = False
     is_linear: ClassVar[bool] = False  # whether a value is the masked model itself: combinations are those of models
-
-    @property
-    def per_row(self) -> bool:
-        """Whether the value is one number a row."""
-        return False
-
-    @property
-    def degree(self) -> int | None:
-        """Power of the unit of predictions (and y) in which values are measured; None: they do not scale with it."""
-        return None
-
-    @property
-    def needs_probability(self) -> str | None:
-        """The name of a loss that is defined for probabilities only, where there is one."""
-        return None
+    per_row: ClassVar[bool] = False  # whether the value is one number a row
+    degree: ClassVar[int | None] = None  # power of the unit of predictions (and y) in which values are; None: no power
+    needs_probability: ClassVar[str | None] = None  # the name of a loss that is defined for probabilities only
 
     def resolved(self, is_probability: bool) -> Behavior:
         """The same behavior with what depends on the model decided."""

@@ -1,4 +1,4 @@
-"""Losses: of a gap between two explanations, or of a prediction against y. One table, one line a loss."""
+"""Losses: of a gap between two explanations, or of a prediction against y. One table, one line a loss with a name."""
 
 from __future__ import annotations
 
@@ -51,7 +51,6 @@ LOSSES: dict[str, Loss] = {
     "log": Loss(of_pair=_log_loss, of_probability=True),
     "brier": Loss(np.square, mode=SQUARE, of_probability=True),
 }
-"""Every loss with a name: the only place where one is registered."""
 
 
 def gap_loss(loss: str | Elementwise) -> Loss:

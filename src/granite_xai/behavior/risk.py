@@ -49,17 +49,17 @@ class Risk(Behavior):
             raise unknown("average", self.average, ("prediction", "loss"))
 
     @property
-    def per_row(self) -> bool:
+    def per_row(self) -> bool:  # type: ignore[override]
         """Whether the value is one number a row."""
         return self.pointwise
 
     @property
-    def degree(self) -> int | None:
+    def degree(self) -> int | None:  # type: ignore[override]
         """That of the loss."""
         return self._loss.degree
 
     @property
-    def needs_probability(self) -> str | None:
+    def needs_probability(self) -> str | None:  # type: ignore[override]
         """The loss, where it is one of probabilities."""
         return self.loss if isinstance(self.loss, str) and LOSSES[self.loss].of_probability else None
 
@@ -82,10 +82,10 @@ class Risk(Behavior):
             raise TypeError(f"{term} is no coalition")
         splits, P, loss = game.splits, game.splits.primitives, self._of(game)
         if self.average == "loss" and term != game.evaluations.everything:
-            losses = game.masked.averaged(term, loss)
-            if self.pointwise:
-                return -losses.array(splits)
-            return -losses.sums(MOMENTS, splits)[0, :, :] * splits.scale[0, :, :]
+            mean = game.masked.averaged(term, loss)
+            return (
+                -mean.array(splits) if self.pointwise else -mean.sums(MOMENTS, splits)[0, :, :] * splits.scale[0, :, :]
+            )
         values = game.masked.combined({term: 1.0})
         if self.pointwise:
             return -P.array(loss(P.host(values.array(splits)).T, slice(None)).T)

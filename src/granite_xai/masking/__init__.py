@@ -1,4 +1,4 @@
-"""F_T: what stands in for the columns that are hidden; one file an operator."""
+"""F_T: what stands in for the columns that are hidden; one file an operator, each registered here by its name."""
 
 from __future__ import annotations
 
@@ -9,6 +9,5 @@ from granite_xai.masking.marginal import Marginal
 from granite_xai.masking.masking import Masking
 
 MASKINGS: dict[str, Masking] = {each.key: each for each in (Marginal(), Conditional(), Baseline(), Accumulated())}
-"""Every masking by its name, as it is without options: the only place where one is registered."""
 
 __all__ = ["MASKINGS", "Accumulated", "Baseline", "Conditional", "Marginal", "Masking"]

@@ -19,7 +19,7 @@ from granite_xai.engine.values import RowValues
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.steps import intervals_of
 from granite_xai.influence import PlayersAndSets
-from granite_xai.masking.bins import COUNT, interval_edges, level_codes, ranks_among, rows_stood_for
+from granite_xai.masking.bins import COUNT, carriers, interval_edges, level_codes, ranks_among, rows_stood_for
 from granite_xai.masking.masking import Masking, Needed
 from granite_xai.tables import Column, Table
 
@@ -110,8 +110,7 @@ class AleIntervals:
         return np.where(missing, -1, places), edges[down], counts
 
     def within(self, column: Column) -> tuple[IntArray, IntArray]:
-        """Ends of the intervals of a region, as positions among the fitting levels, and each row's interval, from 1."""
-        # The interval of a missing value is 0.
+        """Ends of a region's intervals among the fitting levels, each row's interval from 1; 0 for a missing one."""
         places = self.points(column)[0]
         present, edges = places[places >= 0], np.searchsorted(self.parts, self.edges)
         low, high = ((present.min() + 1) // 2, present.max() // 2) if len(present) else (0, 0)
@@ -127,10 +126,8 @@ def fit_steps(key: AleColumn, table: Table, weights: FloatArray | None = None) -
     if column.kind == "nominal" or len(column.levels) < 2:
         return None
     coarse, fine = (interval_edges(column, rows_stood_for(weights), each) for each in (count, PARTS * count))
-    edges, parts = (np.union1d([0], found).astype(np.intp) for found in (coarse, fine))
-    parts = np.union1d(edges, parts)
-    carriers = [int(np.flatnonzero(column.codes == code)[0]) for code in parts]
-    return AleIntervals(column, edges, table.take(np.array(carriers)), parts)
+    edges, parts = (np.union1d([0], found).astype(np.intp) for found in (coarse, np.union1d(coarse, fine)))
+    return AleIntervals(column, edges, table.take(carriers(column, parts)), parts)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

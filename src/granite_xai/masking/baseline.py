@@ -45,17 +45,17 @@ class Baseline(Masking):
             raise unknown("row", self.row, known)
 
     @property
-    def averages_rows(self) -> bool:
+    def averages_rows(self) -> bool:  # type: ignore[override]
         """Where the baseline is one of the region's rows."""
         return bool(self.row == "region")
 
     @property
-    def in_pairs(self) -> bool:
+    def in_pairs(self) -> bool:  # type: ignore[override]
         """Where the baseline is the same in every region."""
         return not self.averages_rows
 
     @property
-    def n_references(self) -> int:
+    def n_references(self) -> int:  # type: ignore[override]
         """The one row, unless every region has its own."""
         return 0 if self.averages_rows else 1
 
@@ -117,8 +117,7 @@ def _central_row(table: Table, weights: FloatArray, means: bool) -> Table:
 
 
 def central_position(column: Column, weights: FloatArray) -> int:
-    """A row that carries the column's lower median, or for nominal columns its most frequent level."""
-    # Missing values do not count, unless there is nothing else.
+    """A row that carries the lower median, or most frequent level; missing values count if there is nothing else."""
     present = np.flatnonzero(column.codes >= 0)
     if not len(present):
         return 0

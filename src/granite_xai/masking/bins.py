@@ -243,10 +243,14 @@ def interval_edges(column: Column, weights: FloatArray | None = None, count: int
     return np.unique(np.searchsorted(below * count, shares, side="left")).astype(np.intp)
 
 
+def carriers(column: Column, codes: IntArray) -> IntArray:
+    """The first row that carries each level."""
+    return np.array([int(np.flatnonzero(column.codes == code)[0]) for code in codes], dtype=np.intp)
+
+
 def ranks_among(column: Column, fitted: Column, side: str) -> IntArray:
-    """Position of each value among the levels of the fit."""
-    # ``side="left"``: of the smallest fitting value at or above it; ``"right"``: of the largest at or below it (-1 when
-    # there is none). Missing values get -1.
+    """Position, in the fit, of the smallest level at or above each value, or the largest at or below it."""
+    # -1 where there is none, and for missing values.
     if column is fitted:
         return column.codes
     levels, keys = sortable(column, fitted)

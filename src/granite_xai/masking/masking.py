@@ -26,13 +26,10 @@ from granite_xai.tables import Table
 class Needed(NamedTuple):
     """The evaluations that some coalitions need."""
 
-    # coalitions T whose ``F(x_T, x'_{-T})`` is needed for all pairs of rows
-    pairs: AbstractSet[Coalition] = frozenset()
-    # coalitions T whose ``F(x_T, b_{-T})`` is needed for the reference rows b that the masking learned
-    against: AbstractSet[Coalition] = frozenset()
+    pairs: AbstractSet[Coalition] = frozenset()  # T whose ``F(x_T, x'_{-T})`` is needed for all pairs of rows
+    against: AbstractSet[Coalition] = frozenset()  # T whose ``F(x_T, b_{-T})`` is, for the reference rows b learned
     bins: AbstractSet[Coalition] = frozenset()  # coalitions whose bins are needed
-    # coalitions T whose hidden columns are drawn for all pairs of rows by the copula that the masking learned
-    sampled: AbstractSet[Coalition] = frozenset()
+    sampled: AbstractSet[Coalition] = frozenset()  # T whose hidden columns the copula draws for all pairs of rows
     coordinates: bool = False  # whether the places of the rows in their columns are needed
 
 
@@ -52,21 +49,11 @@ class Masking(ABC):
     key: ClassVar[str]
     hides: ClassVar[bool] = True  # whether columns are hidden at all, so that every coalition has a masked model
     redraws: ClassVar[bool] = False  # whether hidden columns are drawn from the region: Jansen's variance is defined
-
-    @property
-    def averages_rows(self) -> bool:
-        """Whether ``F_T`` is a mean over single rows of the region: local effects are then means over pairs of rows."""
-        return False
-
-    @property
-    def in_pairs(self) -> bool:
-        """Whether ``F_T`` is a mean over all rows of the region, or no region changes it: tables over pairs of cuts."""
-        return False
-
-    @property
-    def n_references(self) -> int:
-        """Reference rows that are learned and the same in every region."""
-        return 0
+    averages_rows: ClassVar[bool] = False  # ``F_T`` is a mean over single rows: local effects are means over pairs
+    in_pairs: ClassVar[bool] = (
+        False  # ``F_T`` is a mean over all rows, or no region changes it: tables over pairs of cuts
+    )
+    n_references: ClassVar[int] = 0  # reference rows that are learned and the same in every region
 
     def learn(self, table: Table, coalitions: AbstractSet[Coalition], weights: FloatArray, seed: int) -> Learned:
         """What the fitting rows say, for some sets of visible columns."""
@@ -93,8 +80,7 @@ class Masking(ABC):
         return self
 
     def terms(self, keys: tuple[str, str, str], sets: PlayersAndSets) -> tuple[Terms, ...] | None:
-        """The terms of each set's effect, where the masking has its own; None: those of the interaction."""
-        # ``keys`` are those of behavior, interaction and influence.
+        """Terms of the sets, where the masking has its own; ``keys``: of behavior, interaction and influence."""
         return None
 
 

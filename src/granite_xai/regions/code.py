@@ -152,33 +152,15 @@ DIALECTS = {
     "sqlite": Text(moment="'{text}'", dated="replace({x}, 'T', ' ') {sign} {v}", digits=9, duration=""),
 }
 _WORDS: dict[str, Any] = {"truths": ("False", "True"), "both": " and ", "either": " or "}
-PANDAS = Text(
-    **_WORDS,
-    text=_escaped,
-    column=_backticked,
-    inside="{x} in [{v}]",
-    outside="({x} not in [{v}] and {x}.notnull())",
-    present="{x}.notnull()",
-    missing="{x}.isnull()",
-    everything="(index.isnull() or index.notnull())",
-    moment="'{text}'",
-    duration="'{ns} ns'",
-)
-ROW = Text(  # Python, on a row
-    **_WORDS,
-    text=lambda name, value: ascii(value),
-    column=lambda name: f"row[{name!a}]",
-    compared="present({x}) and {x} {sign} {v}",
-    inside="present({x}) and {x} in ({v},)",
-    outside="present({x}) and {x} not in ({v},)",
-    present="present({x})",
-    missing="not present({x})",
-    everything="True",
-    dated="present({x}) and moment({x}) {sign} {v}",
-    moment="'{text}'",
-    digits=9,
-    duration="timedelta(microseconds={us})",
-)
+_QUERY: dict[str, Any] = {"inside": "{x} in [{v}]", "outside": "({x} not in [{v}] and {x}.notnull())"}
+_QUERY |= {"present": "{x}.notnull()", "missing": "{x}.isnull()", "everything": "(index.isnull() or index.notnull())"}
+PANDAS = Text(**_WORDS, **_QUERY, text=_escaped, column=_backticked, moment="'{text}'", duration="'{ns} ns'")
+_CALLS: dict[str, Any] = {"present": "present({x})", "missing": "not present({x})", "everything": "True", "digits": 9}
+_CALLS |= {"compared": "present({x}) and {x} {sign} {v}", "dated": "present({x}) and moment({x}) {sign} {v}"}
+_CALLS |= {"inside": "present({x}) and {x} in ({v},)", "outside": "present({x}) and {x} not in ({v},)"}
+_CALLS |= {"moment": "'{text}'", "duration": "timedelta(microseconds={us})"}
+# Python, on a row
+ROW = Text(**_WORDS, **_CALLS, text=lambda name, value: ascii(value), column=lambda name: f"row[{name!a}]")
 
 
 class Polars:
@@ -226,12 +208,7 @@ class Polars:
 
 
 def written(conditions: Iterable[tuple[str, Condition]], language: Text | Polars) -> Any:
-    """Write the conditions of a rule.
-
-    >>> from granite_xai.regions.conditions import Interval
-    >>> written([("hr", Interval(6.5, 20, missing=True)), ("w", Levels({1, 2}))], DIALECTS["ansi"])
-    '("hr" > 6.5e0 AND "hr" <= 20 OR "hr" IS NULL) AND "w" IN (1, 2)'
-    """
+    """Write the conditions of a rule."""
     parts = [_clause(name, condition, language) for name, condition in conditions]
     return language.join(parts, True) if len(parts) > 1 else parts[0] if parts else language.everything
 

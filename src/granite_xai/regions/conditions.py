@@ -2,7 +2,6 @@
 
 A condition is an `Interval` or a set of `Levels`, and says of itself all that a rule needs in any language: whether
 present values belong (``has_values``), which (``low, high, order`` or ``levels, others``), and whether missing ones do.
-``text`` is the first such language.
 """
 
 from __future__ import annotations
@@ -103,10 +102,9 @@ class Interval:
 
 @dataclass(frozen=True)
 class Levels:
-    """Rows whose level of a nominal or boolean column is one of `levels`, or none of them; `missing`: or is missing.
+    """Rows whose level of a nominal or boolean column is one of `levels`; `missing`: or is missing.
 
-    With ``others=True`` the condition is the complement: every level but these, including levels that no
-    fitting row had. So a rule says by itself where a new level goes.
+    ``others``: every level but these, including those that no fitting row had, so that a new level has its place.
     """
 
     levels: Set[Label]
@@ -162,11 +160,7 @@ Side = Literal["left", "right"]
 def cut(
     at: Bound, *, order: Sequence[Label] | None = None, missing: Side | None = None, larger: Side = "right"
 ) -> tuple[Interval, Interval]:
-    """Split a column at a threshold: ``x <= at`` and ``x > at``.
-
-    Labels come with their `order`; those outside it go with the `larger` child, the one with more rows. `missing` says
-    where missing values go; None in a fit without missing values.
-    """
+    """Split a column into ``x <= at`` and ``x > at``; labels outside the `order` go with the child of more rows."""
     labelled = order is not None
     left = Interval(None, at, order, missing == "left", labelled and larger == "left")
     return left, Interval(at, None, order, missing == "right", labelled and larger == "right")
@@ -175,11 +169,8 @@ def cut(
 def grouping(
     left: Iterable[Label], right: Iterable[Label], *, larger: Side, missing: Side | None = None
 ) -> tuple[Levels, Levels]:
-    """Split a nominal or boolean column into two groups of levels.
-
-    The child with more rows gets every level that the other one does not list: those absent from the node
-    and those never seen. Truth values are listed on both sides.
-    """
+    """Split a column into two groups of levels: the child with more rows gets all (new ones, too) but the other's."""
+    # Truth values are listed on both sides.
     first, second = Levels(set(left), missing=missing == "left"), Levels(set(right), missing=missing == "right")
     if all(isinstance(v, bool) for v in first.levels | second.levels):
         return first, second

@@ -36,10 +36,7 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Split:
-    """A node that divides its rows by a condition on one column and its complement.
-
-    Every present value satisfies exactly one of the two; rows and shares are as for a `Leaf`, before the split.
-    """
+    """A node that divides its rows by a condition on a column and its complement; figures as for a `Leaf`."""
 
     column: str
     left: Condition
@@ -91,8 +88,8 @@ class Region(Told):
     stop_reason: str
 
     def __repr__(self) -> str:
-        known = f"{rows_of(self.n_samples)}, {_percent(self.disagreement)} of the disagreement"
-        return f"<Region {self.index}: {self.rule}{'' if math.isnan(self.fraction) else f'; {known}'}>"
+        known = f"; {rows_of(self.n_samples)}, {_percent(self.disagreement)} of the disagreement"
+        return f"<Region {self.index}: {self.rule}{'' if math.isnan(self.fraction) else known}>"
 
     def _told(self) -> Any:
         """Its line of the table of regions."""

@@ -1,7 +1,4 @@
-"""Regions of the data: a partition, its tree, and the rows in each part.
-
-In the types of JSON a tree is a flat list of nodes, checked when it is read.
-"""
+"""Regions of the data: a partition, its tree (a flat list of nodes in JSON), and the rows in each part."""
 
 from __future__ import annotations
 
@@ -20,7 +17,6 @@ from granite_xai.regions.code import DIALECTS
 from granite_xai.regions.conditions import Condition
 from granite_xai.regions.nodes import Leaf, Node, Region, Split, find_leaves, leaves, list_text, tree_text
 from granite_xai.regions.rule import CONDITIONS, Rule, as_table
-from granite_xai.tables import Table
 
 __all__ = ["Leaf", "Node", "Partition", "Region", "Split"]
 MAX_DEPTH = 100  # deeper than any tree we grow, and shallow enough to walk by recursion
@@ -103,7 +99,6 @@ class Partition(Told):
         return self.regions[index]
 
     def __str__(self) -> str:
-        """Return the tree with rows and disagreement, before and after its splits."""
         return list_text(self.regions) if self.root is None else tree_text(self.root, self.headline)
 
     def __repr__(self) -> str:
@@ -124,7 +119,17 @@ class Partition(Told):
         array([0, 0])
         """
         table = as_table(X)
-        return self._apply_rules(table) if self.root is None else find_leaves(self.root, table, self.names)
+        if self.root is not None:
+            return find_leaves(self.root, table, self.names)
+        inside = np.array([region.rule.contains(table, self.names) for region in self.regions])
+        for wrong, what in ((~inside.any(axis=0), "no rule"), (inside.sum(axis=0) > 1, "more than one rule")):
+            rows = np.flatnonzero(wrong)
+            if len(rows):
+                labels, noun = table.row_labels(rows[:5]), "rows" if len(rows) > 1 else "row"
+                words = f"{what} of the partition holds for {count_text(len(rows), noun, labels)}."
+                hint = "Rules of a partition must be disjoint and cover every row."
+                raise InputError(words, code="P03", argument="rules", rows=labels, hint=hint)
+        return np.asarray(inside.argmax(axis=0), dtype=np.intp)
 
     def assign(self, frame: Any, name: str = "region") -> Any:
         """Add the region of each row as a column `name`, in the engine of the frame; a lazy frame stays lazy.
@@ -141,17 +146,6 @@ class Partition(Told):
         from granite_xai.tables.frames import with_regions
 
         return with_regions(frame, self.rules, name)
-
-    def _apply_rules(self, table: Table) -> IntArray:
-        inside = np.array([region.rule.contains(table, self.names) for region in self.regions])
-        for wrong, what in ((~inside.any(axis=0), "no rule"), (inside.sum(axis=0) > 1, "more than one rule")):
-            rows = np.flatnonzero(wrong)
-            if len(rows):
-                labels, noun = table.row_labels(rows[:5]), "rows" if len(rows) > 1 else "row"
-                words = f"{what} of the partition holds for {count_text(len(rows), noun, labels)}."
-                hint = "Rules of a partition must be disjoint and cover every row."
-                raise InputError(words, code="P03", argument="rules", rows=labels, hint=hint)
-        return np.asarray(inside.argmax(axis=0), dtype=np.intp)
 
     def to_sql(self, name: str = "region", dialect: str | None = None) -> str:
         """Write one CASE expression with `name` as its alias; NULL for a row that `apply` would refuse.

@@ -73,15 +73,13 @@ class Rule(Told):
 
     def __post_init__(self) -> None:
         pairs = tuple((str(name), condition) for name, condition in self.conditions)
-        names = [name for name, _ in pairs]
-        twice = sorted(name for name, count in Counter(names).items() if count > 1)
+        twice = sorted(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
         if twice:
             hint = "Join the conditions of a column with Rule.and_."
             raise InputError(f"{listing(twice)} has two conditions.", code="P03", columns=twice, hint=hint)
         object.__setattr__(self, "conditions", pairs)
 
     def __str__(self) -> str:
-        """Return the rule as a person would write it; `parse` reads it back."""
         texts = [condition.text(name) for name, condition in self.conditions]
         if len(texts) > 1:
             # "a or missing and b" would leave it to the reader which of the two binds first.

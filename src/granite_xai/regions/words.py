@@ -1,7 +1,4 @@
-"""Values in a rule: labels, numbers, dates and durations; how they are stored, written, read back and compared.
-
-Dates and durations are compared as exact counts, so that no unit rounds or overflows another.
-"""
+"""Values in a rule: labels, numbers, dates and durations (as exact counts); how they are stored, read and compared."""
 
 from __future__ import annotations
 
@@ -200,12 +197,8 @@ def _within(values: NDArray[Any], low: Any, high: Any, number: Callable[[Any], f
 
 
 def _floor_ticks(value: Any, dtype: Any) -> int:
-    """Return the last tick of an array's unit at or before a date, kept within 64 bits.
-
-    ``x <= value`` and ``x > value`` hold for a tick ``x`` exactly when they hold against this integer.
-    """
-    unit, count = np.datetime_data(dtype)
-    limits = np.iinfo(np.int64)
+    """Return the last tick of a unit at or before a date, within 64 bits: every tick compares with it as with that."""
+    (unit, count), limits = np.datetime_data(dtype), np.iinfo(np.int64)
     return min(max(attoseconds(value) // (SIZES[unit] * count), int(limits.min)), int(limits.max))
 
 
