@@ -117,15 +117,11 @@ def _from_disk_or_openml(file: str, name: str, version: int, prepare: Callable[[
 
 def _in_published_form(openml: pd.DataFrame) -> pd.DataFrame:
     """OpenML's copy of bike sharing with names, codes, units and decimals of the published ``hour.csv``."""
-    truth = ("False", "True")
     names = {"year": "yr", "month": "mnth", "hour": "hr", "humidity": "hum", "count": "cnt"}
-    return openml.rename(columns=names).assign(
-        holiday=_coded(openml, "holiday", truth),
-        workingday=_coded(openml, "workingday", truth),
-        weathersit=_coded(openml, "weather", ("clear", "misty", "rain", "heavy_rain")) + 1,
-        temp=(openml["temp"] / _TEMPERATURE).round(2),
-        windspeed=(openml["windspeed"] / _WIND).round(4),
-    )
+    coded = {column: _coded(openml, column, ("False", "True")) for column in ("holiday", "workingday")}
+    coded["weathersit"] = _coded(openml, "weather", ("clear", "misty", "rain", "heavy_rain")) + 1
+    temp, windspeed = (openml["temp"] / _TEMPERATURE).round(2), (openml["windspeed"] / _WIND).round(4)
+    return openml.rename(columns=names).assign(**coded, temp=temp, windspeed=windspeed)
 
 
 def _coded(openml: pd.DataFrame, column: str, labels: Sequence[str]) -> pd.Series[int]:

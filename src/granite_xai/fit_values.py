@@ -36,8 +36,7 @@ from granite_xai.surrogate import additive
 from granite_xai.tables import Table
 from granite_xai.trees.routes import Route
 
-PAIRS, TRIED = 3, 20
-"""Pairs that are told, and columns among which they are sought."""
+PAIRS, TRIED = 3, 20  # pairs that are told, and columns among which they are sought
 CHEAP_TREES = 4  # times the evaluations of the fit, which a pair may take where they come from the model's trees
 
 Pair = tuple[Coalition, Coalition]
@@ -128,15 +127,12 @@ class FitValues:
                 after += mass * _question_values(question, evaluations.restrict(scope.rows)).gaps
         except GraniteError:  # for example bins of a column that has no order; the map is an extra
             return None
-        before = np.zeros_like(before) if self._below_noise_floor(question, float(before.sum())) else before
-        return before, after / evaluations.weights.sum()
-
-    def _below_noise_floor(self, question: ResolvedQuestion, total: float) -> bool:
-        """Whether nothing but rounding is left; the fit knows its own floors."""
         power = 1 if question.first.behavior.key == "local" else 2
-        own = zip(self.fitted.comparisons, self.fitted.floors.tolist(), strict=True)
+        own = zip(self.fitted.comparisons, self.fitted.floors.tolist(), strict=True)  # the fit knows its own floors
         floors = (floor for known, floor in own if known is question)
-        return bool(total <= next(floors, 1e-20 * max(self.variance, 1e-300) ** power))
+        if float(before.sum()) <= next(floors, 1e-20 * max(self.variance, 1e-300) ** power):  # nothing but rounding
+            before = np.zeros_like(before)
+        return before, after / evaluations.weights.sum()
 
     def _with_bins(self, question: ResolvedQuestion) -> Evaluations:
         """The evaluations with the bins that conditional masking reads, learned from the fitting rows."""
@@ -286,8 +282,7 @@ def _moves(node: Evaluations, player: Coalition) -> FloatArray:
     """ICE curves around their own mean, (values, rows), weighted by the square root of how frequent a value is."""
     matrix = node.matrix(player)
     shares = np.bincount(matrix.codes, weights=node.weights, minlength=len(matrix.values)) / node.weights.sum()
-    moved: FloatArray = (matrix.values - shares @ matrix.values)[shares > 0] * np.sqrt(shares[shares > 0])[:, None]
-    return moved
+    return np.asarray((matrix.values - shares @ matrix.values)[shares > 0] * np.sqrt(shares[shares > 0])[:, None])
 
 
 def _spread(curves: FloatArray, bins: IntArray, weights: FloatArray) -> float:

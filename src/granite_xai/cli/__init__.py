@@ -31,7 +31,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0
     """
     options = parser().parse_args(arguments)
-    survive_narrow_encodings()
+    for stream in (sys.stdout, sys.stderr):  # rules such as "x ≤ 1" also where the terminal has no such sign
+        if (reconfigure := getattr(stream, "reconfigure", None)) is not None:
+            reconfigure(errors="backslashreplace")
     try:
         getattr(import_module("granite_xai.cli.commands"), options.command)(options)
         sys.stdout.flush()
@@ -43,7 +45,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return CLOSED_PIPE
     except gx.GraniteError as error:
         tell(error, options)
-        return exit_code(error)
+        kinds = ((gx.ModelError, MODEL), (gx.ResourceError, RESOURCES), (gx.GraniteError, DATA))
+        own = next(code for kind, code in kinds if isinstance(error, kind))
+        return USAGE if (error.code or "").startswith("P") else own
     except MemoryError:
         tell(gx.ResourceError("there is not enough memory.", code="D33", hint="Use fewer rows."), options)
         return RESOURCES
@@ -241,17 +245,3 @@ def tell(error: gx.GraniteError, options: argparse.Namespace) -> None:
     facts = {part: getattr(error, part) for part in ("code", "argument", "columns", "rows")}
     hint = None if error.hint is None else with_flags(error.hint, options)
     say_json({"error": {"message": text} | facts | {"hint": hint}})
-
-
-def exit_code(error: gx.GraniteError) -> int:
-    """The exit code of an error: 2 usage, 3 data, 4 model, 5 resources."""
-    if (error.code or "").startswith("P"):
-        return USAGE
-    return MODEL if isinstance(error, gx.ModelError) else RESOURCES if isinstance(error, gx.ResourceError) else DATA
-
-
-def survive_narrow_encodings() -> None:
-    """Print rules such as ``x ≤ 1`` also where the terminal's encoding has no such sign."""
-    for stream in (sys.stdout, sys.stderr):
-        if (reconfigure := getattr(stream, "reconfigure", None)) is not None:
-            reconfigure(errors="backslashreplace")

@@ -187,11 +187,10 @@ def row(options: argparse.Namespace) -> None:
         raise gx.InputError(f"{asked}: no such row among {len(X):,}.", code="P04", argument="row")
     with remarks_instead_of_warnings(options):
         found = [granite.explain_row(_fitting_columns(granite, X).iloc[[i]]) for i in chosen]
-    table = pd.concat([each.frame() for each in found])
     if len(found) == 1 and not options.json:
         say(str(found[0]))
     else:
-        _say_frame(table, options.json)
+        _say_frame(pd.concat([each.frame() for each in found]), options.json)
 
 
 def evaluate(options: argparse.Namespace) -> None:

@@ -210,11 +210,7 @@ def shown_levels(axis: Axis, table: Table, points: int) -> ShownLevels:
 
 
 def round_ticks(low: float, high: float, most: int = 5) -> list[float]:
-    """Round numbers inside a range.
-
-    >>> round_ticks(0.0, 23.0)
-    [0.0, 5.0, 10.0, 15.0, 20.0]
-    """
+    """Round numbers inside a range."""
     span = high - low
     if not span > 0 or not math.isfinite(span):
         return [low]
@@ -326,11 +322,7 @@ def _text(column: Column, group: IntArray) -> str:
 
 
 def page_ticks(effect: Mapping[str, Any], width: float, small: bool = False) -> list[Tick]:
-    """Place, text and full text of the ticks below a column of a page, so many units wide.
-
-    >>> page_ticks({"x": [0.0, 1.0], "texts": ["no", "yes"], "named": True, "gone": False, "log": False}, 100)
-    [(0.0, 'no', 'no'), (1.0, 'yes', 'yes')]
-    """
+    """Place, text and full text of the ticks below a column of a page, so many units wide."""
     every: list[Tick] = list(zip(effect["x"], effect["texts"], effect["texts"], strict=True))
     last, own = every[-1:] if effect["gone"] else [], every[:-1] if effect["gone"] else every
     room = max(2, int(width / (8 * LETTER)))
@@ -343,8 +335,7 @@ def page_ticks(effect: Mapping[str, Any], width: float, small: bool = False) -> 
         powers = [m * 10.0**e for e in range(-9, 16) for m in ((1, 3) if high < 300 * low else (1,))]
         numbers = [power for power in powers if low <= power <= high]
     elif effect["kind"] == "date":
-        shown = own[:: max(1, math.ceil(len(own) / max(2, int(width / (13 * LETTER)))))]
-        return [*shown, *last]
+        return [*own[:: max(1, math.ceil(len(own) / max(2, int(width / (13 * LETTER)))))], *last]
     else:
         numbers = round_ticks(low, high, 2 if small else max(3, min(6, room)))
         numbers = numbers if len(numbers) > 1 else round_ticks(low, high, 4)

@@ -29,12 +29,8 @@ if TYPE_CHECKING:
 
 MOST_CURVES = 50  # of single rows in a panel (S15)
 MEANING = {"curve": "{}: one line a row", "line": "{}", "points": "{}: one point a row; line: their mean"}
-AVERAGE = {
-    "pdp": "PDP: average over the rows",
-    "mplot": "M-plot: average over rows with a similar value",
-    "ale": "ALE: average changes, added up",
-    "local-change": "local changes: one row across its interval",
-}
+AVERAGE = {"pdp": "PDP: average over the rows", "mplot": "M-plot: average over rows with a similar value"}
+AVERAGE |= {"ale": "ALE: average changes, added up", "local-change": "local changes: one row across its interval"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,9 +51,8 @@ class Strip:
 
     def drawn(self, most: int) -> IntArray:
         """Some rows, drawn once for all panels of the scope: they carry no label."""
-        count = self.table.n_rows
-        some = np.random.default_rng(self.shown.seed).choice(count, size=min(most, count), replace=False)
-        return np.sort(some)
+        count, draw = self.table.n_rows, np.random.default_rng(self.shown.seed)
+        return np.sort(draw.choice(count, size=min(most, count), replace=False))
 
 
 @dataclass(eq=False)

@@ -25,10 +25,8 @@ if TYPE_CHECKING:
 BLUE, ORANGE, BLACK, GREY, PALE = "#0072B2", "#D55E00", "#222222", "#8C8C8C", "#D9D9D9"
 _LIGHT = ("#2a83ee", "#8f4200", "#35835a", "#ad3fa9", "#bd8600", "#265267", "#371a7d", "#670325")
 _DARK = ("#3f9bff", "#f9761f", "#9df3df", "#d9a3b8", "#ebe02a", "#35d0fb", "#a056cc", "#bb5438")
-REGIONS = tuple(zip(_LIGHT, _DARK, strict=True))
-"""Colors of the regions by number, on white and on dark paper."""
-EVERYONE = ("#8d9298", "#7d848b")
-"""Color of all rows, and of regions beyond the palette, on white and on dark paper."""
+REGIONS = tuple(zip(_LIGHT, _DARK, strict=True))  # colors of the regions by number, on white and on dark paper
+EVERYONE = ("#8d9298", "#7d848b")  # the same of all rows, and of regions beyond the palette
 PATTERNS = ("", "///", "...", "xxx")  # where areas have more regions than colors, these repeat with a pattern
 SIDES = (BLACK, GREY)  # first and second explanation of a question, where no region is drawn
 SMALL, LARGE = 7.5, 11.0  # sizes of text, in points
@@ -97,11 +95,7 @@ def region_style(number: int) -> dict[str, Any]:
 
 
 def grid_of(count: int, most: int = MOST_COLUMNS) -> tuple[int, int]:
-    """Lines and columns for some panels, as even as can be.
-
-    >>> grid_of(3), grid_of(9)
-    ((1, 3), (2, 5))
-    """
+    """Lines and columns for some panels, as even as can be."""
     lines = math.ceil(count / most)
     return lines, math.ceil(count / lines)
 

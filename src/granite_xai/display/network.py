@@ -284,17 +284,12 @@ def draw_network(ax: Axes, names: Sequence[str], matrix: FloatArray, tops: tuple
 
 
 def cell_text(value: float, top: float) -> str:
-    """A number short enough for a cell; nothing where it is too small to matter.
-
-    >>> cell_text(1234.0, 2000.0), cell_text(0.001, 1.0), cell_text(0.123, 1.0)
-    ('1.2k', '', '0.12')
-    """
+    """A number short enough for a cell; nothing where it is too small to matter."""
     if abs(value) < 0.01 * top:
         return ""
-    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if abs(value) >= size:
-            return f"{value / size:.2g}{letter}" if abs(value) < 100 * size else f"{value / size:.0f}{letter}"
-    return f"{value:.2g}" if abs(value) < 100 else f"{value:.0f}"
+    units = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
+    size, letter = next((unit for unit in units if abs(value) >= unit[0]), units[-1])
+    return f"{value / size:.2g}{letter}" if abs(value) < 100 * size else f"{value / size:.0f}{letter}"
 
 
 def surface(shown: RowsToShow, scope: Scope, across: Axis, up: Axis, points: int) -> Surface:
@@ -318,11 +313,7 @@ def surface(shown: RowsToShow, scope: Scope, across: Axis, up: Axis, points: int
 
 
 def cell_edges(places: FloatArray, labelled: bool) -> FloatArray:
-    """Edges of the cells around some places: half way to the neighbours.
-
-    >>> cell_edges(np.array([0.0, 1.0, 3.0]), False)
-    array([-0.5,  0.5,  2. ,  4. ])
-    """
+    """Edges of the cells around some places: half way to the neighbours."""
     if labelled or len(places) == 1:  # levels that a scope lacks leave a gap; a cell never reaches over it
         return np.append(places - 0.5, places[-1] + 0.5)
     middles = (places[:-1] + places[1:]) / 2

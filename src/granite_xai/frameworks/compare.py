@@ -29,8 +29,7 @@ SHARE = 0.8  # part of the rows that a refit sees
 ARGUMENTS: dict[str, tuple[str, ...]] = {"granite": ("question",), "vine": ("feature",), "cohex": ()}
 ARGUMENTS |= {"repid": ("feature",), "gadget": (), "fd_trees": (), "transformation_trees": ("feature", "question")}
 """What each is given. Regions of the last depend on the rows alone: the question is only what is reported in them."""
-READING = ("output", "response", "missing", "kinds", "max_samples", "n_jobs", "random_state", "resources")
-"""The options that say how model and table are read, and what that may cost."""
+READING = ("output", "response", "missing", "kinds", "max_samples", "n_jobs", "random_state", "resources")  # of rows
 _LETTERS = {"marginal": "m", "conditional": "c", "accumulated": "c", "baseline": "b"}
 _INTERACTIONS = ("full", "partial", "pure")
 _CELLS = {True: "✓", False: "✗", None: "–"}
@@ -132,9 +131,8 @@ def busiest_column(model: Any, X: Any, options: Mapping[str, Any]) -> str:
     chosen = {name: options[name] for name in ("output", "response", "resources") if name in options}
     ice, pdp = (explanations()[name].explain(model, X, **chosen) for name in ("ice", "pdp"))
     gaps = np.square(ice.values - pdp.values).mean(axis=0)
-    return ice.sets[int(np.argmax(gaps >= (1 - 1e-9) * gaps.max()))][
-        0
-    ]  # of equal ones the first, whatever the rounding
+    first = int(np.argmax(gaps >= (1 - 1e-9) * gaps.max()))  # of equal ones, whatever the rounding
+    return ice.sets[first][0]
 
 
 def stability(granite: Granite, X: Any, y: Any, test: Any, resamples: int = 3, random_state: int = 0) -> float:

@@ -19,8 +19,7 @@ from granite_xai.partitioners import AllExcept, Clusters, Cohorts, Ice, RepidTre
 from granite_xai.search.original import NumericTree
 
 EFFECTS = {"pd": "ice-pdp", "ale": "ale", "shap": "shap-pdp"}  # the question behind each kind of effect of GADGET
-OBJECTIVES = {"coe": "coe", "pfi-pdp": "ice-pdp", "shap-pdp": "shap-pdp", "pfi-shap": "ice-shap"}
-"""The question behind each objective of FD-Trees: cost of exclusion, and the three pairs of explanations."""
+OBJECTIVES = {"coe": "coe", "pfi-pdp": "ice-pdp", "shap-pdp": "shap-pdp", "pfi-shap": "ice-shap"}  # of FD-Trees
 _ORIGINAL: dict[str, Any] = {"confidence_level": None}  # what the original algorithms know nothing of: chance
 
 

@@ -45,11 +45,7 @@ def short(place: float) -> str:
 
 
 def tag(name: str, look: str, text: str = "", **attributes: Any) -> str:
-    """One element; underscores in names of attributes are dashes.
-
-    >>> tag("text", "b", "a < b", x=1.04, data_r=2)
-    '<text class="b" x="1" data-r="2">a &lt; b</text>'
-    """
+    """One element; underscores in names of attributes are dashes."""
     told = {k.replace("_", "-"): short(v) if isinstance(v, float) else v for k, v in attributes.items()}
     cells = "".join(f' {k}="{html.escape(str(visible(str(v))))}"' for k, v in told.items() if v is not None)
     return f'<{name} class="{look}"{cells}>{html.escape(str(visible(text)))}</{name}>'
@@ -63,11 +59,7 @@ def svg(size: Point, label: str, shapes: Sequence[str], look: str = "", **attrib
 
 
 def path(points: Sequence[Point | None]) -> str:
-    """A path through points, broken where there is none.
-
-    >>> path([(0, 2), (10, 3), None, (5, 5)])
-    'M0 2L10 3M5 5'
-    """
+    """A path through points, broken where there is none."""
     both = zip((None, *points), points, strict=False)
     return "".join(f"{'L' if before else 'M'}{short(at[0])} {short(at[1])}" for before, at in both if at is not None)
 

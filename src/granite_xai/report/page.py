@@ -1,7 +1,4 @@
-"""The story by its templates: one self-contained page, text for a terminal, Markdown, and a folder of figures.
-
-The page makes no request, and has no style or script but its own; figures are plain shapes.
-"""
+"""The story by its templates: one page that needs nothing else, text for a terminal, Markdown, a folder of figures."""
 
 from __future__ import annotations
 
@@ -42,8 +39,9 @@ def render(story: dict[str, Any], page: str = "page.html") -> str:
     regional = "".join(f".r{k}{{--c:var(--r{k})}}" for k in range(len(REGIONS)))
     variables = f":root{{{light}}}\n@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}\n{regional}\n"
     style, script = variables + _asset("style.css"), _asset("script.js")
-    sources = f"style-src {_hash(style)}; script-src {_hash(script)}; img-src data:"
-    policy = f"default-src 'none'; {sources}; base-uri 'none'; form-action 'none'"
+    hashes = (base64.b64encode(hashlib.sha256(str(each).encode()).digest()).decode() for each in (style, script))
+    sources = "style-src 'sha256-{}'; script-src 'sha256-{}'; img-src data:".format(*hashes)
+    policy = f"default-src 'none'; {sources}; base-uri 'none'; form-action 'none'"  # the page makes no request
     known = {"story": story, "style": style, "script": script, "policy": policy}
     return str(environment().get_template(page).render(known | (_figures(story) if page == "page.html" else {})))
 
@@ -82,10 +80,6 @@ def _asset(name: str) -> Any:
     from markupsafe import Markup
 
     return Markup((_TEMPLATES / name).read_text(encoding="utf-8"))
-
-
-def _hash(text: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(str(text).encode()).digest()).decode()}'"
 
 
 @cache
@@ -140,11 +134,8 @@ def story_text(story: dict[str, Any], tree: str) -> str:
 
 def markdown(story: dict[str, Any]) -> str:
     """The story in Markdown: sentences, figures, regions and provenance, in tables that a model card can hold."""
-
-    def harmless(cell: Any) -> Any:
-        return plain(cell).translate(_MARKS) if isinstance(cell, str) else cell
-
-    return str(_without_markup(harmless).get_template("report.md").render(story=story)) + "\n"
+    templates = _without_markup(lambda cell: plain(cell).translate(_MARKS) if isinstance(cell, str) else cell)
+    return str(templates.get_template("report.md").render(story=story)) + "\n"
 
 
 def write_figures(report: Any, folder: Path, formats: Sequence[str]) -> list[Path]:

@@ -26,8 +26,7 @@ from granite_xai.report.sentences import Amounts, ReportSource, listed, set_labe
 from granite_xai.surrogate import RegionSurrogate
 from granite_xai.tables import Column
 
-LEADING, MOST_DRAWN, MOST_LISTED = 3, 15, 200
-"""Columns that open the report, that are drawn at all, and that are listed in tables."""
+LEADING, MOST_DRAWN, MOST_LISTED = 3, 15, 200  # columns that open the report, that are drawn, that are listed
 POINTS = 32  # places along a curve, at most
 Scopes = list[tuple[int | None, RegionSurrogate]]
 MANY_CELLS = 20_000  # rows times columns up to which other questions are read off the evaluations too
@@ -250,13 +249,10 @@ def disagreement_map(values: FitValues) -> dict[str, Any]:
         gaps = values.gaps(resolved) if many and asked.label not in found else None
         if gaps is not None:
             total, left = (float(each.sum()) for each in gaps)
+            whole = total or 1.0
             line: dict[str, Any] = {**sides_named(asked), "cause": cause(asked), "behavior": asked.behavior.key}
             size = float(by_power_of_two(total, exponent * (resolved.degree or 0)))
-            line |= {
-                "disagreement": size,
-                "remaining": left / (total or 1.0),
-                "shares": listed(gaps[0] / (total or 1.0)),
-            }
+            line |= {"disagreement": size, "remaining": left / whole, "shares": listed(gaps[0] / whole)}
             found[asked.label] = {**line, "sets": set_labels(resolved)}
     sets = set_labels(values.fitted.comparisons[0])
     return {"sets": sets, "questions": [line for line in found.values() if line["sets"] == sets]}

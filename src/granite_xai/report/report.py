@@ -249,8 +249,7 @@ def tell(source: ReportSource, test: Any = None, title: str | None = None, began
     """Build the dict; without evaluations (a loaded object) it holds what the stored curves tell."""
     begin = began or time.perf_counter()
     fitted, granite, amounts = source.fitted, source.granite, Amounts.of(source)
-    gaps = gaps_left(source)
-    values = source.values
+    gaps, values, found = gaps_left(source), source.values, fitted.estimate
     with one_blas_thread():
         sizes = [] if values is None else [importance(values, asked) for asked in fitted.comparisons]
         columns = triage(source, sizes[0], amounts) if sizes else []
@@ -258,7 +257,6 @@ def tell(source: ReportSource, test: Any = None, title: str | None = None, began
         explained, curves = ledger(source), effects(source, columns)
         parts = regions(source, curves, gaps)
     evaluation = None if test is None else _evaluation(granite, test)
-    found = fitted.estimate
     figures = {key: getattr(granite, f"{key}_") for key in ("disagreement", "remaining", "fidelity", "global_fidelity")}
     return {
         "version": VERSION,

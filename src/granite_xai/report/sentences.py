@@ -28,8 +28,7 @@ from granite_xai.regions.words import name_text
 from granite_xai.tables import Table
 
 _PACKAGES = ("granite-xai", "numpy", "scikit-learn", "pandas")
-FIRM = ((0.85, "firm"), (0.75, "usable"), (0.6, "shaky"), (-1.0, "do not rely on it"))
-"""From which share on something that is found again is called what."""
+FIRM = ((0.85, "firm"), (0.75, "usable"), (0.6, "shaky"), (-1.0, "do not rely on it"))  # from which share on
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,13 +100,7 @@ class Amounts:
 
 
 def spoken(rule: Rule, table: Table) -> list[list[str]]:
-    """The conditions of a rule as name and rest: whole numbers as the values that occur, never as a bound between them.
-
-    >>> from granite_xai.tables import read_table
-    >>> hours = read_table(np.arange(24.0)[:, None], missing="error")
-    >>> spoken(Rule.parse("x0 > 6"), hours), spoken(Rule.parse("x0 ≤ 0"), hours)
-    ([['x0', '7–23']], [['x0', '= 0']])
-    """
+    """The conditions of a rule as name and rest: whole numbers as the values that occur, never as a bound between."""
     return [[name, _rest(name, condition, table)] for name, condition in rule.conditions]
 
 
@@ -204,11 +197,7 @@ def region_lead(moves: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
 
 
 def firmness(share: float) -> str:
-    """How firm something is that comes back in this share of searches.
-
-    >>> firmness(0.9), firmness(0.5)
-    ('firm', 'do not rely on it')
-    """
+    """How firm something is that comes back in this share of searches."""
     return next(word for least, word in FIRM if share >= least)
 
 
@@ -242,15 +231,14 @@ def facts(source: ReportSource) -> list[list[str]]:
 
 def provenance(source: ReportSource, seconds: float) -> dict[str, Any]:
     """Everything that is needed to make the same report again."""
-    granite, findings = source.granite, source.granite.diagnostics_
-    usage = getattr(source.fitted.predictor, "usage", None)  # with what the report itself asked; a loaded one has none
+    granite, fitted, findings = source.granite, source.fitted, source.granite.diagnostics_
+    usage = getattr(fitted.predictor, "usage", None)  # with what the report itself asked; a loaded one has none
     library = type(granite.model).__module__.partition(".")[0]
     spent = {"fit": findings["seconds"].get("total", 0.0), "model": findings["model"]["seconds"], "report": seconds}
     asked = (findings["model"]["calls"], findings["model"]["rows"]) if usage is None else (usage.calls, usage.rows)
     told: dict[str, Any] = {"made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"), "settings": _settings(granite)}
     told |= {"model": "not given" if granite.model is None else _told(granite.model)}
-    told |= {"explained": plain(source.fitted.predictor.label), "rows": source.n_rows}
-    told |= {"columns": source.fitted.table.n_columns}
+    told |= {"explained": plain(fitted.predictor.label), "rows": source.n_rows, "columns": fitted.table.n_columns}
     told |= {"seed": findings.get("seed"), "evaluations": (findings.get("evaluations") or {}).get("path")}
     told |= {"model_calls": asked[0], "model_rows": asked[1], "fit_rows": findings["model"]["rows"]}
     told |= {"seconds": {key: round(each, 3) for key, each in spent.items()}}
@@ -259,10 +247,9 @@ def provenance(source: ReportSource, seconds: float) -> dict[str, Any]:
 
 def _settings(granite: Any) -> dict[str, str]:
     """The options that differ from what one gets without asking, and the question."""
-    parameters = granite.get_params(deep=False)
-    defaults = type(granite)(None).get_params(deep=False)
-    told = {k: v for k, v in parameters.items() if k != "model" and (k == "question" or repr(v) != repr(defaults[k]))}
-    return {name: _told(value) for name, value in told.items()}
+    parameters, defaults = (each.get_params(deep=False) for each in (granite, type(granite)(None)))
+    own = (k for k in parameters if k != "model" and (k == "question" or repr(parameters[k]) != repr(defaults[k])))
+    return {name: _told(parameters[name]) for name in own}
 
 
 def _told(value: Any) -> str:

@@ -1,0 +1,57 @@
+"""The small functions that pages and pictures are put together with, on values that can be read off by eye."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from granite_xai.display.axis import page_ticks, round_ticks
+from granite_xai.display.figures import grid_of
+from granite_xai.display.network import cell_edges, cell_text
+from granite_xai.regions.rule import Rule
+from granite_xai.report.drawing import path, tag
+from granite_xai.report.sentences import firmness, spoken
+from granite_xai.tables import read_table
+
+
+def test_an_element_escapes_its_text_and_writes_underscores_as_dashes():
+    assert tag("text", "b", "a < b", x=1.04, data_r=2) == '<text class="b" x="1" data-r="2">a &lt; b</text>'
+
+
+def test_a_path_is_broken_where_there_is_no_point():
+    assert path([(0, 2), (10, 3), None, (5, 5)]) == "M0 2L10 3M5 5"
+
+
+def test_whole_numbers_are_told_as_the_values_that_occur():
+    hours = read_table(np.arange(24.0)[:, None], missing="error")
+    assert spoken(Rule.parse("x0 > 6"), hours) == [["x0", "7–23"]]
+    assert spoken(Rule.parse("x0 ≤ 0"), hours) == [["x0", "= 0"]]
+
+
+def test_what_comes_back_often_is_firm():
+    assert (firmness(0.9), firmness(0.5)) == ("firm", "do not rely on it")
+
+
+def test_ticks_are_round_numbers_inside_the_range():
+    assert round_ticks(0.0, 23.0) == [0.0, 5.0, 10.0, 15.0, 20.0]
+
+
+def test_names_have_a_tick_each():
+    effect = {"x": [0.0, 1.0], "texts": ["no", "yes"], "named": True, "gone": False, "log": False}
+    assert page_ticks(effect, 100) == [(0.0, "no", "no"), (1.0, "yes", "yes")]
+
+
+def test_panels_fill_lines_as_evenly_as_can_be():
+    assert (grid_of(3), grid_of(9)) == ((1, 3), (2, 5))
+
+
+@pytest.mark.parametrize(
+    ("value", "top", "text"),
+    [(1234.0, 2000.0, "1.2k"), (0.001, 1.0, ""), (0.123, 1.0, "0.12"), (-123.4, 200.0, "-123"), (2.5e8, 3e8, "250M")],
+)
+def test_a_number_in_a_cell_is_short(value, top, text):
+    assert cell_text(value, top) == text
+
+
+def test_cells_end_half_way_to_their_neighbours():
+    assert cell_edges(np.array([0.0, 1.0, 3.0]), False).tolist() == [-0.5, 0.5, 2.0, 4.0]
