@@ -128,11 +128,6 @@ class FitResult:
         return units_of(self.comparisons, self.exponent)
 
     @property
-    def global_surrogate(self) -> Surrogate:
-        """The additive surrogate without regions."""
-        return replace(self.surrogate, regions=() if self.everywhere is None else (self.everywhere,))
-
-    @property
     def by_chance(self) -> bool:
         """Whether the fitting rows show no disagreement beyond chance."""
         return self.chance is not None and not np.any(self.chance.exceeded(self.floors))
@@ -157,11 +152,6 @@ class FitRun(NamedTuple):
     error: float  # noise of one prediction
     path: Path | None = None  # where the price of a region was chosen by it
 
-    @property
-    def route(self) -> Route:
-        """The fitting rows and the way the model is asked."""
-        return self.inputs.route
-
 
 def run(inputs: FitInputs) -> FitRun:
     """Ask the model, search for regions, and describe them."""
@@ -179,7 +169,7 @@ def run(inputs: FitInputs) -> FitRun:
         evaluations, extent = evaluate(inputs.route, asked, reference, **how)
     if evaluations.snapped:
         limits = inputs.resources, asked.checked, inputs.seed
-        note = grid_check(inputs.comparisons, inputs.route, evaluations, reference, *limits)
+        note = grid_check(inputs.comparisons, inputs.route, evaluations, reference, limits)
         record.note("max_grid", note)
         record.remember(in_words(note))
     with record.stage("search"), one_blas_thread():
