@@ -16,7 +16,7 @@ from granite_xai.behavior.behavior import Game
 from granite_xai.compute import Resources
 from granite_xai.compute.primitives import NUMPY
 from granite_xai.compute.units import by_power_of_two
-from granite_xai.disagreement import Disagreement, Objective, ResolvedQuestion
+from granite_xai.disagreement import Disagreement, ResolvedQuestion
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluation_plan import evaluate, request
 from granite_xai.evaluations.agnostic import EvaluationRange, too_large
@@ -43,12 +43,6 @@ def order_of(questions: Asked) -> int:
     """Order of the effects in the surrogate: that of the compared interactions, otherwise 1."""
     interaction = questions[0].question.first.influence
     return interaction.order if isinstance(interaction, Interactions) else 1
-
-
-def exponent_for(questions: Asked, objective: Objective) -> int | None:
-    """None where evaluations may be in units of a power of two: every figure scales, and shares stay; otherwise 0."""
-    degrees = {question.degree for question in questions}
-    return None if None not in degrees and (objective.normalize == "root" or degrees == {2}) else 0
 
 
 def units_of(questions: Asked, exponent: int) -> IntArray:
