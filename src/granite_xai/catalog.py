@@ -14,7 +14,7 @@ from granite_xai.masking import Accumulated, Conditional
 
 __all__ = ["TITLES", "explanations", "meaning", "question", "questions", "title"]
 
-TITLES: dict[str, tuple[str, str]] = {
+TITLES: dict[str, tuple[str, str]] = {  # name of an explanation: how it is called, and what it is
     "ice": ("ICE", "how the prediction of each single row moves with a column"),
     "pdp": ("PDP", "how the prediction moves with a column on average"),
     "shap": ("SHAP", "each row's prediction shared out fairly among the columns"),
@@ -40,7 +40,6 @@ TITLES: dict[str, tuple[str, str]] = {
     "prediction": ("the model", "the prediction itself"),
     "additive": ("its additive surrogate", "the sum of one average curve per column"),
 }
-"""Name of an explanation: how it is called, and what it is."""
 
 
 def title(name: str | None, place: str = "") -> str:

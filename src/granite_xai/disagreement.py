@@ -203,8 +203,7 @@ class ResolvedQuestion:
         return members + 16 * n_values + 8 * n_rows * (shared + written)
 
 
-# name: first, second
-_QUESTIONS: dict[str, tuple[str, str]] = {
+_QUESTIONS: dict[str, tuple[str, str]] = {  # name: first, second
     "ice-pdp": ("ice", "pdp"),
     "shap-pdp": ("shap", "pdp"),
     "ice-shap": ("ice", "shap"),

@@ -111,8 +111,15 @@ class EvaluationPlan:
 
     def stages(self, route: Route, resources: Resources, candidate: int) -> dict[str, Any]:
         """Rows and bytes by stage, for ``diagnostics_``; refused where there is no room (D33)."""
-        budget, pairs = self.budget(route, resources, candidate), 8 * len(self.attributions) * self.kept.n_rows**2
-        return budget.plan(rows=self.rows(route.table), total=self.bytes, attributions=pairs, candidate=candidate)
+        budget, total = self.budget(route, resources, candidate), self.bytes
+        held = {"rows": self.rows(route.table), "bytes": total, "in_memory": total <= budget.evaluations}
+        return {
+            "memory_limit": budget.limit,
+            "table": {"bytes": budget.fixed},
+            "evaluations": {**held, "spilled_bytes": max(0, total - budget.evaluations)},
+            "attributions": {"bytes": 8 * len(self.attributions) * self.kept.n_rows**2},
+            "search": {"block_bytes": budget.search, "candidate_bytes": candidate},
+        }
 
     @property
     def attributions(self) -> dict[PairwiseShapley, Terms]:
@@ -324,8 +331,7 @@ class _Further(NamedTuple):
         values = self.route.predictor.recombined(references, base, table, donors, sorted(visible))
         values = values.reshape(references.n_rows, -1)
         values = np.repeat(values, table.n_rows, axis=1) if codes is None else values[:, codes]
-        found: FloatArray = self.extent.see(values) - self.offset
-        return found
+        return np.asarray(self.extent.see(values) - self.offset)
 
     def changes(self, column: AleColumn) -> Steps:
         """The predictions of each row along a column; none for nominal and constant columns."""

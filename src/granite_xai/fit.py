@@ -23,7 +23,7 @@ from granite_xai.engine.splits import CUT_BYTES, Splits
 from granite_xai.evaluation_plan import EvaluationPlan, Unfinished, evaluate, request
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.noise_floor import Probe, probe
-from granite_xai.fit_checks import causes, exponent_for, grid_check, in_words, measure, note_bins, order_of, units_of
+from granite_xai.fit_checks import causes, grid_check, in_words, measure, note_bins, order_of, units_of
 from granite_xai.influence import PlayersAndSets
 from granite_xai.interaction import Additive
 from granite_xai.masking.fitted import FittedMaskings, fit_reference
@@ -128,11 +128,6 @@ class FitResult:
         return units_of(self.comparisons, self.exponent)
 
     @property
-    def global_surrogate(self) -> Surrogate:
-        """The additive surrogate without regions."""
-        return replace(self.surrogate, regions=() if self.everywhere is None else (self.everywhere,))
-
-    @property
     def by_chance(self) -> bool:
         """Whether the fitting rows show no disagreement beyond chance."""
         return self.chance is not None and not np.any(self.chance.exceeded(self.floors))
@@ -157,11 +152,6 @@ class FitRun(NamedTuple):
     error: float  # noise of one prediction
     path: Path | None = None  # where the price of a region was chosen by it
 
-    @property
-    def route(self) -> Route:
-        """The fitting rows and the way the model is asked."""
-        return self.inputs.route
-
 
 def run(inputs: FitInputs) -> FitRun:
     """Ask the model, search for regions, and describe them."""
@@ -175,11 +165,13 @@ def run(inputs: FitInputs) -> FitRun:
     with record.stage("evaluations"):
         how = handed_on(inputs, "weights", "y", "resources", "n_jobs", "diagnostics", "unfinished")
         how |= {"planned": inputs.plan.get("seconds", {}).get("evaluations")}
-        how |= {"exponent": exponent_for(inputs.comparisons, inputs.objective)}
+        degrees = {question.degree for question in inputs.comparisons}  # where all figures scale, and shares stay:
+        scales = None not in degrees and (inputs.objective.normalize == "root" or degrees == {2})
+        how |= {"exponent": None if scales else 0}  # in units of a power of two
         evaluations, extent = evaluate(inputs.route, asked, reference, **how)
     if evaluations.snapped:
         limits = inputs.resources, asked.checked, inputs.seed
-        note = grid_check(inputs.comparisons, inputs.route, evaluations, reference, *limits)
+        note = grid_check(inputs.comparisons, inputs.route, evaluations, reference, limits)
         record.note("max_grid", note)
         record.remember(in_words(note))
     with record.stage("search"), one_blas_thread():

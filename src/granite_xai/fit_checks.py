@@ -16,7 +16,7 @@ from granite_xai.behavior.behavior import Game
 from granite_xai.compute import Resources
 from granite_xai.compute.primitives import NUMPY
 from granite_xai.compute.units import by_power_of_two
-from granite_xai.disagreement import Disagreement, Objective, ResolvedQuestion
+from granite_xai.disagreement import Disagreement, ResolvedQuestion
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluation_plan import evaluate, request
 from granite_xai.evaluations.agnostic import EvaluationRange, too_large
@@ -34,33 +34,24 @@ SMALLEST = -280  # power of ten below which numbers lose their digits
 MOST = 500  # rows that the additive model is looked at on
 INTERACT, DEPEND = "columns interact", "columns depend on each other"
 EITHER = f"{INTERACT} or depend on each other"
+Asked = Sequence[ResolvedQuestion]
+Limits = tuple[Resources, int, int]  # with a number of rows and a seed
 THIN = 5  # rows below which a bin of a region is called thin
 
 
-def order_of(questions: Sequence[ResolvedQuestion]) -> int:
+def order_of(questions: Asked) -> int:
     """Order of the effects in the surrogate: that of the compared interactions, otherwise 1."""
     interaction = questions[0].question.first.influence
     return interaction.order if isinstance(interaction, Interactions) else 1
 
 
-def exponent_for(questions: Sequence[ResolvedQuestion], objective: Objective) -> int | None:
-    """None where evaluations may be in units of a power of two: every figure scales, and shares stay; otherwise 0."""
-    degrees = {question.degree for question in questions}
-    return None if None not in degrees and (objective.normalize == "root" or degrees == {2}) else 0
-
-
-def units_of(questions: Sequence[ResolvedQuestion], exponent: int) -> IntArray:
+def units_of(questions: Asked, exponent: int) -> IntArray:
     """The powers of two in units of which disagreements are measured, where predictions are in those of another."""
     return np.array([exponent * (question.degree or 0) for question in questions])
 
 
 def measure(
-    questions: Sequence[ResolvedQuestion],
-    evaluations: Evaluations,
-    extent: EvaluationRange,
-    probed: Probe,
-    single: bool,
-    record: Diagnostics,
+    asked: Asked, evaluations: Evaluations, extent: EvaluationRange, probed: Probe, single: bool, record: Diagnostics
 ) -> tuple[FloatArray, FloatArray, float]:
     """Disagreement of each question on all rows, its noise floor, and the noise of one prediction."""
     single, unit = single or extent.single_precision, 2.0**extent.exponent
@@ -72,16 +63,16 @@ def measure(
         record.warn(changes, ModelWarning)
     error = error / unit if changes is None else max(error / unit, extent.changed)
     with np.errstate(over="ignore", invalid="ignore"):  # an overflow is named below (N06)
-        roots = np.array([question.regional(evaluations, splits)[0, 0] for question in questions])
-        floors = np.array([_floor(question, evaluations, error) for question in questions])
+        roots = np.array([question.regional(evaluations, splits)[0, 0] for question in asked])
+        floors = np.array([_floor(question, evaluations, error) for question in asked])
         countable = np.isfinite(roots * evaluations.n_rows) & np.isfinite(floors)
-    told = by_power_of_two(np.stack([floors, roots]), units_of(questions, extent.exponent))
+    told = by_power_of_two(np.stack([floors, roots]), units_of(asked, extent.exponent))
     for name, found in zip(("noise_floor", "measured_disagreement"), told.tolist(), strict=True):
-        record.note(name, {question.question.label: each for question, each in zip(questions, found, strict=True)})
+        record.note(name, {question.question.label: each for question, each in zip(asked, found, strict=True)})
     if not np.all(countable):
         raise too_large(extent.scale * unit)
     size = float(np.max(np.abs(evaluations.predictions)))
-    for question, heard, least, root in zip(questions, roots > floors, *told.tolist(), strict=True):
+    for question, heard, least, root in zip(asked, roots > floors, *told.tolist(), strict=True):
         _tell(question, bool(heard), least, root, (size, extent.scale * unit), record)
     return roots, floors, error
 
@@ -122,15 +113,10 @@ def _floor(question: ResolvedQuestion, evaluations: Evaluations, error: float) -
 
 
 def grid_check(
-    comparisons: Sequence[ResolvedQuestion],
-    route: Route,
-    evaluations: Evaluations,
-    reference: FittedMaskings,
-    resources: Resources,
-    count: int,
-    seed: int,
+    comparisons: Asked, route: Route, evaluations: Evaluations, reference: FittedMaskings, limits: Limits
 ) -> dict[str, Any]:
     """A grid's columns, and the root mean square of exact gaps of a few rows and of their difference on the grid."""
+    resources, count, seed = limits
     rows = np.sort(np.random.default_rng(seed).choice(evaluations.n_rows, size=count, replace=False))
     effects = [side for comparison in comparisons for side in (comparison.first, comparison.second)]
     part, near = route.table.take(rows), evaluations.restrict(rows)
@@ -183,7 +169,7 @@ def cause(question: Disagreement) -> str:
     return INTERACT if question.behavior.key == "local" and first.masking.key != "conditional" else EITHER
 
 
-def causes(questions: Sequence[ResolvedQuestion], evaluations: Evaluations, floors: FloatArray) -> dict[str, Any]:
+def causes(questions: Asked, evaluations: Evaluations, floors: FloatArray) -> dict[str, Any]:
     """For each question its cause, and the share of the disagreement that a sum of its curves would keep, if known."""
     count = min(evaluations.n_rows, MOST)
     rows = np.linspace(0, evaluations.n_rows - 1, count).astype(np.intp)
@@ -206,10 +192,8 @@ def _kept(question: ResolvedQuestion, evaluations: Evaluations, floor: float) ->
 
 
 def additive_evaluations(question: ResolvedQuestion, evaluations: Evaluations) -> Evaluations | None:
-    """The evaluations of the additive model on the same rows; None where they cannot be read from those of the model.
-
-    With the curve ``c_i`` of each player, ``E_S[x, x'] = sum over S of c_i(x) + sum over the others of c_i(x')``.
-    """
+    """The evaluations of the additive model on the same rows; None: they cannot be read from those of the model."""
+    # With the curve ``c_i`` of each player, ``E_S[x, x'] = sum over S of c_i(x) + sum over the others of c_i(x')``.
     players = question.first.layout.players
     if evaluations.snapped or evaluations.against or not all(player in evaluations.stored_as for player in players):
         return None

@@ -245,8 +245,9 @@ def _fidelities(new: NewRows, regions: IntArray, evaluations: Evaluations) -> tu
     variance = float(shares @ np.square(truth - shares @ truth))
     if variance == 0.0:
         return 1.0, 1.0
-    told = []
-    for surrogate, places in ((fitted.surrogate, regions), (fitted.global_surrogate, np.zeros_like(regions))):
+    told, everywhere = [], () if fitted.everywhere is None else (fitted.everywhere,)
+    without = replace(fitted.surrogate, regions=everywhere)
+    for surrogate, places in ((fitted.surrogate, regions), (without, np.zeros_like(regions))):
         asked = fitted.predictor if surrogate.needs_model else None
         curves = by_power_of_two(surrogate.predict(table, places, asked), -evaluations.exponent)
         told.append(1.0 - float(shares @ np.square(truth - curves)) / variance)

@@ -60,3 +60,13 @@ def test_an_unknown_name_is_answered_with_the_closest_one():
 
 def test_every_named_explanation_has_a_title():
     assert set(explanations()) == set(TITLES)
+
+
+def test_amounts_for_headlines_and_signs():
+    said = {126.4: "126", 1260.0: "1,260", 39.2: "39", 7.249: "7.2", 0.2: "0.20", 0.0: "0", None: "–"}
+    assert {amount: wording.brief(amount) for amount in said} == said
+    assert [wording.signed(3.0), wording.signed(-0.5)] == ["+3", "−0.5"]
+
+
+def test_a_listed_dictionary_shows_itself_as_a_table():
+    assert repr(wording.Listed({"a": 1.5}, ("name", "half"), lambda entry: (entry / 2,))) == "name  half\na     0.75"

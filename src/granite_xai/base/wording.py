@@ -6,6 +6,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from html import escape
 from typing import Any
 
@@ -29,9 +30,7 @@ def percent(share: float | None, digits: int = 1, rounding: float = 1e-12) -> st
     return f"{100 * share if share < -rounding else abs(100 * share):,.{digits}f} %"
 
 
-def coarse(share: float) -> str:
-    """A share where there is little room: no place after the point, and nothing but zero is zero."""
-    return percent(share, 0, 0.0)
+coarse = partial(percent, digits=0, rounding=0.0)  # where there is little room; nothing but zero is zero
 
 
 def number(value: Any) -> str:
@@ -45,11 +44,7 @@ def number(value: Any) -> str:
 
 
 def signed(amount: float) -> str:
-    """A number with its sign.
-
-    >>> signed(3.0), signed(-0.5)
-    ('+3', '−0.5')
-    """
+    """A number with its sign."""
     return ("−" if amount < 0 else "+") + number(abs(float(amount)))
 
 
@@ -59,11 +54,7 @@ def value(amount: float) -> str:
 
 
 def brief(value: float | None) -> str:
-    """Write an amount for a headline: two digits, or as many as stand before the point.
-
-    >>> brief(126.4), brief(1260.0), brief(39.2), brief(7.249), brief(0.2), brief(0.0), brief(None)
-    ('126', '1,260', '39', '7.2', '0.20', '0', '–')
-    """
+    """Write an amount for a headline: two digits, or as many as stand before the point."""
     if value is None or not math.isfinite(value):
         return "–"
     return f"{value + 0.0:,.0f}" if abs(value) >= 9.95 or value == 0 else f"{value:#.2g}"
@@ -178,12 +169,7 @@ class Told:
 
 
 class Listed(Told, dict[str, Any]):
-    """A dictionary that shows itself as a table.
-
-    >>> Listed({"a": 1.5}, ("name", "half"), lambda entry: (entry / 2,))
-    name  half
-    a     0.75
-    """
+    """A dictionary that shows itself as a table."""
 
     def __init__(self, entries: Mapping[str, Any], headings: Sequence[str], cells: Callable[[Any], Sequence[object]]):
         super().__init__(entries)

@@ -26,16 +26,11 @@ OWN = 2**20  # bytes of a run on any table: rules, plans, small arrays
 
 
 class Workspace:
-    """Hands out arrays, in memory while those alive stay within a share of it, otherwise in temporary files.
-
-    A file is unlinked as soon as it is opened, so that nothing can leave one behind, and its space is reserved before
-    it is mapped: a full disk is an error with a name, and never a signal in the middle of a sum. An array that nobody
-    holds any more gives its bytes back, in memory and on disk. ``share``: bytes of memory for the arrays that are alive
-    at the same time (None: any number); ``block``: bytes of what is computed at a time on the way to these.
-    """
+    """Hands out arrays, in memory while those alive stay within a share of it, otherwise in temporary files."""
 
     def __init__(self, share: int | None = None, block: int = BLOCK) -> None:
-        self.share, self.block = share, block
+        self.share = share  # bytes for the arrays alive at the same time; None: any number
+        self.block = block  # bytes of what is computed at a time on the way to these
         self.most_held = self.most_spilled = 0
         self._bytes = {"memory": 0, "disk": 0}
         self._freed: deque[tuple[str, int]] = deque()
@@ -111,7 +106,7 @@ class Workspace:
 
 
 def _mapped_file(needed: int) -> mmap.mmap:
-    """A file without a name, of so many reserved bytes, as memory."""
+    """A file without a name, which nothing can leave behind, of so many reserved bytes, as memory."""
     try:
         with tempfile.TemporaryFile(prefix="granite-") as file:
             _reserve(file, needed)
@@ -136,11 +131,7 @@ def _reserve(file: IO[bytes], size: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Half of the limit for evaluations, a quarter for blocks of the search, a quarter for everything else.
-
-    Of the last quarter one half is for the table and what else grows with its rows and columns; where that does not
-    suffice, the evaluations have less, and are spilled. The other half is for blocks on the way to the evaluations.
-    """
+    """Half of the limit for evaluations, a quarter for the search, an eighth for the table, an eighth for blocks."""
 
     limit: int
     fixed: int = 0  # bytes of the table, of the codes of its rows, of the plan
@@ -157,19 +148,8 @@ class Budget:
 
     @property
     def evaluations(self) -> int:
-        """For evaluations held in memory."""
+        """For evaluations held in memory; less where an eighth does not suffice for the table."""
         return max(0, self.limit - self.search - self.block - max(self.limit // 8, self.fixed))
-
-    def plan(self, *, rows: int, total: int, attributions: int, candidate: int) -> dict[str, Any]:
-        """Rows and bytes by stage, for ``diagnostics_``."""
-        held = {"rows": rows, "bytes": total, "in_memory": total <= self.evaluations}
-        return {
-            "memory_limit": self.limit,
-            "table": {"bytes": self.fixed},
-            "evaluations": {**held, "spilled_bytes": max(0, total - self.evaluations)},
-            "attributions": {"bytes": attributions},
-            "search": {"block_bytes": self.search, "candidate_bytes": candidate},
-        }
 
 
 def require_budget(resources: Resources, fixed: int, evaluations: int = 0, candidate: int = 0) -> Budget:

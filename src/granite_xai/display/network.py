@@ -303,7 +303,7 @@ def surface(shown: RowsToShow, scope: Scope, across: Axis, up: Axis, points: int
     # Rows that carry every pair of values, the first column fastest.
     pairs = np.tile(np.arange(len(x)), len(y)), np.repeat(np.arange(len(y)), len(x))
     native = recombine(one.grid.rows, pairs[0], two.grid.rows, pairs[1], [up.column.position])
-    both = read_table(native, kinds=dict(zip(table.names, table.kinds, strict=True)), missing="allow")
+    both = read_table(native, kinds=table.kinds, missing="allow")
     rows = np.repeat(np.arange(table.n_rows), both.n_rows)
     donors = np.tile(np.arange(both.n_rows), table.n_rows)
     columns = [across.column.position, up.column.position]

@@ -107,7 +107,7 @@ def _central_row(table: Table, weights: FloatArray, means: bool) -> Table:
     for column in table.columns:
         donor = np.array([central_position(column, weights)], dtype=np.intp)
         native = recombine(row, first, table, donor, [column.position])
-        row = read_table(native, kinds=dict(zip(table.names, table.kinds, strict=True)), missing="allow")
+        row = read_table(native, kinds=table.kinds, missing="allow")
     if not means:
         return row
     numeric = [column for column in table.columns if column.kind == "numeric"]

@@ -35,26 +35,21 @@ class Choice(NamedTuple):
 
 def read_answer(returned: Any, count: int, choice: Choice) -> tuple[FloatArray, bool]:
     """What the model returned for ``count`` rows as float64 numbers; and whether they are of single precision (M01)."""
-    array = _as_array(returned)
+    answer = returned.detach() if hasattr(returned, "detach") else returned  # a tensor that may carry gradients
+    if hasattr(answer, "__cuda_array_interface__") and hasattr(answer, "get"):
+        answer = answer.get()
+    elif hasattr(answer, "cpu"):
+        answer = answer.cpu()
+    if isinstance(answer, np.ma.MaskedArray):
+        answer = np.where(np.ma.getmaskarray(answer), np.nan, np.ma.getdata(answer))
+    try:
+        array = np.asarray(answer)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise _no_answer(f"the model returned {_name(answer)}, which is no array of numbers ({error}).") from error
     column = one_column(_as_numbers(array), count, choice, returned)
     # A copy, because models may answer with a view of a buffer that the next call overwrites (M11).
     values = np.array(column, dtype=np.float64, order="C", copy=True)
     return values, array.dtype.kind == "f" and array.dtype.itemsize < 8
-
-
-def _as_array(returned: Any) -> NDArray[Any]:
-    if hasattr(returned, "detach"):  # a tensor that may carry gradients
-        returned = returned.detach()
-    if hasattr(returned, "__cuda_array_interface__") and hasattr(returned, "get"):
-        returned = returned.get()
-    elif hasattr(returned, "cpu"):
-        returned = returned.cpu()
-    if isinstance(returned, np.ma.MaskedArray):
-        returned = np.where(np.ma.getmaskarray(returned), np.nan, np.ma.getdata(returned))
-    try:
-        return np.asarray(returned)
-    except (TypeError, ValueError, RuntimeError) as error:
-        raise _no_answer(f"the model returned {_name(returned)}, which is no array of numbers ({error}).") from error
 
 
 def _as_numbers(array: NDArray[Any]) -> NDArray[Any]:
@@ -118,8 +113,7 @@ def ask_which(names: tuple[Any, ...]) -> NoReturn:
 def outside_unit_interval(values: FloatArray, float32: bool = False) -> BoolArray:
     """Mark the values that are no probabilities; round-off at the two ends is not held against a model (T08)."""
     slack = 8 * float(np.finfo(np.float32 if float32 else np.float64).eps)
-    outside: BoolArray = (values < -slack) | (values > 1.0 + slack)
-    return outside
+    return (values < -slack) | (values > 1.0 + slack)
 
 
 def _name(returned: Any) -> str:

@@ -37,7 +37,14 @@ def read_target(
     _check_labels(y, table, "y", "T06")
     values = _one_column(y)
     _check_length(values, table)
-    _check_missing(values, table)
+    if np.issubdtype(values.dtype, np.number):
+        bad = ~np.isfinite(values)
+    else:
+        bad = pd.isna(values) | np.array([isinstance(cell, float) and np.isinf(cell) for cell in values.tolist()], bool)
+    if count := int(bad.sum()):
+        labels = table.row_labels(np.flatnonzero(bad)[:5])
+        text = f"y has {count_text(count, 'missing or infinite value' + 's' * (count > 1), labels)}."
+        raise _wrong(text, "T03", "Drop or fill these rows.", rows=labels)
     if (classes := predictor.classes) is not None:  # 1 where y is the explained class, 0 elsewhere (C18)
         unknown = [label for label in dict.fromkeys(values.tolist()) if label not in set(classes)]
         if unknown:
@@ -84,17 +91,6 @@ def _wrong(text: str, code: str, hint: str, argument: str = "y", rows: Any = ())
 def _check_length(values: Any, table: Table) -> None:
     if len(values) != table.n_rows:
         raise _wrong(f"y has {len(values)} values, X has {table.n_rows} rows.", "T02", _ONE_VALUE)
-
-
-def _check_missing(values: Any, table: Table) -> None:
-    if np.issubdtype(values.dtype, np.number):
-        bad = ~np.isfinite(values)
-    else:
-        bad = pd.isna(values) | np.array([isinstance(cell, float) and np.isinf(cell) for cell in values.tolist()], bool)
-    if count := int(bad.sum()):
-        labels = table.row_labels(np.flatnonzero(bad)[:5])
-        text = f"y has {count_text(count, 'missing or infinite value' + 's' * (count > 1), labels)}."
-        raise _wrong(text, "T03", "Drop or fill these rows.", rows=labels)
 
 
 def _as_numbers(values: Any, hint: str) -> FloatArray:

@@ -226,8 +226,11 @@ class Column:
         present = ~self.missing
         codes = np.full(len(self.values), -1, dtype=np.intp)
         if self.kind in LABELLED:
-            first = self.order if self.kind == "ordinal" else self.declared
-            levels, codes[present] = _rank_labels(self.values[present], first)
+            first, labels = self.order if self.kind == "ordinal" else self.declared, self.values[present]
+            distinct, known = pd.unique(labels), {label: rank for rank, label in enumerate(first or ())}
+            order = sorted((label for label in distinct if label in known), key=known.__getitem__)
+            order += sorted_labels(label for label in distinct if label not in known)
+            levels, codes[present] = object_array(order), pd.Index(order, dtype=object).get_indexer(labels)
         else:
             levels, codes[present] = np.unique(self.values[present], return_inverse=True)
             if self.kind == "numeric":
@@ -261,14 +264,6 @@ def sorted_labels(labels: Iterable[Any]) -> list[Any]:
         return sorted(labels)
     except TypeError:
         return sorted(labels, key=lambda label: (type(label).__name__, str(label)))
-
-
-def _rank_labels(labels: NDArray[Any], first: tuple[Any, ...] | None) -> tuple[NDArray[Any], IntArray]:
-    distinct = pd.unique(labels)
-    known = {label: rank for rank, label in enumerate(first or ())}
-    order = sorted((label for label in distinct if label in known), key=known.__getitem__)
-    order += sorted_labels(label for label in distinct if label not in known)
-    return object_array(order), pd.Index(order, dtype=object).get_indexer(labels)
 
 
 def _locked(array: NDArray[Any]) -> NDArray[Any]:

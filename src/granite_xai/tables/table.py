@@ -60,9 +60,9 @@ class Table:
         return frozenset(range(self.n_columns)) - set(self.explained)
 
     @property
-    def kinds(self) -> tuple[Kind, ...]:
-        """Kinds of the columns."""
-        return tuple(column.kind for column in self.columns)
+    def kinds(self) -> dict[str, Kind]:
+        """Kinds of the columns, by name."""
+        return {column.name: column.kind for column in self.columns}
 
     @property
     def native(self) -> Any:
@@ -101,25 +101,24 @@ class Table:
         raise unknown(argument, label, self.names, code="P04", what="Columns")
 
     def distinct(self, columns: Iterable[int], cells: IntArray | None = None) -> tuple[IntArray, IntArray]:
-        """The number of each row among the distinct rows of some columns, and the first row that carries each.
-
-        In the order of the columns' codes (or of ``cells``, (n, d)), first column first, missing before all levels.
-        """
+        """Number of each row among the distinct ones of some columns, by codes (or ``cells``), and their first rows."""
         chosen = sorted(columns) if isinstance(columns, (set, frozenset)) else columns
         return distinct_rows(self.n_rows, (self.columns[j].codes + 1 if cells is None else cells[:, j] for j in chosen))
 
 
 def distinct_rows(n_rows: int, columns: Iterable[IntArray]) -> tuple[IntArray, IntArray]:
-    """Number the distinct rows of some columns of codes from 0, and find the first row of each.
-
-    >>> distinct_rows(3, [np.array([1, 0, 1])])
-    (array([1, 0, 1]), array([1, 0]))
-    """
+    """Number the distinct rows of some columns of codes from 0, and find the first row of each."""
     keys, size = np.zeros(n_rows, dtype=np.int64), 1
     for column in columns:
         width = int(column.max(initial=-1)) + 1
-        # numbering again keeps the keys small enough for 64 bits and for a table of all of them
-        keys, size = _numbered(keys * width + column, size * width)
+        keys, size = keys * width + column, size * width
+        if size > 8 * len(keys) + 1024:  # ranks stay small enough for 64 bits and for a table of all of them
+            values, keys = np.unique(keys, return_inverse=True)
+            size = len(values)
+        else:
+            seen = np.zeros(size, dtype=bool)
+            seen[keys] = True
+            keys, size = (np.cumsum(seen) - 1)[keys], int(seen.sum())
     first = np.zeros(size if len(keys) else 0, dtype=np.intp)
     # of several assignments to one place the last one stays: go backwards
     first[keys[::-1]] = np.arange(len(keys) - 1, -1, -1, dtype=np.intp)
@@ -130,16 +129,6 @@ def require_rows(table: Table, what: str) -> None:
     """Refuse work that needs the rows of a table that was loaded without them (F09)."""
     if isinstance(table.container, Outline):
         table.container.refuse(what=what)
-
-
-def _numbered(keys: IntArray, size: int) -> tuple[IntArray, int]:
-    """Replace keys below ``size`` by their rank among those present."""
-    if size > 8 * len(keys) + 1024:
-        values, ranks = np.unique(keys, return_inverse=True)
-        return ranks, len(values)
-    seen = np.zeros(size, dtype=bool)
-    seen[keys] = True
-    return (np.cumsum(seen) - 1)[keys], int(seen.sum())
 
 
 def recombine(base: Table, base_rows: Any, donor: Table, donor_rows: Any, columns: Iterable[int]) -> Any:
@@ -202,7 +191,10 @@ def read_table(
     _refuse(table, infinite, "D03", "Replace infinity by a finite value, or drop these rows.", argument)
     if missing == "error":
         require_present(table, argument=argument)
-    notices += _inexact(table, cells, argument)
+    why = "holds integers beyond 2^53; neighbours that float64 cannot tell apart count as equal."
+    remedy = "Subtract an offset, or make it a category."
+    inexact = (c for c, read in zip(table.columns, cells, strict=True) if read.inexact and c.kind == "numeric")
+    notices += [f"D20: {argument} {column_text(c.name, c.position)} {why} {remedy}" for c in inexact]
     notices += [] if like is None else _new_levels(table, like, argument)
     for text in notices:
         warn(text, DataWarning)
@@ -338,13 +330,6 @@ def _refuse(table: Table, flagged: Iterable[Any], code: str, hint: str, argument
     columns, labels = [column.name for column, _, _ in bad], table.row_labels(rows)
     message = f"{argument} {'; '.join(parts)}{more}."
     raise InputError(message, code=code, argument=argument, columns=columns, rows=labels, hint=hint)
-
-
-def _inexact(table: Table, cells: list[Cells], argument: str) -> list[str]:
-    columns = [c for c, read in zip(table.columns, cells, strict=True) if read.inexact and c.kind == "numeric"]
-    why = "holds integers beyond 2^53; neighbours that float64 cannot tell apart count as equal."
-    remedy = "Subtract an offset, or make it a category."
-    return [f"D20: {argument} {column_text(column.name, column.position)} {why} {remedy}" for column in columns]
 
 
 def _new_levels(table: Table, like: Table, argument: str) -> list[str]:

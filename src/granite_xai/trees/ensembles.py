@@ -1,9 +1,7 @@
 """Tree ensembles and additive models without a call: ``E_S`` and pairwise attributions from their own parts.
 
-A leaf with value v contributes to ``E_S[u, n]`` exactly when the value u meets the leaf's conditions on S and the row n
-meets its conditions on the other columns. A term of an additive model (an explainable boosting machine) is a table over
-the bins of a few columns. In ``E_S[u, n]`` it reads the bins of value u for its columns in S and those of row n for the
-others, so that terms within S or outside of it cost one vector each.
+A leaf counts in ``E_S[u, n]`` exactly when the value u meets its conditions on S and the row n those on other columns.
+A term of an additive model, a table over bins, reads the bins of u on S and those of n elsewhere.
 """
 
 from __future__ import annotations

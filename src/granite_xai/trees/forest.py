@@ -192,7 +192,10 @@ def cells_of(forest: Forest, matrix: FloatArray) -> Cells:
             rows[:, j], cut[own] = _by_threshold(forest, own, matrix[:, j])
             first[own] = ~forest.default_left[own]
             continue
-        kinds, rows[:, j] = _by_category(matrix[:, j])
+        present = ~np.isnan(matrix[:, j])
+        whole = np.trunc(matrix[present, j]).astype(np.int64)  # fractions are cut off, as the libraries do
+        kinds, places = np.unique(whole, return_inverse=True)
+        rows[:, j], rows[present, j] = 0, places + 1
         for node in listed:
             went = np.isin(kinds, forest.categories[node]) != forest.list_right[node]
             bits.append(np.concatenate([[forest.default_left[node]], went]))
@@ -210,15 +213,6 @@ def _by_threshold(forest: Forest, nodes: IntArray, values: FloatArray) -> tuple[
     before = np.searchsorted(open_ends, turns, side="left") + np.searchsorted(closed_ends, turns, side="left")
     before += ~strict & np.isin(turns, open_ends)
     return np.where(np.isnan(values), 0, passed + 1), before + 2
-
-
-def _by_category(values: FloatArray) -> tuple[IntArray, IntArray]:
-    """The categories present and the cells of the values; fractions are cut off, as the libraries do."""
-    present = ~np.isnan(values)
-    cells = np.zeros(len(values), dtype=np.intp)
-    kinds, places = np.unique(np.trunc(values[present]).astype(np.int64), return_inverse=True)
-    cells[present] = places + 1
-    return kinds.astype(np.intp), cells
 
 
 def slow_sums(cells: Cells, columns: BoolArray, donors: IntArray, out: FloatArray, space: Workspace) -> None:
@@ -241,8 +235,10 @@ def slow_sums(cells: Cells, columns: BoolArray, donors: IntArray, out: FloatArra
         step = max(8, space.block // size // 8 * 8)
         for start in range(0, n, step):
             part = slice(start, min(start + step, n))
-            met = cells.bits_reached(columns, part, keep)
-            found = (changes @ _sparse(_unpacked(met, part.stop - part.start))).toarray()
+            met = _unpacked(cells.bits_reached(columns, part, keep), part.stop - part.start)
+            places, width = np.flatnonzero(met), met.shape[1]
+            lines_of = np.searchsorted(places, width * np.arange(len(met) + 1))
+            found = (changes @ csr_array((np.ones(len(places)), places % width, lines_of), shape=met.shape)).toarray()
             for anchor in range(0, len(found), ANCHOR):
                 np.cumsum(found[anchor : anchor + ANCHOR], axis=0, out=found[anchor : anchor + ANCHOR])
             out[lines, part] += found
@@ -255,12 +251,6 @@ def _changes(reached: BoolArray, values: FloatArray) -> Any:
     lines[::ANCHOR] = reached.T[::ANCHOR]
     at, leaf = np.nonzero(lines)
     return csr_array((lines[at, leaf] * values[leaf], (at, leaf)), shape=lines.shape)
-
-
-def _sparse(reached: BoolArray) -> Any:
-    places = np.flatnonzero(reached)
-    ends = np.searchsorted(places, reached.shape[1] * np.arange(len(reached) + 1))
-    return csr_array((np.ones(len(places)), places % reached.shape[1], ends), shape=reached.shape)
 
 
 def _unpacked(bits: NDArray[np.uint8], count: int) -> BoolArray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
 from itertools import combinations, islice, product
 from typing import Any, NamedTuple
@@ -44,8 +43,7 @@ def audit(predictor: Predictor, table: Table, ensemble: OwnParts, seed: int = 0)
     """Compare trees and model, in one call, on recombined rows: missing values, neighbours of thresholds, extremes."""
     generator = np.random.default_rng(seed)
     rows = audit_rows(table, ensemble, generator)
-    kinds = dict(zip(table.names, table.kinds, strict=True))
-    found = ensemble.on(read_table(rows, kinds=kinds, missing="allow")).predictions()
+    found = ensemble.on(read_table(rows, kinds=table.kinds, missing="allow")).predictions()
     expected = predictor(rows)
     # Rounding of a sum of T leaves in any order grows like the root of T; a link stretches it by its slope.
     reach = ensemble.reach
@@ -58,18 +56,22 @@ def audit(predictor: Predictor, table: Table, ensemble: OwnParts, seed: int = 0)
 def audit_rows(table: Table, ensemble: OwnParts, generator: np.random.Generator) -> Any:
     """The rows of an audit, in the user's own container."""
     hybrids = int(np.clip(table.n_rows // 4, *HYBRIDS))
-    corners = _corners(table, generator)
+    # Levels by column: the first and the last of every column, and all four corners of pairs of columns.
+    columns = [int(j) for j in generator.permutation(table.n_columns) if len(table.columns[j].levels) > 1]
+    ends = {j: (0, len(table.columns[j].levels) - 1) for j in columns}
+    corners = [{j: level} for j in columns[:EXTREMES] for level in ends[j]]
+    pairs = islice(combinations(columns, 2), EXTREMES)
+    corners += [{i: one, j: two} for i, j in pairs for one, two in product(ends[i], ends[j])]
     count = hybrids + NEIGHBORS + len(corners)
     base, donors = (generator.integers(table.n_rows, size=count) for _ in range(2))
     own = np.arange(count)
-    kinds = dict(zip(table.names, table.kinds, strict=True))
     mixed = table.take(base)
     for group in np.array_split(generator.permutation(table.n_columns), min(MIXED, table.n_columns)):
         source = np.where(generator.random(count) < 0.5, donors, base)
         missing = np.flatnonzero(np.any([table.columns[j].missing for j in group], axis=0))
         if len(missing):  # every fourth row at least
             source[::4] = generator.choice(missing, size=len(source[::4]))
-        mixed = read_table(recombine(mixed, own, table, source, group.tolist()), kinds=kinds, missing="allow")
+        mixed = read_table(recombine(mixed, own, table, source, group.tolist()), kinds=table.kinds, missing="allow")
     native = mixed.native
     for row, (column, value) in zip(own[hybrids:][:NEIGHBORS], _neighbors(table, ensemble, generator), strict=False):
         _put(native, int(row), column, value)
@@ -78,15 +80,6 @@ def audit_rows(table: Table, ensemble: OwnParts, generator: np.random.Generator)
             donor = int(np.flatnonzero(table.columns[column].codes == level)[0])
             _put(native, row, column, donor, table.native)
     return native
-
-
-def _corners(table: Table, generator: np.random.Generator) -> list[dict[int, int]]:
-    """Levels by column: the first and the last of every column, and all four corners of pairs of columns."""
-    columns = [int(j) for j in generator.permutation(table.n_columns) if len(table.columns[j].levels) > 1]
-    ends = {j: (0, len(table.columns[j].levels) - 1) for j in columns}
-    pairs = list(islice(combinations(columns, 2), EXTREMES))
-    alone = [{j: level} for j in columns[:EXTREMES] for level in ends[j]]
-    return alone + [{i: one, j: two} for i, j in pairs for one, two in product(ends[i], ends[j])]
 
 
 def _neighbors(table: Table, ensemble: OwnParts, generator: np.random.Generator) -> list[tuple[int, float]]:
@@ -115,25 +108,43 @@ def _put(native: Any, row: int, column: int, value: float, own: Any = None) -> N
 WORTH_COMPILING = 2 * 10**7  # leaves times rows times matrices from which the compiled walk is worth loading (0.1 s)
 WALKED = 1.7  # steps of the model's own predict that take as long as a leaf of the compiled walk (deep forests)
 MOST_PAIRS = {True: 10**12, False: 2 * 10**10}  # leaves times pairs of rows for attributions, compiled and not
-_ENSEMBLES: WeakKeyDictionary[Predictor, OwnParts | tuple[str, str | None]] = WeakKeyDictionary()
-"""What was read of each model that is still in use, so that further tables do not read it again."""
+_ENSEMBLES: WeakKeyDictionary[Predictor, OwnParts | tuple[str, str | None]] = WeakKeyDictionary()  # of models in use
 
 
 class Route:
-    """How a table is evaluated: by the model's trees where they answer as it does (M23 to M30), otherwise by the model.
-
-    Which of the two is found when it is first asked for, and once; the seed draws the rows on which both are compared.
-    """
+    """How a table is evaluated: by the model's trees where they answer as it does (M23 to M30), otherwise by itself."""
 
     def __init__(self, predictor: Predictor, table: Table, record: Diagnostics | None = None, seed: int = 0) -> None:
-        self.predictor, self.table, self._seed = predictor, table, seed
+        self.predictor, self.table, self._seed = predictor, table, seed  # which draws the rows of the audit
         self._tell = warn if record is None else record.warn
         self._resident: Resident | None = None
         self._looked = False
 
     @cached_property
     def _way(self) -> tuple[OnTable | str, Audit]:
-        return _find(self.predictor, self.table, self._tell, self._seed)
+        """The trees, or why it is not they, and how they were compared with the model; found when first asked for."""
+        try:
+            ensemble = _ensemble(self.predictor)
+            found = audit(self.predictor, self.table, ensemble, self._seed)
+            trees = ensemble.on(self.table)
+        except RefusalError as refusal:
+            code, reason, found, aside = refusal.code, refusal.reason, Audit(), ""
+        except GraniteError:  # the model itself failed on the rows of the audit
+            raise
+        except Exception as error:  # whatever a library does in another way than we know
+            code, found, aside = "M30", Audit(), ""
+            reason = f"its trees cannot be read here ({type(error).__name__}: {str(error)[:200]})"
+        else:
+            if found.difference <= found.tolerance:
+                return trees, found
+            code, aside = "M23", f" (rounding: {found.tolerance:.1g})"
+            far = f"by up to {found.difference:.3g} on {found.rows} recombined rows"
+            reason = f"the trees differ from the model's answers {far}"
+        if code == "M30":  # a model that is not fitted, or fails, says so itself
+            self.predictor.on_rows(self.table.take(np.arange(1)))
+        if code is not None:
+            self._tell(f"{code}: {reason}{aside}: every evaluation is a call of the model.", ModelWarning)
+        return reason, found
 
     @property
     def trees(self) -> OnTable | None:
@@ -209,34 +220,6 @@ class Route:
         if self.trees is None:
             return evaluate_matrix(self.predictor, self.table, columns, distinct, space)
         return self.trees.matrix_of(columns, distinct.representatives, fast=fast, n_jobs=n_jobs, space=space)
-
-
-def _find(
-    predictor: Predictor, table: Table, tell: Callable[[str, type[Warning]], None], seed: int
-) -> tuple[OnTable | str, Audit]:
-    """The trees, or why it is not they, and how they were compared with the model."""
-    try:
-        ensemble = _ensemble(predictor)
-        found = audit(predictor, table, ensemble, seed)
-        trees = ensemble.on(table)
-    except RefusalError as refusal:
-        code, reason, found, aside = refusal.code, refusal.reason, Audit(), ""
-    except GraniteError:  # the model itself failed on the rows of the audit
-        raise
-    except Exception as error:  # whatever a library does in another way than we know
-        code, found, aside = "M30", Audit(), ""
-        reason = f"its trees cannot be read here ({type(error).__name__}: {str(error)[:200]})"
-    else:
-        if found.difference <= found.tolerance:
-            return trees, found
-        code, aside = "M23", f" (rounding: {found.tolerance:.1g})"
-        far = f"by up to {found.difference:.3g} on {found.rows} recombined rows"
-        reason = f"the trees differ from the model's answers {far}"
-    if code == "M30":  # a model that is not fitted, or fails, says so itself
-        predictor.on_rows(table.take(np.arange(1)))
-    if code is not None:
-        tell(f"{code}: {reason}{aside}: every evaluation is a call of the model.", ModelWarning)
-    return reason, found
 
 
 def _ensemble(predictor: Predictor) -> OwnParts:

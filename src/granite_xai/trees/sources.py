@@ -204,20 +204,17 @@ def _xgboost(model: Any, asked: Asked) -> Source:
     if objective in ("multi:softmax", "binary:hinge") and asked.method == "predict" and not asked.raw:
         raise RefusalError(f"xgboost's objective {objective!r} predicts labels")
     own = Source(partial(_loaded, model, "frontend", "from_xgboost"))
-    return _xgboost_with_categories(model, own) if "c" in (model.feature_types or ()) else own
-
-
-def _xgboost_with_categories(model: Any, by_codes: Source) -> Source:
-    """The trees without the labels of their categories, which treelite does not know: we look codes up by label."""
-    # Without labels the cells are the codes.
+    if "c" not in (model.feature_types or ()):
+        return own
+    # The trees without the labels of their categories, which treelite does not know: we look codes up by label.
     document = json.loads(model.save_raw("json"))
     trees = document["learner"]["gradient_booster"]
     trees = trees.get("gbtree", trees)["model"]  # dart holds its trees one level deeper
     held = trees.get("cats") or {"enc": []}
     trees["cats"] = {name: [] for name in held}
     labels = {j: _category_labels(entry) for j, entry in enumerate(held["enc"]) if len(entry["values"])}
-    if not labels:
-        return by_codes
+    if not labels:  # the cells are the codes
+        return own
     text = json.dumps(document)
     return Source(partial(_loaded, text, "frontend", "from_xgboost_json"), partial(single_precision, labels))
 

@@ -22,9 +22,8 @@ from granite_xai.base.errors import FormatError, InputError, ResourceError
 
 MAX_BYTES = 2**28
 MAX_DEPTH = 24
-MAX_CONTAINERS = 2**18
-MAX_VALUES = 2**23
-"""An empty list takes 2 bytes in a file and 64 in memory, a number 2 and 32: both are counted before they are made."""
+MAX_CONTAINERS = 2**18  # an empty list takes 2 bytes in a file and 64 in memory
+MAX_VALUES = 2**23  # a number 2 and 32: both are counted before they are made
 
 # What may be a long list of numbers (an array takes less than twice its text), a bracket, a constant that is not JSON,
 # or a text with all of these in it; a text that is never closed ends with the file.
@@ -153,11 +152,8 @@ def _refused(message: str) -> FormatError:
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> Path:
-    """Write text as UTF-8 with the line ends it has, replacing an existing file in one step, or not at all (F01, F02).
-
-    A symbolic link stays one; a lone surrogate is written as an escape.
-    """
-    data = text.encode("utf-8", errors="backslashreplace")
+    """Write text as UTF-8 with its own line ends, replacing an existing file in one step, or not at all (F01, F02)."""
+    data = text.encode("utf-8", errors="backslashreplace")  # a lone surrogate becomes an escape
     with _beside(Path(path), len(data)) as (file, temporary, target):
         file.write(data)
         file.flush()
@@ -184,7 +180,7 @@ def require_writable(path: str | os.PathLike[str]) -> None:
 @contextlib.contextmanager
 def _beside(path: Path, size: int) -> Iterator[tuple[IO[bytes], Path, Path]]:
     """A new hidden file beside the target, with the rights that any new file gets there; afterwards it is gone."""
-    target = Path(os.path.realpath(path))
+    target = Path(os.path.realpath(path))  # a symbolic link stays one
     temporary = target.with_name(f".{target.name[:40]}.{secrets.token_hex(8)}.tmp")
     try:
         if target.is_dir():

@@ -1,8 +1,6 @@
-"""Values in the types of JSON and back: arrays with their dtypes, dataclasses by the hints of their fields.
+"""Values in the types of JSON and back: arrays with their dtypes, dataclasses by the hints of their fields."""
 
-Strict, and open to new fields. cattrs 26.2 and msgspec 0.22 do not fit: neither has open unions, cattrs takes ``"3"``
-for a whole number, msgspec reads over unknown keys.
-"""
+# Not by cattrs, which takes "3" for a whole number, nor msgspec, which reads over unknown keys; none has open unions.
 
 from __future__ import annotations
 
@@ -22,8 +20,7 @@ from numpy.typing import NDArray
 from granite_xai.base.errors import FormatError, GraniteError, InputError
 
 T = TypeVar("T")
-BY_ROW: Mapping[str, bool] = types.MappingProxyType({"by_row": True})
-"""Metadata of a field with one entry a fitting row: a file holds it only together with the rows."""
+BY_ROW: Mapping[str, bool] = types.MappingProxyType({"by_row": True})  # a field with one entry a row: held with rows
 
 _UNION = (Union, types.UnionType)
 _ARRAYS = (np.ndarray, get_origin(NDArray[Any]))  # NDArray has a name of its own from NumPy 2.5
@@ -183,14 +180,11 @@ class Form(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Structure:
-    """What a file may hold: ``classes`` by name, where a hint leaves the class open, and ``forms`` of types.
-
-    Without ``by_row``, fields with one entry a row are left out and come back empty.
-    """
+    """What a file may hold: ``classes`` by name, where a hint leaves the class open, and ``forms`` of types."""
 
     classes: Mapping[str, type] = field(default_factory=dict)
     forms: Mapping[Any, Form] = field(default_factory=dict)
-    by_row: bool = True
+    by_row: bool = True  # False: fields with one entry a row are left out and come back empty
 
     def write(self, value: Any, hint: Any, place: str, without: Sequence[str] = ()) -> Any:
         """Write a value in the form of its hint; ``without`` names fields that the file does not hold."""
@@ -325,11 +319,10 @@ class Structure:
         raise broken(place, "is not a value that is known")
 
 
-NAN_AS_NULL = Form(
+NAN_AS_NULL = Form(  # numbers of which some are not known
     lambda value, place: None if math.isnan(value) else Structure().write(value, float, place),
     lambda data, place: math.nan if data is None else Structure().read(data, float, place),
 )
-"""Numbers of which some are not known."""
 
 
 def unwritable(value: Any, place: str) -> InputError:
