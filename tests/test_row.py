@@ -51,7 +51,7 @@ def test_D46_a_handful_of_rows_is_no_reference(g, table):
         g.explain(table, reference="nobody")
     risk = gx.Granite(model, "pfi-risk").fit(table, model(table))
     with pytest.raises(gx.InputError, match="D46"):
-        risk.explain(table.iloc[[7]], model(table.iloc[[7]]))
+        risk.explain(table.iloc[[7]], model(table.iloc[[7]]), reference="rows")
 
 
 def test_contributions_add_up_with_what_columns_do_together(g, table):

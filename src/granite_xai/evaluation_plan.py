@@ -230,8 +230,7 @@ def _evaluate(
     space = Workspace(budget.evaluations, budget.block)
     primitives, everything = None if there is None else there.primitives, frozenset(range(table.n_columns))
     predictions = route.predictions(fast, space) if there is None else there.primitives.host(there.predictions())
-    known = Unfinished() if unfinished is None else unfinished
-    extent, matrices = known.extent, known.matrices
+    extent, matrices = (known := unfinished or Unfinished()).extent, known.matrices
     extent.exponent = exponent_of(asked.effects, predictions, y) if exponent is None else exponent
     predictions = extent.see(predictions)
     offset = float(np.average(predictions, weights=weights))

@@ -11,7 +11,7 @@ from scipy.stats import binom
 
 import granite_xai as gx
 import oracle as o
-from granite_xai.chance.replicates import Replicates, bar_position, small_cells
+from granite_xai.chance.replicates import Confidence, bar_position, small_cells
 
 NAMES = [*o.NAMED, "coe", "ale"]
 
@@ -48,7 +48,7 @@ def test_chance_is_what_explicit_loops_over_reweighted_rows_give(name, weighted)
     y, weights = rng.normal(size=24), rng.uniform(0.5, 2.0, size=24) if weighted else None
     g = fitted(name, X, y, weights)
     run = vars(g)["_run"]
-    drawn = Replicates.drawn(6, 0.8, np.arange(24), 5)
+    drawn = Confidence(0.8, 6, 5).replicates(np.arange(24))
     rows = np.arange(2, 20)
     found = drawn.chance(run.inputs.comparisons, run.evaluations.restrict(rows), rows)
     asked = o.question(name, **({"bin_leaf": 20} if "bin_leaf" in o.Setting.__dataclass_fields__ else {}))
@@ -69,7 +69,7 @@ def test_other_losses_are_corrected_by_how_much_moving_the_gaps_raises_them(name
     rng = np.random.default_rng(4)
     X, y = rng.normal(size=(20, 3)), rng.normal(size=20)
     g = fitted(gx.question(name, loss=loss), X, y)
-    run, drawn = vars(g)["_run"], Replicates.drawn(5, 0.7, np.arange(20), 1)
+    run, drawn = vars(g)["_run"], Confidence(0.7, 5, 1).replicates(np.arange(20))
     found = drawn.chance(run.inputs.comparisons, run.evaluations, np.arange(20))
     wanted = o.chance(o.question(name, loss=loss), o.Problem(by_rows, X, y), drawn.factors.tolist(), list(range(20)))
     assert found.corrected[0] == pytest.approx(wanted["corrected"], rel=1e-8)
@@ -95,7 +95,7 @@ def test_small_cells_show_too_little_of_their_variance():
 def test_the_chance_bar_is_an_order_statistic():
     assert bar_position(50, 0.95) == 48
     assert bar_position(19, 0.95) == 18
-    assert Replicates.drawn(50, 0.95, np.arange(4), 0).position == 48
+    assert Confidence(0.95, 50, 0).replicates(np.arange(4)).position == 48
     assert small_cells(np.array([1, 2, 9])).tolist() == [3.0, 3.0, 1.25]
     with pytest.raises(gx.InputError, match="P02.*n_resamples=10") as caught:
         bar_position(10, 0.95)

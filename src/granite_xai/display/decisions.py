@@ -44,17 +44,7 @@ class RowDisplay(Drawn):
 
     @classmethod
     def from_estimator(cls, g: Any, x: Any, *, max_features: int = 5) -> RowDisplay:
-        """Explain the row.
-
-        Parameters
-        ----------
-        g : Granite
-            Fitted.
-        x : table of one row, mapping or sequence
-            As for ``explain_row``.
-        max_features : int
-            Curves drawn beside the waterfall, at most.
-        """
+        """Explain a row, given as for ``explain_row``; beside the waterfall are at most ``max_features`` curves."""
         return cls(g.explain_row(x), whole_number("max_features", max_features, at_least=0))
 
     def plot(self, ax: Any = None) -> RowDisplay:
@@ -149,17 +139,7 @@ class ComparisonDisplay(Drawn):
     def from_comparison(
         cls, comparison: Comparison, *, features: Sequence[Hashable] | None = None, max_features: int = 3
     ) -> ComparisonDisplay:
-        """Choose the columns.
-
-        Parameters
-        ----------
-        comparison : Comparison
-            What ``gx.compare`` found.
-        features : columns, optional
-            None: the ``max_features`` strongest ones of the first case.
-        max_features : int
-            Columns drawn, at most.
-        """
+        """Draw some columns of what ``gx.compare`` found; None: the ``max_features`` strongest of the first case."""
         strongest = comparison.columns[: whole_number("max_features", max_features, at_least=1)]
         table = comparison.cases[0].values.table
         asked = strongest if features is None else (table.resolve(f, "features") for f in features)

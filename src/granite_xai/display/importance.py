@@ -105,14 +105,9 @@ class ImportanceDisplay(Drawn):
         return cls(shown.scopes, tuple(found.sets[i] for i in order), found.names, *bars, measure, shown.table)
 
     def plot(self, ax: Any = None, *, kind: str = "paired") -> ImportanceDisplay:
-        """Draw the bars.
+        """Draw the bars (``ax`` as in `EffectDisplay.plot`): "paired", a panel for each region, or "layered".
 
-        Parameters
-        ----------
-        ax : as in `EffectDisplay.plot`
-        kind : "paired" or "layered"
-            A panel for each region, or the paper's layered ranking: one panel in which the bars of all regions start at
-            zero and shorter ones lie before longer ones.
+        That is the paper's ranking: the bars of all regions start at zero and shorter ones lie before longer ones.
         """
         layered = choose("kind", kind, KINDS) == "layered" and len(self.scopes) > 1
         panels = 2 if layered else len(self.scopes)

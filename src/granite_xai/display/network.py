@@ -137,14 +137,7 @@ class InteractionDisplay(Drawn):
         return cls(tuple(names), shown.scopes, matrices, (), (), behavior.key, table)
 
     def plot(self, ax: Any = None, *, kind: str = "network") -> InteractionDisplay:
-        """Draw the panels.
-
-        Parameters
-        ----------
-        ax : as in `EffectDisplay.plot`
-        kind : "network" or "heatmap"
-            For influences; a pair is always a surface.
-        """
+        """Draw the panels (``ax`` as in `EffectDisplay.plot`), "network" or "heatmap"; a pair is always a surface."""
         kind = "surface" if self.surfaces else choose("kind", kind, KINDS)
         grid = grid_of(len(self.scopes), 5 if kind == "surface" else 4)
         size = {"network": (3.3, 3.2), "heatmap": (3.0, 3.3), "surface": (2.7, 2.9)}[kind]

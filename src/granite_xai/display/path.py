@@ -32,24 +32,12 @@ class PathDisplay(Drawn):
 
     @classmethod
     def from_estimator(cls, g: Any) -> PathDisplay:
-        """Read ``g.path_``, which is made when it is first read.
-
-        Parameters
-        ----------
-        g : Granite
-            Fitted in this process.
-        """
+        """Read ``g.path_`` of a Granite fitted in this process; it is made when it is first read."""
         fitted_view(g)
         return cls(path_of(g))
 
     def plot(self, ax: Any = None) -> PathDisplay:
-        """Draw both lines.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            Where. None: a new figure.
-        """
+        """Draw both lines, in a new figure where no Axes are given."""
         path, drawn = self.path, sheet(ax, [0], (1, 1), (5.6, 3.6))
         tidy(axes := drawn.axes[0])
         regions, at = [step.regions for step in path.steps], path.chosen

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import Any
 
+import numpy as np  # noqa: F401  # for the examples
+
 from granite_xai.base.options import choose
 from granite_xai.catalog import question as named_question
 from granite_xai.disagreement import Disagreement, Objective

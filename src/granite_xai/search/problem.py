@@ -90,13 +90,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PartitionResult:
-    """What a partitioner found.
-
-    Parameters
-    ----------
-    partition, extra_attributes : Partition, mapping
-        The regions, and further fitted attributes of the estimator, such as ``clusters_``.
-    """
+    """What a partitioner found: regions, and further fitted attributes of the estimator, such as ``clusters_``."""
 
     partition: Partition
     extra_attributes: Mapping[str, Any] = field(default_factory=dict)
