@@ -33,7 +33,8 @@ def leading(
     # leave more than these are dropped, since no set leaves less than 0.
     columns = np.array([option.column for option in options])
     alive = np.unique(columns).tolist()
-    if len(alive) < WIDE or not all(isinstance(each, ResolvedQuestion) for each in problem.shares.comparisons):
+    staged = all(isinstance(each, ResolvedQuestion) for each in problem.shares.comparisons)
+    if len(alive) < WIDE or not staged or evaluations.primitives is not None:  # a device is fastest with much at once
         return scored(problem, rows, options, evaluations, least)
     order = _by_share(problem, evaluations)
     reaches = np.cumsum([share for share, *_ in order])
