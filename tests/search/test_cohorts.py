@@ -164,8 +164,10 @@ def test_of_equally_good_rounds_the_first_is_kept(monkeypatch, X):
     first, second = np.repeat([0, 1], 7), np.tile([0, 1], 7)
     rounds = iter([first, second])
     monkeypatch.setattr(Cohorts, "_climb", lambda *_: (0.0, next(rounds)))
-    monkeypatch.setattr(Cohorts, "_loss", lambda *_: lambda explained: lambda labels: np.array([0.5]))
-    problem = SimpleNamespace(seed=0, table=read_table(X, missing="error"))
+    monkeypatch.setattr(module, "mean_loss", lambda *_: lambda explained: lambda labels: np.array([0.5]))
+    monkeypatch.setattr(module, "local_explainer", lambda *_: SimpleNamespace(effect=lambda *given: None))
+    table = read_table(X, missing="error")
+    problem = SimpleNamespace(seed=0, table=table, route=None, resources=None, evaluations=None)
     assert Cohorts(free=2, restarts=1, rounds=2)._search(problem).tolist() == first.tolist()
 
 
