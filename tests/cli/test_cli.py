@@ -61,6 +61,7 @@ def test_demo_as_json_holds_what_the_estimator_says(capsys):
     assert facts["fidelity"] > facts["global_fidelity"]
 
 
+@pytest.mark.slow
 def test_demo_reads_bike_sharing(data_folder, capsys):
     assert cli.main(["demo", "--data", "bike"]) == 0
     text = capsys.readouterr().out
@@ -133,6 +134,7 @@ def test_the_command_starts_fast():
     assert min(seconds() for _ in range(5)) < 0.3
 
 
+@pytest.mark.slow
 def test_a_reader_that_leaves_early_causes_no_noise():
     """`granite demo | head -0`: exit code 141, nothing on stderr."""
     reader, writer = os.pipe()
@@ -144,6 +146,7 @@ def test_a_reader_that_leaves_early_causes_no_noise():
     assert answer.stderr == b""
 
 
+@pytest.mark.slow
 def test_a_terminal_without_the_sign_still_gets_the_rules():
     answer = granite("demo", env=os.environ | {"PYTHONIOENCODING": "ascii"})
     assert answer.returncode == 0

@@ -426,6 +426,7 @@ def test_R15_R17_no_home_no_terminal_no_cache_and_a_reader_that_leaves(folder):
     assert answer.returncode == 141
 
 
+@pytest.mark.slow
 def test_S09_files_are_the_same_whatever_the_locale(folder):
     texts = set()
     for setting in ({"LC_ALL": "C", "PYTHONUTF8": "0"}, {"LC_ALL": "de_DE.UTF-8", "PYTHONIOENCODING": "cp1252"}):

@@ -29,6 +29,7 @@ def complete(result):
     return result
 
 
+@pytest.mark.slow
 def test_the_published_protocol_divides_what_is_left_by_the_number_of_regions(data_folder):
     """Weighted twice, less seems to be left than weighted once, for every question and depth (C17)."""
     result = complete(depth_table.run(quick=True))
@@ -121,6 +122,7 @@ def test_scalability_draws_what_was_measured_and_says_when_nothing_was(monkeypat
     assert scalability.run(quick=False).data["measured"]
 
 
+@pytest.mark.slow
 def test_a_beam_costs_nothing_in_the_objective_and_both_questions_can_be_asked(data_folder):
     result = complete(beyond.run(quick=True))
     for greedy, beam in zip(result.data["beam"][::2], result.data["beam"][1::2], strict=True):

@@ -87,6 +87,7 @@ def processes():
     get_reusable_executor().shutdown(wait=True, kill_workers=True)
 
 
+@pytest.mark.slow
 def test_N04_bitwise_equal_in_processes(processes, monkeypatch):
     """Blocks are sent to other processes, small arrays as bytes and large ones as files; the results are the same."""
     from granite_xai.compute import jobs

@@ -284,6 +284,7 @@ def answers(g):
 
 
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+@pytest.mark.slow
 def test_R13_sixteen_threads_get_the_same_answers_from_one_fit(model):
     g = gx.Granite(model, "shap-pdp").fit(X)
     before = {name: id(value) for name, value in vars(g).items()}
