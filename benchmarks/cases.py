@@ -49,7 +49,8 @@ def gaussian(n: int, d: int, depth: int, max_grid: int | None = None) -> Case:
 def fitted(case: Case, jobs: int = 1, memory_limit: int = 2**32) -> gx.Granite:
     """Our side, with the defaults of the paper."""
     resources = gx.Resources(max_evaluations=10**10, memory_limit=memory_limit, max_grid=case.max_grid, progress=False)
-    granite = gx.Granite(case.model, case.question, max_depth=case.depth, resources=resources, n_jobs=jobs)
+    paper = {"search": "greedy", "confidence_level": None, "max_depth": case.depth}
+    granite = gx.Granite(case.model, case.question, resources=resources, n_jobs=jobs, **paper)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", gx.BinWarning)
         return granite.fit(case.X, case.y)
