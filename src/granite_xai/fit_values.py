@@ -108,10 +108,9 @@ class FitValues:
         target = None if known.y is None else by_power_of_two(known.y, known.exponent)
         return predictions, target, None if target is None else loss.pair(predictions, target)
 
-    def sized(self, question: ResolvedQuestion, node: Evaluations | Scope) -> QuestionValues:
-        """Both sides of a question in one scope, or where all rows of some evaluations of this fit are the region."""
-        node = self.evaluations.restrict(node.rows) if isinstance(node, Scope) else node
-        found, exponent = _question_values(question, node), self.evaluations.exponent
+    def question(self, question: ResolvedQuestion, scope: Scope) -> QuestionValues:
+        """Both sides of a question in one scope."""
+        found, exponent = _question_values(question, self.evaluations.restrict(scope.rows)), self.evaluations.exponent
         power = exponent * (question.first.behavior.degree or 0)
         first, second, sizes = (by_power_of_two(each, power) for each in (*found.sides, found.sizes))
         return QuestionValues((first, second), sizes, by_power_of_two(found.gaps, exponent * (question.degree or 0)))

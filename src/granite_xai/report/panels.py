@@ -87,7 +87,7 @@ def _moves(drawn: Sequence[dict[str, Any]], region: int) -> list[dict[str, Any]]
 
 def importance(values: FitValues, resolved: ResolvedQuestion) -> dict[str, Any]:
     """Both sides of a question, a number for each set and scope: root mean square of local effects."""
-    found = [values.sized(resolved, scope) for scope in values.scopes]
+    found = [values.question(resolved, scope) for scope in values.scopes]
     sizes, gaps = np.stack([each.sizes for each in found]), np.stack([each.gaps for each in found])
     for cells, share in ((sizes, 1e-12), (gaps, 1e-20)):  # what is nothing beside the largest is rounding
         cells[np.abs(cells) < share * np.nan_to_num(np.abs(cells), posinf=0.0).max(initial=0.0)] = 0.0
@@ -196,7 +196,7 @@ def _other_sides(values: FitValues) -> dict[str, list[Any]]:
         sides = {"first": resolved.question.first.name, "second": resolved.question.second.name}
         told = [key for key, name in sides.items() if name not in ("ice", "pdp")]
         if resolved.first.behavior.key == "local" and len(resolved.first.layout.sets) > 1 and told:
-            known = [(scope.rows, values.sized(resolved, scope).sides) for scope in values.scopes]
+            known = [(scope.rows, values.question(resolved, scope).sides) for scope in values.scopes]
             for key, (i, label) in itertools.product(told, enumerate(set_labels(resolved))):
                 by_scope = [(rows, both[key == "second"][:, i]) for rows, both in known]
                 found.setdefault(label, []).append((title(sides[key], key), by_scope))
