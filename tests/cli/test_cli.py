@@ -151,3 +151,8 @@ def test_a_terminal_without_the_sign_still_gets_the_rules():
     answer = granite("demo", env=os.environ | {"PYTHONIOENCODING": "ascii"})
     assert answer.returncode == 0
     assert "\\u2264" in answer.stdout
+
+
+@pytest.mark.parametrize(("given", "read"), [("auto", "auto"), ("0.02", 0.02)])
+def test_the_price_of_a_region_is_a_share_or_auto(given, read):
+    assert cli.parser().parse_args(["explain", "d.csv", "--model", "m.json", "--alpha", given]).alpha == read

@@ -158,7 +158,8 @@ def _settings(command: argparse.ArgumentParser) -> None:
     add("--missing", default="auto", help="auto, allow or error")
     add("--max-depth", type=int, default=3, help="conditions on the way to a region; default: 3")
     add("--min-samples-leaf", type=int, default=20, help="rows of a region, at least; default: 20")
-    add("--alpha", type=float, default=0.05, help="what a split must save; default: 0.05")
+    text = "what a split must save, or auto (the smallest tree that keeps 90 %%); default: 0.05"
+    add("--alpha", type=_number_or("auto", number=float), default=0.05, metavar="SHARE", help=text)
     _limits(add, samples="auto")
     add("--jobs", type=int, help="threads of the search")
     add("--seed", type=int, default=0, help="seed of everything that is drawn; default: 0")
@@ -175,9 +176,9 @@ def _limits(add: Callable[..., Any], samples: str) -> None:
     add("--memory", type=int, default=512, metavar="MIB", help="memory it may take; default: 512 MiB")
 
 
-def _number_or(*words: str) -> Callable[[str], int | str]:
-    def read(text: str) -> int | str:
-        return text if text in words else int(text)
+def _number_or(*words: str, number: type[int | float] = int) -> Callable[[str], float | str]:
+    def read(text: str) -> float | str:
+        return text if text in words else number(text)
 
     read.__name__ = f"number, {' or '.join(words)}"  # what argparse calls it
     return read
