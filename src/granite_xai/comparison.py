@@ -145,7 +145,9 @@ class Comparison(Told):
     def sentences(self, most: int = 8) -> list[str]:
         """What changed by more than chance, or that nothing did."""
         rows = " and ".join(f"{count(case.values.table.n_rows, 'row')} ({case.name})" for case in self.cases)
-        told = [f"{count(len(self.partition), 'region')} on {rows}. Intervals: {LEVEL:.0%}, the regions being given."]
+        level, regions = percent(LEVEL, 0), count(len(self.partition), "region")
+        told = [f"{regions} on {rows}. Intervals: {level}, the regions being given."]
+        told[0] += " Disagreement is as measured on these rows, with what chance adds."
         for f in self.changed[:most]:
             what = f"importance of {f.set}" if f.set else f.measure
             figures, ends = map(number, (f.value - f.difference, f.value)), (f.difference_low, f.difference_high)

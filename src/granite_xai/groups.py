@@ -135,7 +135,10 @@ def propose_groups(
         error = float(np.sqrt(np.mean(np.square((moved - left / whole * moves) / whole))))
         (new,) = set(stage) - set(before)
         merges.append((new, left / whole, *interval_around(left / whole, error, normal if others else np.nan)))
-    return GroupProposal({_name(group): group for group in stages[-1] if len(group) > 1}, tuple(merges), reason)
+    level, where = percent(run.result.confidence.level, 0), f"{len(others)} rows that did not choose the groups"
+    told = f"{reason} Shares are of the disagreement on {where if others else 'the rows that chose the groups'}"
+    told += f", with {level} intervals." if others else "; other rows would say how sure this is."
+    return GroupProposal({_name(group): group for group in stages[-1] if len(group) > 1}, tuple(merges), told)
 
 
 def _merged(rows: _Measured, players: list[Group], size: int, normal: float) -> tuple[list[list[Group]], str]:

@@ -48,7 +48,8 @@ class Path:
     def text(self, regions: int) -> str:
         """Why there are so many regions."""
         if regions == 1:
-            return "One region: no tree removes anything on left-out rows."
+            why = "no tree removes anything on left-out rows" if len(self.steps) > 1 else "there is nothing to divide"
+            return f"One region: {why}."
         kept = f"keeps {100 * KEPT:.0f} % of what the largest ({self.steps[0].regions}) removes on left-out rows"
         return f"{regions} regions: the smallest tree that {kept}."
 
