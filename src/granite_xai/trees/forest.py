@@ -6,7 +6,6 @@ compares whole numbers only, so that no rounding can send a row another way than
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
@@ -18,7 +17,7 @@ from scipy.sparse import csr_array
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray, Players
 from granite_xai.compute import Workspace, in_threads, resolve_jobs
 from granite_xai.compute.compiled import compiled
-from granite_xai.trees.kernels import ANCHOR, MOST_LEAVES, add_masked, add_pairs, add_trees, build_masks, shares
+from granite_xai.trees.kernels import ANCHOR, MOST_LEAVES, Wanted, add_masked, add_pairs, add_trees, build_masks, shares
 
 
 class RefusalError(Exception):
@@ -239,9 +238,15 @@ def slow_sums(cells: Cells, columns: BoolArray, donors: IntArray, out: FloatArra
             places, width = np.flatnonzero(met), met.shape[1]
             lines_of = np.searchsorted(places, width * np.arange(len(met) + 1))
             found = (changes @ csr_array((np.ones(len(places)), places % width, lines_of), shape=met.shape)).toarray()
-            for anchor in range(0, len(found), ANCHOR):
-                np.cumsum(found[anchor : anchor + ANCHOR], axis=0, out=found[anchor : anchor + ANCHOR])
+            _run_up(found)
             out[lines, part] += found
+
+
+def _run_up(changes: FloatArray) -> None:
+    """Sum up what changes from value to value, afresh from every anchor on."""
+    for anchor in range(0, len(changes), ANCHOR):
+        part = changes[anchor : anchor + ANCHOR]
+        np.cumsum(part, axis=0, out=part)
 
 
 def _changes(reached: BoolArray, values: FloatArray) -> Any:
@@ -261,8 +266,7 @@ def fast_sums(
     cells: Cells, columns: BoolArray, donors: IntArray, out: FloatArray, space: Workspace, n_jobs: int | None = None
 ) -> None:
     """The same sums compiled, in blocks of rows: by words of leaves for small trees, otherwise by walking."""
-    rows = cells.rows
-    values = rows[donors]
+    rows, values = cells.rows, cells.rows[donors]
     out[...] = 0.0
     masks = cells.masks if 8 * cells.n_words <= space.block else None
 
@@ -272,14 +276,15 @@ def fast_sums(
             compiled(add_trees)(cells.nodes, rows[part], values, columns, out[:, part])
         else:
             mine = np.ascontiguousarray(rows[part].T), np.ascontiguousarray(values.T)
-            compiled(add_masked)(*masks, *mine, columns, out[:, part])
+            compiled(add_masked)(masks, *mine, columns, out[:, part])
+        _run_up(out[:, part])
 
     # Never in processes: the blocks write into one array.
     in_threads(block, range(0, len(rows), WALKED_ROWS), resolve_jobs(n_jobs))
     out += cells.forest.base
 
 
-def slow_pairs(cells: Cells, players: Players, wanted: Sequence[int], out: FloatArray, space: Workspace) -> None:
+def slow_pairs(cells: Cells, players: Players, wanted: Wanted, out: FloatArray, space: Workspace) -> None:
     """``Phi_i[n, m]``: a leaf that needs the players A from n and B from m credits A and debits B."""
     # Where every player of its path is met by n or by m, it contributes ``v (a - 1)! b! / (a + b)!`` to each of A and
     # ``-v a! (b - 1)! / (a + b)!`` to each of B.
@@ -308,9 +313,7 @@ def slow_pairs(cells: Cells, players: Players, wanted: Sequence[int], out: Float
                     out[place[i], part] += change[np.ix_(codes[part], codes)]
 
 
-def fast_pairs(
-    cells: Cells, players: Players, wanted: Sequence[int], out: FloatArray, n_jobs: int | None = None
-) -> None:
+def fast_pairs(cells: Cells, players: Players, wanted: Wanted, out: FloatArray, n_jobs: int | None = None) -> None:
     """The same attributions by the compiled walk, in blocks of rows; each pair is walked once."""
     n, d = cells.rows.shape
     walk = compiled(add_pairs)

@@ -8,7 +8,6 @@ import itertools
 import json
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -310,20 +309,20 @@ _ARRAYS |= dict.fromkeys(("threshold", "value"), np.float64)
 _ARRAYS |= dict.fromkeys(("strict", "default_left", "list_right"), np.bool_)
 
 
-@dataclass(frozen=True, eq=False)
 class Loaded:
     """What treelite made of a model: its link by name, the slope of a logistic one, and the sums a row (outputs)."""
 
-    model: Any
-    link: str
-    alpha: float
-    n_features: int
-    outputs: int
-    owners: Any  # the output of each tree; -1: all
+    def __init__(self, model: Any) -> None:
+        self.model, self.field = model, model.get_header_accessor().get_field
+        targets, classes = int(self.field("num_target")[0]), int(np.max(self.field("num_class")))
+        if targets > 1 and classes > 1:
+            raise RefusalError("the model has several targets with several classes each")
+        self.link, self.alpha = str(self.field("postprocessor")), float(self.field("sigmoid_alpha")[0])
+        self.n_features, self.outputs = int(self.field("num_feature")[0]), targets * classes
+        self.owners = self.field("class_id" if targets == 1 else "target_id")  # the output of each tree; -1: all
 
     def forest(self, output: int, n_trees: int | None = None) -> Forest:
         """The trees behind one output; of the first ``n_trees`` (all classes counted) only."""
-        header = self.model.get_header_accessor()
         count = self.model.num_tree if n_trees is None else n_trees
         if count > self.model.num_tree:
             raise RefusalError(f"{count} trees are in use, {self.model.num_tree} were read", "M24")
@@ -336,21 +335,10 @@ class Loaded:
             categories.update({start + node: kinds for node, kinds in tree["categories"].items()})
         parts = {name: [np.zeros(0, dtype), *(tree[name] for tree in trees)] for name, dtype in _ARRAYS.items()}
         joined: dict[str, NDArray[Any]] = {name: np.concatenate(each) for name, each in parts.items()}
-        if int(header.get_field("average_tree_output")[0]):
+        if int(self.field("average_tree_output")[0]):
             joined["value"] = joined["value"] / float(len(trees))
-        base = float(header.get_field("base_scores")[output])
+        base = float(self.field("base_scores")[output])
         return Forest(**joined, categories=categories, starts=starts, base=base)
-
-
-def load(model: Any) -> Loaded:
-    """Read the header of a treelite model."""
-    header = model.get_header_accessor()
-    targets, classes = int(header.get_field("num_target")[0]), int(np.max(header.get_field("num_class")))
-    if targets > 1 and classes > 1:
-        raise RefusalError("the model has several targets with several classes each")
-    link, alpha = str(header.get_field("postprocessor")), float(header.get_field("sigmoid_alpha")[0])
-    owners = header.get_field("class_id" if targets == 1 else "target_id")
-    return Loaded(model, link, alpha, int(header.get_field("num_feature")[0]), targets * classes, owners)
 
 
 def _tree(accessor: Any, output: int | None) -> dict[str, Any]:
