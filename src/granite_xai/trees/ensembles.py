@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from granite_xai.interaction import others, subsets, union
 from granite_xai.models import Predictor
 from granite_xai.tables import Column, Table
 from granite_xai.tables.table import distinct_rows
-from granite_xai.trees.forest import Cells, Forest, RefusalError, cells_of, fast_pairs, fast_sums, slow_pairs, slow_sums
+from granite_xai.trees.forest import Cells, Forest, RefusalError, fast_pairs, fast_sums, slow_pairs, slow_sums
 from granite_xai.trees.kernels import Wanted, shares
 from granite_xai.trees.sources import Asked, Link, Loaded, Source, asked_of, identity, link_of, opposite, source_of
 
@@ -66,7 +66,7 @@ class Ensemble(OwnParts):
         if table.n_columns != self.n_features:
             raise RefusalError(f"the model has {self.n_features} columns, the table {table.n_columns}")
         matrix = self.source.view(table)
-        return TreesOnTable(self, tuple(cells_of(forest, matrix) for forest in self.forests), matrix)
+        return TreesOnTable(self, tuple(Cells(forest, matrix) for forest in self.forests), matrix)
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,32 +144,14 @@ def read_ensemble(predictor: Predictor) -> Ensemble | AdditiveModel:
         why = "its format is newer than treelite" if ".cc:" in told else told  # nobody reads lines of C++
         message = f"treelite cannot read this {type(asked.model).__name__} ({why})"
         raise RefusalError(message, "M25" if "categor" in str(error) else "M30") from error
-    link, outputs = link_for(asked, predictor, loaded.link, loaded.alpha, loaded.outputs)
+    link, outputs = link_of(asked, predictor, loaded.link, loaded.alpha, loaded.outputs)
     forests = tuple(loaded.forest(output, source.n_trees) for output in outputs)
     leaves, trees = sum(len(forest.leaves) for forest in forests), sum(forest.n_trees for forest in forests)
     reach = sum(forest.reach for forest in forests)
     return Ensemble(link, leaves, trees, reach, forests, source, loaded.n_features)
 
 
-def link_for(asked: Asked, predictor: Predictor, name: str, alpha: float, outputs: int) -> tuple[Link, tuple[int, ...]]:
-    """The link of what a predictor explains, and the outputs whose sums it reads."""
-    choice = predictor.model_output.choice
-    output = choice.default if choice.column is None and outputs == 2 else choice.column
-    if outputs > 1 and output is None:
-        raise RefusalError(f"the trees have {outputs} outputs")
-    if choice.scale == "predict" and getattr(asked.model, "classes_", None) is not None:
-        raise RefusalError("labels are explained as numbers")
-    two_classes = choice.classes is not None and len(choice.classes) == 2
-    if asked.raw or name.startswith("identity"):
-        flipped = outputs == 1 and two_classes and output == 0
-        return (opposite if flipped else identity), (0 if outputs == 1 else int(output or 0),)
-    if outputs == 1 and not two_classes:
-        output = None
-    return link_of(name, alpha, outputs, output)
-
-
-@dataclass(frozen=True, eq=False)
-class Term:
+class Term(NamedTuple):
     """A table of scores over the bins of some columns; a column's cuts, or labels, depend on the size of the term."""
 
     columns: tuple[int, ...]
@@ -284,11 +266,9 @@ def read_terms(asked: Asked, predictor: Predictor) -> AdditiveModel:
         raise RefusalError("the terms have several outputs")
     if not scores or model.link_ not in LINKS:
         raise RefusalError(f"a model of {len(scores)} terms with the link {model.link_!r} is not read by us")
-    link, _ = link_for(asked, predictor, LINKS[model.link_], 1.0, 1)
-    terms = (
-        Term(tuple(columns), tuple(model.bins_[j][min(len(columns), len(model.bins_[j])) - 1] for j in columns), own)
-        for columns, own in zip(model.term_features_, scores, strict=True)
-    )
+    link, _ = link_of(asked, predictor, LINKS[model.link_], 1.0, 1)
+    bins = [[model.bins_[j][min(len(own), len(model.bins_[j])) - 1] for j in own] for own in model.term_features_]
+    terms = map(Term, map(tuple, model.term_features_), map(tuple, bins), scores)
     intercept, names = float(np.ravel(model.intercept_)[0]), tuple(map(str, model.feature_names_in_))
     reach = abs(intercept) + sum(float(np.abs(own).max()) for own in scores)
     return AdditiveModel(link, len(scores), len(scores), reach, tuple(terms), intercept, names)

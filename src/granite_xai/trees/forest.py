@@ -83,20 +83,37 @@ class Forest:
         return abs(self.base) + float(np.maximum.reduceat(sizes, self.starts[:-1]).sum() if self.n_trees else 0.0)
 
 
-@dataclass(frozen=True, eq=False)
 class Cells:
     """A forest on a table: the cell of every row and column, and what each split does with cells.
 
     Cell 0 is missing; otherwise 1 + the number of thresholds passed, or 1 + the place of the category. A cell goes left
-    if ``first <= cell < cut``, or by ``bits[offset + cell]`` where the offset is not negative.
+    if ``first <= cell < cut``, or by ``bits[offset + cell]`` where the offset is not negative. The table is a matrix in
+    the model's own numbers (NaN: missing).
     """
 
-    forest: Forest
-    rows: NDArray[np.int32]
-    first: NDArray[np.int32]
-    cut: NDArray[np.int32]
-    offset: IntArray
-    bits: BoolArray
+    def __init__(self, forest: Forest, matrix: FloatArray) -> None:
+        nodes, bits, used = len(forest.feature), list[BoolArray](), 0
+        self.rows: NDArray[np.int32] = np.ones(matrix.shape, dtype=np.int32)
+        self.forest, self.first, self.cut = forest, np.zeros(nodes, np.int32), np.zeros(nodes, np.int32)
+        self.offset = np.full(nodes, -1, np.intp)
+        for j in range(matrix.shape[1]):
+            own = np.flatnonzero(forest.feature == j)
+            listed = [node for node in own.tolist() if node in forest.categories]
+            if listed and len(listed) < len(own):
+                raise RefusalError(f"column {j} is split by thresholds and by categories")
+            if not listed:
+                self.rows[:, j], self.cut[own] = _by_threshold(forest, own, matrix[:, j])
+                self.first[own] = ~forest.default_left[own]
+                continue
+            present = ~np.isnan(matrix[:, j])
+            whole = np.trunc(matrix[present, j]).astype(np.int64)  # fractions are cut off, as the libraries do
+            kinds, places = np.unique(whole, return_inverse=True)
+            self.rows[:, j], self.rows[present, j] = 0, places + 1
+            for node in listed:
+                went = np.isin(kinds, forest.categories[node]) != forest.list_right[node]
+                bits.append(np.concatenate([[forest.default_left[node]], went]))
+                self.offset[node], used = used, used + len(kinds) + 1
+        self.bits: BoolArray = np.concatenate(bits) if bits else np.zeros(1, dtype=bool)
 
     @property
     def nodes(self) -> NodeArrays:
@@ -173,33 +190,6 @@ class Cells:
             reach[forest.left[asked]] = here & left
             reach[forest.right[asked]] = here & ~left
         return reach[forest.leaves]
-
-
-def cells_of(forest: Forest, matrix: FloatArray) -> Cells:
-    """Divide the columns of a matrix, given in the model's own numbers (NaN: missing), into the cells of a forest."""
-    nodes = len(forest.feature)
-    rows = np.ones(matrix.shape, dtype=np.int32)
-    first, cut, offset = np.zeros(nodes, np.int32), np.zeros(nodes, np.int32), np.full(nodes, -1, np.intp)
-    bits: list[BoolArray] = []
-    used = 0
-    for j in range(matrix.shape[1]):
-        own = np.flatnonzero(forest.feature == j)
-        listed = [node for node in own.tolist() if node in forest.categories]
-        if listed and len(listed) < len(own):
-            raise RefusalError(f"column {j} is split by thresholds and by categories")
-        if not listed:
-            rows[:, j], cut[own] = _by_threshold(forest, own, matrix[:, j])
-            first[own] = ~forest.default_left[own]
-            continue
-        present = ~np.isnan(matrix[:, j])
-        whole = np.trunc(matrix[present, j]).astype(np.int64)  # fractions are cut off, as the libraries do
-        kinds, places = np.unique(whole, return_inverse=True)
-        rows[:, j], rows[present, j] = 0, places + 1
-        for node in listed:
-            went = np.isin(kinds, forest.categories[node]) != forest.list_right[node]
-            bits.append(np.concatenate([[forest.default_left[node]], went]))
-            offset[node], used = used, used + len(kinds) + 1
-    return Cells(forest, rows, first, cut, offset, np.concatenate(bits) if bits else np.zeros(1, dtype=bool))
 
 
 def _by_threshold(forest: Forest, nodes: IntArray, values: FloatArray) -> tuple[IntArray, IntArray]:
