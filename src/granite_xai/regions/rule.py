@@ -178,8 +178,7 @@ class Rule(Told):
         rule, more, at = cls(), text.strip() != "all rows", 0
         while more:
             found = _CLAUSE.match(text, at)
-            closed = found is not None and found["open"].count("(") == found["close"].count(")")
-            if found is None or not closed or found["name"] in KEYWORDS:
+            if found is None or found["open"].count("(") != found["close"].count(")") or found["name"] in KEYWORDS:
                 raise _no_rule(text)
             name = unquoted(found["name"]) if found["name"][0] == "`" else found["name"]
             rule = rule.and_(name, _condition(found, (orders or {}).get(name)))

@@ -32,7 +32,7 @@ LINKS = {"identity": "identity", "logit": "sigmoid", "log": "exponential"}  # in
 
 
 @dataclass(frozen=True, eq=False)
-class OwnParts:
+class SumOfParts:
     """A model as a sum of its own parts, and the link from the sum to what is explained."""
 
     link: Link
@@ -47,7 +47,7 @@ class OwnParts:
 
 
 @dataclass(frozen=True, eq=False)
-class Ensemble(OwnParts):
+class Ensemble(SumOfParts):
     """A model as sums of trees."""
 
     forests: tuple[Forest, ...]
@@ -146,9 +146,8 @@ def read_ensemble(predictor: Predictor) -> Ensemble | AdditiveModel:
         raise RefusalError(message, "M25" if "categor" in str(error) else "M30") from error
     link, outputs = link_of(asked, predictor, loaded.link, loaded.alpha, loaded.outputs)
     forests = tuple(loaded.forest(output, source.n_trees) for output in outputs)
-    leaves, trees = sum(len(forest.leaves) for forest in forests), sum(forest.n_trees for forest in forests)
-    reach = sum(forest.reach for forest in forests)
-    return Ensemble(link, leaves, trees, reach, forests, source, loaded.n_features)
+    sizes = sum(len(f.leaves) for f in forests), sum(f.n_trees for f in forests), sum(f.reach for f in forests)
+    return Ensemble(link, *sizes, forests, source, loaded.n_features)
 
 
 class Term(NamedTuple):
@@ -160,7 +159,7 @@ class Term(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class AdditiveModel(OwnParts):
+class AdditiveModel(SumOfParts):
     """A model as a sum of terms."""
 
     terms: tuple[Term, ...]
@@ -184,20 +183,16 @@ class AdditiveModel(OwnParts):
 
 def bin_codes(column: Column, bins: Any, count: int) -> IntArray:
     """Bin of each row: 0 is missing, the last of ``count`` an unknown label."""
-    if isinstance(bins, dict):
-        known = np.array([_label(level, bins, count - 1) for level in column.levels.tolist()], dtype=np.intp)
+    if isinstance(bins, dict):  # of labels, which the model knows as text; whole numbers without a point
+        labels = column.levels.tolist()
+        whole = (int(x) if isinstance(x, float) and x.is_integer() and str(int(x)) in bins else x for x in labels)
+        known = np.array([bins.get(str(label), count - 1) for label in whole], dtype=np.intp)
     else:
         try:
             known = np.searchsorted(bins, column.levels.astype(np.float64), side="right") + 1
         except (TypeError, ValueError):
             raise RefusalError(f"column {column.name!r} does not hold numbers") from None
     return np.append(known, 0)[column.codes].astype(np.intp)
-
-
-def _label(level: Any, bins: dict[str, int], unknown: int) -> int:
-    """The bin of a label, which the model knows as text; whole numbers without a point."""
-    whole = isinstance(level, float) and level.is_integer()
-    return bins.get(str(int(level)) if whole and str(int(level)) in bins else str(level), unknown)
 
 
 @dataclass(frozen=True, eq=False)
