@@ -140,9 +140,8 @@ class Budget:
 
 def require_budget(resources: Resources, fixed: int, evaluations: int = 0, candidate: int = 0) -> Budget:
     """The budget of a run; refused when neither memory nor the disk has room for it (D33)."""
-    needs = {"the table, its codes and the plan": -(-8 * (OWN + fixed) // 5)}
-    needs["blocks of the search, of one candidate each,"] = 4 * candidate
-    what, least = max(needs.items(), key=lambda need: need[1])
+    own = -(-8 * (OWN + fixed) // 5), "the table, its codes and the plan"
+    least, what = max(own, (4 * candidate, "blocks of the search, of one candidate each,"))
     budget = Budget(resources.memory_limit, OWN + fixed)
     roomy = Budget(max(least, resources.memory_limit), OWN + fixed)
     free = shutil.disk_usage(tempfile.gettempdir()).free if evaluations > roomy.evaluations else 0

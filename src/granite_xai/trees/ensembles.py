@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
 from importlib.util import find_spec
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -150,7 +150,8 @@ def read_ensemble(predictor: Predictor) -> Ensemble | AdditiveModel:
     return Ensemble(link, *sizes, forests, source, loaded.n_features)
 
 
-class Term(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Term:
     """A table of scores over the bins of some columns; a column's cuts, or labels, depend on the size of the term."""
 
     columns: tuple[int, ...]
