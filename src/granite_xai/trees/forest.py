@@ -234,9 +234,9 @@ def slow_sums(cells: Cells, columns: BoolArray, donors: IntArray, out: FloatArra
 
 def _run_up(changes: FloatArray) -> None:
     """Sum up what changes from value to value, afresh from every anchor on."""
-    for anchor in range(0, len(changes), ANCHOR):
-        part = changes[anchor : anchor + ANCHOR]
-        np.cumsum(part, axis=0, out=part)
+    for line in range(1, len(changes)):  # not by cumsum, which goes along the columns
+        if line % ANCHOR:
+            changes[line] += changes[line - 1]
 
 
 def _changes(reached: BoolArray, values: FloatArray) -> Any:
