@@ -343,3 +343,29 @@ def test_figures_and_their_numbers_lie_in_a_folder(X, tmp_path, question):
     assert pd.read_csv(tmp_path / "out" / "report.csv").shape == told.frame().shape
     again = gx.load(gx.save(told.granite, tmp_path / "g.json"))
     assert {path.stem for path in gx.Report(again).figures(tmp_path / "again")} == {"regions", "report"}
+
+
+def test_single_rows_add_up_in_the_report(X):
+    """What columns add, and what they do only together, leads from the mean of the region to the prediction."""
+    told = gx.explain(interacting, X, rows=X.iloc[[3, 40]], max_depth=1, search="greedy")
+    for line, each in zip((3, 40), told.story["rows"], strict=True):
+        found = told.granite.explain_row(X.iloc[[line]])
+        assert each["region"] == told.granite.apply(X.iloc[[line]])[0]
+        total = sum(adds for _, _, adds in each["lines"])
+        assert total == pytest.approx(found.prediction - found.mean, abs=1e-12)
+    assert "Row 40 is in region" in told.html()
+    assert "no other" in told.html()
+    assert "No row of the data" in gx.explain(told.granite, X).html()
+    with pytest.raises(gx.InputError, match="20 rows at most"):
+        told.granite.report(rows=X.iloc[:21])
+
+
+def test_the_page_says_why_there_are_so_many_regions(X):
+    """The path that chose alpha is drawn, with its table; where alpha was given there is none."""
+    told = gx.explain(interacting, X, alpha="auto", max_depth=2, search="greedy")
+    steps = told.story["path"]["steps"]
+    assert [step["regions"] for step in steps if step["chosen"]] == [len(told.granite.partition_)]
+    assert steps == told.granite.path_.to_dict("records")
+    assert "what fewer regions would leave" in told.html()
+    assert told.html().count("(chosen)") == 1
+    assert gx.explain(interacting, X, max_depth=1, search="greedy").story["path"] is None
