@@ -11,8 +11,8 @@ around the gaps ``g`` of the sample as those scatter around the true ones:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from math import ceil
 from statistics import NormalDist
@@ -22,11 +22,12 @@ import numpy as np
 from granite_xai.base.errors import InputError
 from granite_xai.base.typing import BoolArray, Elementwise, FloatArray, IntArray
 from granite_xai.compute import map_blocks
+from granite_xai.compute.primitives import SQUARE
 from granite_xai.disagreement import ResolvedQuestion
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 
-LINES = 25  # replicates that are computed together, whatever the number of jobs
+LINES = 50  # replicates that are computed together, whatever the number of jobs
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,7 @@ class Replicates:
         if question.first.behavior.per_row:
             found = map_blocks(partial(_row_losses, question, evaluations), blocks, n_jobs)
             by_chance, excess = (np.concatenate([part[k] for part in found]) for k in (0, 1))
-            plug_in = float(found[0][2][0])
+            plug_in = found[0][2]
             corrected = plug_in - float(excess.mean())
         else:  # one gap a set, (S,), and its replicates, (B, S); its bias is taken off first
             regional, loss = map_blocks(partial(_regional_gaps, question, evaluations), blocks, n_jobs), question.loss
@@ -107,12 +108,15 @@ class ChanceRule:
     questions: tuple[ResolvedQuestion, ...]
     root: Chance
     factors: FloatArray  # (Q,) float: weight of each question by its corrected disagreement on all rows
+    known: dict[bytes, Chance] = field(default_factory=dict)  # of regions that a search has met, by their rows
 
-    def of(self, evaluations: Evaluations, rows: IntArray, n_jobs: int | None) -> Chance:
-        """What chance says of a region."""
+    def of(self, evaluations: Callable[[], Evaluations], rows: IntArray, n_jobs: int | None) -> Chance:
+        """What chance says of a region; its evaluations are asked for where that is not known."""
         if len(rows) == self.replicates.factors.shape[1]:
             return self.root
-        return self.replicates.chance(self.questions, evaluations, rows, n_jobs)
+        if (key := rows.tobytes()) not in self.known:
+            self.known[key] = self.replicates.chance(self.questions, evaluations(), rows, n_jobs)
+        return self.known[key]
 
 
 def bar_position(count: int, confidence_level: float) -> int:
@@ -149,16 +153,16 @@ def _regional_gaps(question: ResolvedQuestion, evaluations: Evaluations, factors
 
 def _row_losses(
     question: ResolvedQuestion, evaluations: Evaluations, factors: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """By replicate: ``R`` of the moves, how much they raise R, and R itself (the same for all)."""
-    shares, loss = evaluations.weights / evaluations.weights.sum(), question.loss
-    by_chance, excess, plug_in = np.zeros((3, len(factors)))
+) -> tuple[FloatArray, FloatArray, float]:
+    """By replicate: ``R`` of the moves, and how much they raise R; and R itself."""
+    shares, loss, plug_in = evaluations.weights / evaluations.weights.sum(), question.loss, 0.0
+    by_chance, excess = np.zeros((2, len(factors)))
     gaps = question.gap_values(evaluations, _weighted(evaluations, factors))
     for gap, cells in zip(gaps, question.cell_sizes(evaluations), strict=True):
         moved = (gap[1:] - gap[0]) * np.sqrt(small_cells(cells))
-        own = loss(moved) @ shares
+        own, level = loss(moved) @ shares, loss(gap[0])
+        squared = question.measure.mode == SQUARE  # then moves raise R by their own loss
+        excess += own if squared else ((loss(gap[0] + moved) + loss(gap[0] - moved)) / 2 - level) @ shares
         by_chance += own
-        plug_in += float(loss(gap[0]) @ shares)
-        both = own if loss is np.square else ((loss(gap[0] + moved) + loss(gap[0] - moved)) / 2 - loss(gap[0])) @ shares
-        excess += both
+        plug_in += float(level @ shares)
     return by_chance, excess, plug_in
