@@ -20,25 +20,29 @@ from granite_xai.chance.estimate import Estimate
 from granite_xai.chance.path import Path
 from granite_xai.chance.replicates import Confidence
 from granite_xai.chance.rows import PRECISE, RowChoice, choices
-from granite_xai.chance.stability import Stability, halves, refit_interval, stability_of
+from granite_xai.chance.stability import RefitCurve, Stability, halves, refit_interval, stability_of
 from granite_xai.compute import Resources, TooSlowError, resolve_jobs
 from granite_xai.cost import FIRST_ROOM, ROOM, affordable, within
+from granite_xai.curves import grid_codes
 from granite_xai.disagreement import Disagreement, Objective
 from granite_xai.evaluation_plan import Unfinished
 from granite_xai.evaluations.plan import require_room
 from granite_xai.explainer import target_for
 from granite_xai.fit import FitInputs, FitRun, again, find_path, handed_on, run
+from granite_xai.masking.bins import carriers
 from granite_xai.models import Predictor, as_predictor
 from granite_xai.models.target import allows_missing, read_input, read_weights
-from granite_xai.new_rows import NewRows, evaluate_rows, fitting_estimate
+from granite_xai.new_rows import NewRows, evaluate_rows, fitting_estimate, rows_by_region
 from granite_xai.search.pairs import in_pairs
 from granite_xai.search.problem import Partitioner
 from granite_xai.search.refine import refused
 from granite_xai.search.tree import Tree
-from granite_xai.tables import Table, read_table
+from granite_xai.surrogate import fit_surrogate
+from granite_xai.tables import Column, Table, read_table
 from granite_xai.tables.opening import collected, is_lazy
 from granite_xai.trees.routes import Route
 
+POINTS = 20  # values at which a curve over refits is told
 LEAST = 125  # rows that search, at least, where time or memory is short
 _OF_THE_TREE = ("max_depth", "min_samples_leaf", "alpha", "max_candidates", "beam", "split_features", "search")
 _OF_INPUTS = ("objective", "partitioner", "tree", "missing", "resources", "n_jobs", "seed", "confidence", "readable")
@@ -309,10 +313,12 @@ def half_samples(g: Any, count: int) -> Stability:
 
 def refits(g: Any, models: Sequence[tuple[Any, Any, Any]]) -> Stability:
     """The same question asked of other fits of a learner, each on rows that it has not seen."""
-    result, trees, left, tables = vars(g)["_fitted"], [], [], []
+    result, trees, left, tables, effects = vars(g)["_fitted"], [], [], [], []
     if len(models) < 2:
         text = f"models has {len(models)} entries; two refits are the least."
         raise InputError(text, code="P01", argument="models", hint="Pass [(model, X, y), …], X unseen by its model.")
+    by_region, columns = rows_by_region(result.regions), [result.table.columns[i] for i in result.table.explained]
+    places = [(k, _some_values(column.take(rows))) for k, rows in by_region for column in columns]
     for model, X, y in models:
         own = clone(g).set_params(model=model, holdout=False, max_samples=None)
         opened = open_inputs(own, X, y, None, None, Diagnostics())
@@ -320,16 +326,38 @@ def refits(g: Any, models: Sequence[tuple[Any, Any, Any]]) -> Stability:
         trees.append(found.result.partition)
         tables.append(rows.table)
         judged = replace(result, predictor=opened.predictor, floors=found.result.floors)
-        new = NewRows(judged, Route(opened.predictor, rows.table), rows.y, opened.resources)
-        evaluation = evaluate_rows(new, result.partition.apply(rows.table))
+        new, regions = NewRows(judged, found.inputs.route, rows.y, opened.resources), result.partition.apply(rows.table)
+        evaluation = evaluate_rows(new, regions)
         left.append(evaluation.remaining if evaluation.estimate is None else evaluation.estimate.remaining)
+        effects.append(_effects(found, [np.flatnonzero(regions == k) for k in range(len(result.partition))], places))
     again = stability_of(result.partition, result.table, list(combinations(trees, 2)))
     tested = round(float(np.mean([table.n_rows for table in tables])))
     # Rows that other refits were tested on are those that each was trained with, or as many as it was tested on.
     trained = len(set().union(*map(_cells, tables))) - tested
-    confidence = result.confidence or Confidence(0.95, 1, 0)
-    mean, low, high = refit_interval(left, tested, trained or tested, confidence.normal)
-    return replace(again, searches=len(trees), remaining=mean, remaining_low=low, remaining_high=high)
+    rest = tested, trained or tested, (result.confidence or Confidence(0.95, 1, 0)).normal
+    both = zip(places, zip(*effects, strict=True), strict=True)
+    curves = (RefitCurve(k, at.name, at.levels, *refit_interval(values, *rest)) for (k, at), values in both)
+    mean, low, high = map(float, refit_interval(left, *rest))
+    shares = {"remaining": mean, "remaining_low": low, "remaining_high": high}
+    return replace(again, searches=len(trees), **shares, refit_curves=tuple(curves))
+
+
+def _some_values(column: Column) -> Column:
+    """A column at some of its values, in their order."""
+    return column.take(carriers(column, grid_codes(column, POINTS)))
+
+
+def _effects(found: FitRun, rows: Sequence[IntArray], places: Sequence[tuple[int, Column]]) -> list[FloatArray]:
+    """Effects of columns in regions, given by their rows, at some values; nan where nothing is known of these."""
+    players = tuple(frozenset({i}) for i in found.inputs.table.explained)
+    regions = fit_surrogate(found.inputs.table, found.evaluations, players, 1, rows).regions
+    curves = {(k, one.column.position): one for k, own in enumerate(regions) if len(rows[k]) for one in own.curves}
+    told = [np.full(len(column.levels), np.nan) for _, column in places]
+    for values, (k, column) in zip(told, places, strict=True):
+        if (curve := curves.get((k, column.position))) is not None:
+            seen = np.isin(column.levels, curve.column.levels) | (column.kind not in ("nominal", "boolean"))
+            values[seen] = curve.at(column)[seen]
+    return told
 
 
 def _cells(table: Table) -> set[tuple[Any, ...]]:

@@ -122,9 +122,9 @@ class ArrayNamespace:
 
     def take(self, values: Array, index: Any, axis: int) -> Array:
         """Gather some lines of an array, given by a slice or by their numbers."""
-        if isinstance(index, np.ndarray) and len(index) and index[-1] - index[0] == len(index) - 1:
-            if np.all(np.diff(index) == 1):  # neighbours need no copy
-                index = slice(int(index[0]), int(index[-1]) + 1)
+        near = isinstance(index, np.ndarray) and len(index) and index[-1] - index[0] == len(index) - 1
+        if near and np.all(np.diff(index) == 1):  # neighbours need no copy
+            index = slice(int(index[0]), int(index[-1]) + 1)
         if isinstance(index, slice):
             return values[index, ...] if axis == 0 else values[:, index]
         return self.xp.take(values, self.numbers(index) if isinstance(index, np.ndarray) else index, axis=axis)
