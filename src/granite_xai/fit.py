@@ -114,6 +114,7 @@ class FitResult:
     chance: Chance | None = None
     estimate: Estimate | None = None
     stability: Stability | None = None
+    path: Path | None = None  # where the price of a region was chosen by it, or somebody asked for it
     learned: Mapping[str, Any] = field(default_factory=dict)
     fingerprint: object = None
 
@@ -150,7 +151,6 @@ class FitRun(NamedTuple):
     evaluations: Evaluations
     inputs: FitInputs
     error: float  # noise of one prediction
-    path: Path | None = None  # where the price of a region was chosen by it
 
 
 def run(inputs: FitInputs) -> FitRun:
@@ -188,8 +188,8 @@ def run(inputs: FitInputs) -> FitRun:
     if inputs.confidence is not None:
         record.note("cause", causes(inputs.comparisons, evaluations, floors))
     record.note("memory", {"held": evaluations.space.most_held, "spilled": evaluations.space.most_spilled})
-    result = _described(inputs, evaluations, reference, found, roots=roots, floors=floors, chance=chance)
-    return FitRun(result, evaluations, inputs, error, path)
+    measures = {"roots": roots, "floors": floors, "chance": chance, "path": path}
+    return FitRun(_described(inputs, evaluations, reference, found, **measures), evaluations, inputs, error)
 
 
 def again(inputs: FitInputs, evaluations: Evaluations, floors: FloatArray, error: float, rows: IntArray) -> Partition:

@@ -28,7 +28,7 @@ from granite_xai.disagreement import Disagreement, Objective
 from granite_xai.evaluation_plan import Unfinished
 from granite_xai.evaluations.plan import require_room
 from granite_xai.explainer import target_for
-from granite_xai.fit import FitInputs, FitRun, again, find_path, handed_on, run
+from granite_xai.fit import FitInputs, FitResult, FitRun, again, find_path, handed_on, run
 from granite_xai.masking.bins import carriers
 from granite_xai.models import Predictor, as_predictor
 from granite_xai.models.target import allows_missing, read_input, read_weights
@@ -207,9 +207,7 @@ def searched(opened: OpenInputs, record: Diagnostics, kept: dict[str, Any] | Non
     return found
 
 
-def _first(
-    opened: OpenInputs, choice: RowChoice, record: Diagnostics, kept: dict[str, Any]
-) -> tuple[FitRun, RowChoice]:
+def _first(opened: OpenInputs, choice: RowChoice, record: Diagnostics, kept: Any) -> tuple[FitRun, RowChoice]:
     """The first search; where nobody says how many rows, on half of them, and half again, until that fits."""
     while True:
         try:
@@ -290,14 +288,15 @@ def kept_run(g: Any, what: str, argument: str, hint: str) -> FitRun:
 
 def path_of(g: Any) -> Path:
     """The trees from the largest to none; kept with the fit once it is known."""
+    known: FitResult = vars(g)["_fitted"]
+    if known.path is not None:
+        return known.path
     found = kept_run(g, "path_", "alpha", "Fit again.")
     if not isinstance(found.inputs.partitioner, Tree):
         text = f"{type(found.inputs.partitioner).__name__} has no path: its regions have no price."
         raise InputError(text, code="P03", argument="partitioner", hint="Leave partitioner out.")
-    known = found.result
-    measured = (known.roots, known.floors, found.error)
-    path = found.path or find_path(found.inputs, found.evaluations, measured, known.chance)
-    vars(g)["_run"] = found._replace(path=path)
+    path = find_path(found.inputs, found.evaluations, (known.roots, known.floors, found.error), known.chance)
+    vars(g)["_fitted"] = replace(known, path=path)
     return path
 
 
@@ -317,8 +316,9 @@ def refits(g: Any, models: Sequence[tuple[Any, Any, Any]]) -> Stability:
     if len(models) < 2:
         text = f"models has {len(models)} entries; two refits are the least."
         raise InputError(text, code="P01", argument="models", hint="Pass [(model, X, y), …], X unseen by its model.")
-    by_region, columns = rows_by_region(result.regions), [result.table.columns[i] for i in result.table.explained]
-    places = [(k, _some_values(column.take(rows))) for k, rows in by_region for column in columns]
+    columns, told = [result.table.columns[i] for i in result.table.explained], rows_by_region(result.regions)
+    places = [(k, column) for k, rows in told for column in (each.take(rows) for each in columns)]
+    places = [(k, column.take(carriers(column, grid_codes(column, POINTS)))) for k, column in places]
     for model, X, y in models:
         own = clone(g).set_params(model=model, holdout=False, max_samples=None)
         opened = open_inputs(own, X, y, None, None, Diagnostics())
@@ -342,21 +342,14 @@ def refits(g: Any, models: Sequence[tuple[Any, Any, Any]]) -> Stability:
     return replace(again, searches=len(trees), **shares, refit_curves=tuple(curves))
 
 
-def _some_values(column: Column) -> Column:
-    """A column at some of its values, in their order."""
-    return column.take(carriers(column, grid_codes(column, POINTS)))
-
-
 def _effects(found: FitRun, rows: Sequence[IntArray], places: Sequence[tuple[int, Column]]) -> list[FloatArray]:
     """Effects of columns in regions, given by their rows, at some values; nan where nothing is known of these."""
-    players = tuple(frozenset({i}) for i in found.inputs.table.explained)
-    regions = fit_surrogate(found.inputs.table, found.evaluations, players, 1, rows).regions
-    curves = {(k, one.column.position): one for k, own in enumerate(regions) if len(rows[k]) for one in own.curves}
-    told = [np.full(len(column.levels), np.nan) for _, column in places]
-    for values, (k, column) in zip(told, places, strict=True):
-        if (curve := curves.get((k, column.position))) is not None:
-            seen = np.isin(column.levels, curve.column.levels) | (column.kind not in ("nominal", "boolean"))
-            values[seen] = curve.at(column)[seen]
+    table, told = found.inputs.table, list[FloatArray]()
+    players = tuple(frozenset({i}) for i in table.explained)
+    regions = fit_surrogate(table, found.evaluations, players, 1, rows).regions
+    for (k, column), curve in zip(places, (curve for region in regions for curve in region.curves), strict=True):
+        seen = np.isin(column.levels, curve.column.levels) | (column.kind not in ("nominal", "boolean"))
+        told.append(np.where(seen & bool(len(rows[k])), curve.at(column), np.nan))
     return told
 
 

@@ -119,13 +119,14 @@ def test_refits_give_the_learner_s_interval():
     assert refit_interval([0.2, 0.3, 0.4], 100, 200, 1.96) == pytest.approx((0.3, 0.121, 0.479), abs=5e-4)
 
 
-def test_curves_over_refits_that_differ_by_a_factor_have_the_interval_of_that_factor():
+def test_curves_over_refits_that_differ_by_a_factor_have_the_interval_of_that_factor(tmp_path):
     """Factors 1, 2, 3 on the same rows: mean 2, variance 1, so half = z sqrt(1/3 + 1) times the regional PDP."""
     X = np.random.default_rng(0).normal(size=(200, 2))
     g = gx.Granite(step, max_depth=1).fit(X)
     with quiet():
         found = g.stability(models=[((lambda X, a=a: a * step(X)), X, None) for a in (1.0, 2.0, 3.0)])
     lines = found.curves()
+    assert gx.load(gx.save(g, tmp_path / "fit.json")).stability_.curves().equals(lines)
     assert list(lines) == ["region", "rule", "column", "value", "mean", "low", "high"]
     assert set(zip(lines["region"], lines["column"], strict=True)) == {(k, c) for k in (0, 1) for c in ("x0", "x1")}
     inside = g.apply(X)

@@ -11,8 +11,8 @@ around the gaps ``g`` of the sample as those scatter around the true ones:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from math import ceil
 from statistics import NormalDist
@@ -108,15 +108,12 @@ class ChanceRule:
     questions: tuple[ResolvedQuestion, ...]
     root: Chance
     factors: FloatArray  # (Q,) float: weight of each question by its corrected disagreement on all rows
-    known: dict[bytes, Chance] = field(default_factory=dict)  # of regions that a search has met, by their rows
 
-    def of(self, evaluations: Callable[[], Evaluations], rows: IntArray, n_jobs: int | None) -> Chance:
-        """What chance says of a region; its evaluations are asked for where that is not known."""
+    def of(self, evaluations: Evaluations, rows: IntArray, n_jobs: int | None) -> Chance:
+        """What chance says of a region."""
         if len(rows) == self.replicates.factors.shape[1]:
             return self.root
-        if (key := rows.tobytes()) not in self.known:
-            self.known[key] = self.replicates.chance(self.questions, evaluations(), rows, n_jobs)
-        return self.known[key]
+        return self.replicates.chance(self.questions, evaluations, rows, n_jobs)
 
 
 def bar_position(count: int, confidence_level: float) -> int:

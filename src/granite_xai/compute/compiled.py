@@ -60,11 +60,7 @@ class Compiled(Numpy):
         compiled(kernels.segment_share)(mass, codes, segments, out)
         return out
 
-    def line_share(self, lines: Array, codes: IntArray, count: int) -> Array:
-        """Weight of the rows that carry each of ``count`` codes under each line of weights, (n, K) to (count, K)."""
-        out = np.zeros((count, lines.shape[1]))
-        compiled(kernels.line_share)(np.ascontiguousarray(lines), codes, out)
-        return out
+    line_share = ArrayNamespace.line_share
 
     def left_sums(self, by_segment: Array, families: Families) -> Array:
         """Sums over the left side of each candidate from sums over segments, (G, c) to (c, K)."""

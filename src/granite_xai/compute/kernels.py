@@ -55,14 +55,6 @@ def segment_share(weights: Any, codes: Any, segments: Any, out: Any) -> None:
             out[segments[j, m], codes[m]] += weights[m]
 
 
-def line_share(lines: Any, codes: Any, out: Any) -> None:
-    """Add the weights of each row, one a line, to those of its code, (n, K) to (count, K)."""
-    for m in range(len(codes)):
-        own, total = lines[m], out[codes[m]]
-        for k in range(len(own)):
-            total[k] += own[k]
-
-
 def left_sums(by_segment: Any, fresh: Any, ends: Any, added: Any, out: Any) -> None:
     """Sums of each candidate, (G, c) to (c, K): it begins again where it is fresh, and adds its own segments."""
     # Those of candidate k end in ``added`` at ``ends[k]``.

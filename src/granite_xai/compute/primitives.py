@@ -153,7 +153,7 @@ class ArrayNamespace:
 
     def line_share(self, lines: Array, codes: IntArray, count: int) -> Array:
         """Weight of the rows that carry each of ``count`` codes under each line of weights, (n, K) to (count, K)."""
-        return self.product(self._equal(self.numbers(codes)[None, :], self.numbers(np.arange(count))[:, None]), lines)
+        return self.segment_sum(lines, self.order(codes[None, :], Families([np.zeros((0, count), dtype=np.bool_)])))
 
     def left_sums(self, by_segment: Array, families: Families) -> Array:
         """Sums over the left side of each candidate from sums over segments, (G, c) to (c, K)."""

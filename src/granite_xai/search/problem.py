@@ -84,7 +84,7 @@ class Problem:
         whole = Splits.whole(inside.weights)
         if self.chance is None:
             return float(shares.of(shares.disagreements(inside, whole), whole.mass)[0, 0])
-        found = self.chance.of(lambda: inside, rows, self.n_jobs).corrected
+        found = self.chance.of(inside, rows, self.n_jobs).corrected
         return float(replace(shares, factors=self.chance.factors).of(found, whole.mass[0, 0]))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -241,12 +241,12 @@ class _Growth:
         return node if node.silent or self.problem.chance is None else self._corrected(node, self.problem.chance)
 
     def _corrected(self, node: _Open, rule: ChanceRule) -> _Open:
-        """The node with its share corrected for chance; its evaluations are cut out for it, once at most."""
-        shares, evaluations = self.problem.shares, cache(node.evaluations)
+        """The node with its share corrected for chance; its evaluations are cut out for it."""
+        shares, evaluations = self.problem.shares, node.evaluations()
         found = rule.of(evaluations, node.rows, self.problem.n_jobs)
         share = float(replace(shares, factors=rule.factors).of(found.corrected, np.array(node.weight)))
         by_chance = not np.any(found.exceeded(shares.floors) & (shares.factors > 0.0))
-        return replace(node, evaluations=evaluations, share=share, by_chance=by_chance)
+        return replace(node, evaluations=lambda: evaluations, share=share, by_chance=by_chance)
 
     def grow(self, node: _Open) -> _Grown:
         """The pruned subtree below a node."""
