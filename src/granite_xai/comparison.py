@@ -128,8 +128,7 @@ class Comparison(Told):
             held, first = np.unique(levels[scope.rows], return_index=True)
             ordered = column.kind not in ("nominal", "boolean") and len(held) > points
             some = np.unique(np.linspace(0, len(held) - 1, points).astype(np.intp)) if ordered else np.arange(len(held))
-            some = some[held[some] >= 0]
-            shares = known.weights[scope.rows] / known.weights[scope.rows].sum()
+            some, shares = some[held[some] >= 0], known.weights[scope.rows] / known.weights[scope.rows].sum()
             lines, own = matrix.values[:, scope.rows], matrix.codes[scope.rows]
             ice = lines[own[first[some]]] - np.bincount(own, weights=shares, minlength=len(lines)) @ lines
             ice = by_power_of_two(ice, known.exponent)
@@ -307,8 +306,7 @@ def _figures(values: FitValues, scopes: Sequence[Scope]) -> FloatArray:
     found[:, :, 0], floor = 0.0, values.fitted.floors[0]
     for k, rows in ((k, scope.rows) for k, scope in enumerate(scopes) if len(scope.rows)):
         node, mass = known.restrict(rows), lines[:, rows].sum(axis=1)
-        splits = Splits.weighted(lines[:, rows], node.weights, node.primitives)
-        shares = lines[:, rows] / mass[:, None]
+        splits, shares = Splits.weighted(lines[:, rows], node.weights, node.primitives), lines[:, rows] / mass[:, None]
         local, shown, sizes = question.second.behavior.per_row, perturbed(question, node, drawn[:, rows]), []
         gap = np.array([shown.plug_in, *shown.moved.ravel()])
         gap -= 0.0 if values.fitted.confidence is None else shown.plug_in - shown.corrected

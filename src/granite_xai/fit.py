@@ -155,8 +155,7 @@ class FitRun(NamedTuple):
 
 def run(inputs: FitInputs) -> FitRun:
     """Ask the model, search for regions, and describe them."""
-    record = inputs.diagnostics
-    asked = requested(inputs)
+    record, asked = inputs.diagnostics, requested(inputs)
     reference = fit_reference(asked.readings, asked.changes, inputs.table, inputs.weights, inputs.seed)
     record.note("bytes", asked.bytes)
     stages = asked.stages(inputs.route, inputs.resources, candidate_bytes(inputs))
@@ -285,8 +284,7 @@ def search(inputs: FitInputs, evaluations: Evaluations, measured: Measured, chan
 def _problem(inputs: FitInputs, evaluations: Evaluations, measured: Measured, chance: Chance | None) -> Problem:
     """What is to become small, in shares of what the rows show."""
     roots, floors, error = measured
-    exceeded = True if chance is None else chance.exceeded(floors)
-    weights = inputs.question_weights
+    exceeded, weights = True if chance is None else chance.exceeded(floors), inputs.question_weights
     scaled = shares(inputs.comparisons, weights, roots, floors, inputs.objective, evaluations, exceeded)
     rule, replicates = None, inputs.replicates
     if chance is not None and replicates is not None:

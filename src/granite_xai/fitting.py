@@ -131,13 +131,11 @@ def open_inputs(g: Any, X: Any, y: Any, sample_weight: Any, clusters: Any, recor
     """Check everything that the data alone decide."""
     readable = isinstance(g.alpha, str) and g.alpha == "auto" and g.partitioner is None
     tree = Tree(**handed_on(g, *_OF_THE_TREE) | ({"alpha": 0.0} if readable else {}))
-    partitioner = options.chosen_partitioner(g.partitioner, tree)
-    resources = options.chosen_limits(g.resources)
+    partitioner, resources = options.chosen_partitioner(g.partitioner, tree), options.chosen_limits(g.resources)
     resolve_jobs(g.n_jobs)
     influence = options.chosen_influence(g.influence, g.groups, g.features)
     objective = g.question if isinstance(g.question, Objective) else Objective(g.question)
-    questions = objective.weighted(influence)
-    seed = options.chosen_seed(g.random_state)
+    questions, seed = objective.weighted(influence), options.chosen_seed(g.random_state)
     record.note("seed", seed)
     confidence = options.chosen_confidence(g, seed)
     holdout, max_samples = options.chosen_holdout(g), options.chosen_samples(g)
@@ -155,8 +153,7 @@ def open_inputs(g: Any, X: Any, y: Any, sample_weight: Any, clusters: Any, recor
     if isinstance(holdout, tuple | list):
         others = read_table(holdout[0], missing="allow" if missing else "error", like=table, argument="holdout")
         target = target_for(holdout[1], others, predictor, *behaviors)
-        given = Rows(others, target, np.ones(others.n_rows), np.arange(others.n_rows))
-        holdout = False
+        given, holdout = Rows(others, target, np.ones(others.n_rows), np.arange(others.n_rows)), False
     asked, limits = (objective, questions, partitioner, tree), (missing, resources, g.n_jobs, seed)
     return OpenInputs(everyone, predictor, *asked, *limits, confidence, max_samples, holdout, given, readable)
 
