@@ -17,7 +17,7 @@ REGIONS = ["workingday ≤ 0", "workingday > 0 and hr ≤ 6", "workingday > 0 an
 ALL_ROWS: dict[str, Any] = {"max_samples": None, "holdout": False}
 QUESTIONS = ("ice-pdp", "mplot-pdp", "pfi-risk", "cfi-pfi")
 KINDS = ("normal", "heavy", "binary", "mixed")
-WORST = (("mplot-pdp", 200, "normal"), ("cice-mplot", 200, "normal"))
+WORST = (("mplot-pdp", 200, "normal"), ("mplot-pdp", 1000, "binary"), ("variance", 1000, "binary"))
 DEAR = ("shap-pdp", "ice-shap", "cshap-shap", "sage-risk")
 
 
@@ -48,7 +48,8 @@ _WORDS = {
         "The same with 1000 rows and eight columns (Shapley values and SAGE: three), 10 samples of each kind."
     ),
     "false regions, again": (
-        "The cells of both tables above that are over 10 %, again with 200 other samples each (1000 rows: 50)."
+        "Cells of both tables above that are over 10 %, again with 200 other samples (1000 rows: 50). `cice-mplot` and "
+        "`pfi-risk` have the figures of `mplot-pdp` and `variance` there."
     ),
     "power": "Percent of 20 samples of 500 rows whose first split is the right one.",
     "shuffled bike": "Bike rentals with every column shuffled, 300 rows: percent of 20 samples with regions.",

@@ -237,7 +237,7 @@ def compare(
         found = Granite(asked[0][1], **settings).fit(X, y, clusters=together).partition_
         asked = [(name, model, *(_half(each, 1, rest[2]) for each in rest)) for name, model, *rest in asked]
     with one_blas_thread():
-        cases = tuple(_case(*each, found, settings) for each in asked)
+        cases = tuple(_case(found, settings, *each) for each in asked)
         return Comparison(found, cases, tuple(_findings(found, cases, paired)))
 
 
@@ -284,7 +284,7 @@ def _half(table: Any, start: int, clusters: Any) -> Any:
     return None if table is None else table.iloc[rows] if hasattr(table, "iloc") else table[rows]
 
 
-def _case(name: str, model: Any, X: Any, y: Any, clusters: Any, partition: Partition, settings: dict[str, Any]) -> Case:
+def _case(partition: Partition, settings: dict[str, Any], name: str, model: Any, X: Any, y: Any, clusters: Any) -> Case:
     """Evaluate a model on a table once, and read everything off the evaluations."""
     bare = model.model if isinstance(model, Granite) else model
     granite = Granite(bare, **settings | {"max_depth": 0, "partitioner": None, "holdout": False})

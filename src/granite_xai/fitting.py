@@ -335,8 +335,8 @@ def refits(g: Any, models: Sequence[tuple[Any, Any, Any]]) -> Stability:
     both = zip(places, zip(*effects, strict=True), strict=True)
     curves = (RefitCurve(k, at.name, at.levels, *refit_interval(values, *rest)) for (k, at), values in both)
     mean, low, high = map(float, refit_interval(left, *rest))
-    shares = {"remaining": mean, "remaining_low": low, "remaining_high": high}
-    return replace(again, searches=len(trees), **shares, refit_curves=tuple(curves))
+    again = replace(again, searches=len(trees), refit_curves=tuple(curves))
+    return replace(again, remaining=mean, remaining_low=low, remaining_high=high)
 
 
 def _effects(found: FitRun, rows: Sequence[IntArray], places: Sequence[tuple[int, Column]]) -> list[FloatArray]:
