@@ -83,9 +83,8 @@ class Risk(Behavior):
         splits, P, loss = game.splits, game.splits.primitives, self._of(game)
         if self.average == "loss" and term != game.evaluations.everything:
             mean = game.masked.averaged(term, loss)
-            return (
-                -mean.array(splits) if self.pointwise else -mean.sums(MOMENTS, splits)[0, :, :] * splits.scale[0, :, :]
-            )
+            own = mean.array(splits) if self.pointwise else mean.sums(MOMENTS, splits)[0, :, :] * splits.scale[0, :, :]
+            return -own
         values = game.masked.combined({term: 1.0})
         if self.pointwise:
             return -P.array(loss(P.host(values.array(splits)).T, slice(None)).T)

@@ -23,6 +23,7 @@ from granite_xai.engine.values import HybridFunction, Rows, RowValues, Tiles, jo
 from granite_xai.evaluations.evaluations import Bins, Evaluations, Matrix
 
 MOST_SHARES = 2**22  # entries of a table of shares by bin, value and split that is made at once
+FEW_CELLS = 2**16  # cells of replicates up to which bins are not worth a visit each
 MOST_BINS = 64  # bins that are visited one by one; with more of them, all pairs of rows are looked at instead
 Merged = dict[Matrix, tuple[float, float]]  # coefficients of the complement's and of the set's own masked model
 Alike = tuple[IntArray, IntArray] | None  # bins of references and of entries, within which sums are formed; None: one
@@ -130,7 +131,8 @@ class Averages(Masked):
             _, carriers, index = np.unique(both, return_index=True, return_inverse=True)
         by_value = bins.numbers[carriers]
         own = by_value[index]  # the row's own bin, unless its value stands for others on a grid
-        if len(bins.blocks) > MOST_BINS:
+        few = splits.lines is not None and splits.n_rows * len(carriers) <= FEW_CELLS
+        if few or len(bins.blocks) > MOST_BINS:
             left, total = self._entries(matrix, splits, matrix.pairs, carriers, (bins.numbers, by_value))
         else:
             entries = [np.flatnonzero(by_value == number) for number in range(len(bins.blocks))]
