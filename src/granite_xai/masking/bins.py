@@ -118,8 +118,7 @@ class BinTree:
     right: IntArray
 
     def __post_init__(self) -> None:
-        count = len(self.threshold)
-        whole = (self.feature, self.left, self.right)
+        count, whole = len(self.threshold), (self.feature, self.left, self.right)
         if not count or any(part.shape != (count,) for part in (self.threshold, *whole)) or np.any(self.feature < 0):
             raise ValueError("nodes lack a feature, a threshold or children")
         inner = np.flatnonzero((self.left >= 0) | (self.right >= 0))

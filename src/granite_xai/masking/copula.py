@@ -67,14 +67,12 @@ class Copula:
         self, predictor: Predictor, table: Table, visible: Coalition, carriers: IntArray, space: Workspace
     ) -> FloatArray:
         """F of the visible values of each carrier with hidden ones by every row's residuals, (carriers, n)."""
-        shown = sorted(visible)
-        hidden = [j for j in range(table.n_columns) if j not in visible]
+        shown, hidden = sorted(visible), [j for j in range(table.n_columns) if j not in visible]
         slopes = np.linalg.pinv(self.correlations[np.ix_(shown, shown)], rcond=1e-10, hermitian=True)
         slopes = slopes @ self.correlations[np.ix_(shown, hidden)]
         scores, n = self.scores(table), table.n_rows
         expected = scores[:, shown] @ slopes
-        residuals = scores[:, hidden] - expected
-        result = space.empty((len(carriers), n))
+        residuals, result = scores[:, hidden] - expected, space.empty((len(carriers), n))
         step = max(1, CELLS // n)
         for start in range(0, len(carriers), step):
             rows = carriers[start : start + step]

@@ -204,7 +204,6 @@ def _floor_ticks(value: Any, dtype: Any) -> int:
 def ranks(values: NDArray[Any], labels: Iterable[Label]) -> NDArray[np.int64]:
     """Return the place of every value among some labels; -1 for one outside them and for a missing one."""
     # Equal numbers are one label (1, 1.0, True): a level may be an integer here and a float in another table.
-    place = {as_label(v): i for i, v in enumerate(labels)}
-    missing = is_missing(values)
+    place, missing = {as_label(v): i for i, v in enumerate(labels)}, is_missing(values)
     found = [-1 if gone else place.get(as_label(v), -1) for v, gone in zip(values, missing, strict=True)]
     return np.array(found, dtype=np.int64)

@@ -221,8 +221,7 @@ class Column:
 
     @cached_property
     def _ranked(self) -> tuple[NDArray[Any], IntArray]:
-        present = ~self.missing
-        codes = np.full(len(self.values), -1, dtype=np.intp)
+        present, codes = ~self.missing, np.full(len(self.values), -1, dtype=np.intp)
         if self.kind in LABELLED:
             first, labels = self.order if self.kind == "ordinal" else self.declared, self.values[present]
             distinct, known = pd.unique(labels), {label: rank for rank, label in enumerate(first or ())}

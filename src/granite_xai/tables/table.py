@@ -171,8 +171,7 @@ def read_table(
     (None: all are), and texts with more than 20 values that are more than half of the rows.
     """
     container = open_table(X, argument)
-    names = _names(container, argument)
-    shape = (container.n_rows, len(container.labels))
+    names, shape = _names(container, argument), (container.n_rows, len(container.labels))
     for count, code, what, unit in ((shape[0], "D28", "rows", "sample"), (shape[1], "D32", "columns", "feature")):
         if count == 0:
             found = f"Found array with 0 {unit}(s) (shape={shape}) while a minimum of 1 is required."
