@@ -28,7 +28,7 @@ from granite_xai.references import explain_against_fit, explain_among_themselves
 from granite_xai.row import RowExplanation, explain_one, one_row
 from granite_xai.tables.opening import is_lazy, region_numbers
 
-_SHOWN = ("partition", "remaining", "estimate", "stability", "fidelity", "global_fidelity")  # as fitted attributes
+_SHOWN = ("partition", "remaining", "estimate", "stability")  # as fitted attributes
 
 
 class Granite(BaseEstimator):
@@ -99,7 +99,8 @@ class Granite(BaseEstimator):
     remaining_ : float
         Share of it that is left in the regions; 0.0 when there is nothing to explain.
     fidelity_, global_fidelity_ : float
-        Share of the prediction's variance that an additive surrogate explains, with and without regions.
+        Share of the prediction's variance that an additive surrogate explains, with and without regions. Where
+        ``features`` names some of the columns, the model is asked about the others when this is first read.
     estimate_ : Estimate or None
         Share left on the held-out rows, corrected for chance, with an interval: the number to quote. Without held-out
         rows that of the fitting rows, without an interval; None without a ``confidence_level``.
@@ -288,6 +289,16 @@ class Granite(BaseEstimator):
         found = refits(self, models) if models is not None else half_samples(self, count)
         restore(self, replace(view.result, stability=found), self.diagnostics_)
         return found
+
+    @property
+    def fidelity_(self) -> float:
+        """Share of the prediction's variance that an additive surrogate explains in the regions."""
+        return fitted_view(self).result.additive.fidelity
+
+    @property
+    def global_fidelity_(self) -> float:
+        """The same without regions."""
+        return fitted_view(self).result.additive.global_fidelity
 
     @property
     def path_(self) -> Any:

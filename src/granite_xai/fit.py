@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.base.files import BY_ROW
-from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.base.typing import Coalition, FloatArray, IntArray, Later
 from granite_xai.chance.estimate import Estimate
 from granite_xai.chance.path import Path, path_of
 from granite_xai.chance.replicates import Chance, ChanceRule, Confidence, Replicates
@@ -33,7 +34,7 @@ from granite_xai.regions.partition import Partition
 from granite_xai.resolved import ResolvedExplainer
 from granite_xai.search.problem import Partitioner, PartitionResult, Problem
 from granite_xai.search.tree import Tree
-from granite_xai.surrogate import RegionSurrogate, Surrogate, fidelity, fit_surrogate
+from granite_xai.surrogate import SurrogateFit, described
 from granite_xai.tables import Table
 from granite_xai.trees.routes import Route
 
@@ -104,12 +105,9 @@ class FitResult:
     floors: FloatArray
     remaining: float
     centres: dict[int | None, int]
-    surrogate: Surrogate
-    fidelity: float
-    global_fidelity: float
+    described: Later[SurrogateFit]  # asks the model where a question about some columns did not
     missing: bool
     exponent: int = 0
-    everywhere: RegionSurrogate | None = None  # curves of all rows; in older files not known
     confidence: Confidence | None = None
     chance: Chance | None = None
     estimate: Estimate | None = None
@@ -133,6 +131,11 @@ class FitResult:
         return self.chance is not None and not np.any(self.chance.exceeded(self.floors))
 
     @property
+    def additive(self) -> SurrogateFit:
+        """The additive surrogate."""
+        return self.described.value
+
+    @property
     def layout(self) -> PlayersAndSets:
         """Players and sets of the first question."""
         return self.comparisons[0].first.layout
@@ -150,6 +153,7 @@ class FitRun(NamedTuple):
     evaluations: Evaluations
     inputs: FitInputs
     error: float  # noise of one prediction
+    complete: Later[Evaluations]  # with all that the surrogate reads
     path: Path | None = None  # where the price of a region was chosen by it
 
 
@@ -188,8 +192,10 @@ def run(inputs: FitInputs) -> FitRun:
     if inputs.confidence is not None:
         record.note("cause", causes(inputs.comparisons, evaluations, floors))
     record.note("memory", {"held": evaluations.space.most_held, "spilled": evaluations.space.most_spilled})
-    result = _described(inputs, evaluations, reference, found, roots=roots, floors=floors, chance=chance)
-    return FitRun(result, evaluations, inputs, error, path)
+    figures = {"roots": roots, "floors": floors, "chance": chance}
+    complete = Later(partial(_completed, inputs, evaluations))
+    result = _described(inputs, evaluations, reference, found, **figures, complete=complete)
+    return FitRun(result, evaluations, inputs, error, complete, path)
 
 
 def again(inputs: FitInputs, evaluations: Evaluations, floors: FloatArray, error: float, rows: IntArray) -> Partition:
@@ -224,29 +230,52 @@ def _described(
     regions = partition.apply(table)
     rows = [np.flatnonzero(regions == k) for k in range(len(partition))]
     note_bins(inputs.diagnostics, evaluations, rows, beyond_chance=inputs.confidence is not None)
+    complete = measured.pop("complete")
     known = handed_on(inputs, *_OF_RESULTS) | measured
     known |= {"reference": reference, "partition": partition, "regions": regions, "learned": found.extra_attributes}
-    described, everyone = (table, evaluations, players, order), [np.arange(table.n_rows)]
+    later = Later(lambda: described(table, complete.value, players, order, rows), now=_asks_all(inputs))
     with one_blas_thread():
         return FitResult(
             **known,
             remaining=float(sum(region.disagreement for region in partition)),
             centres=_centres(evaluations, rows),
-            surrogate=fit_surrogate(*described, rows),
-            everywhere=fit_surrogate(*described, everyone).regions[0],
-            fidelity=fidelity(*described, rows),
-            global_fidelity=fidelity(*described, everyone),
+            described=later,
             exponent=evaluations.exponent,
         )
 
 
 def requested(inputs: FitInputs) -> EvaluationPlan:
-    """What a fit asks of the model: both sides of every question, and the pure effects of the surrogate."""
+    """What a fit asks of the model: both sides of every question, and of one about all columns the surrogate."""
     effects = [side for comparison in inputs.comparisons for side in (comparison.first, comparison.second)]
+    also = _additive(inputs) if _asks_all(inputs) else frozenset()
+    every = [*effects, *inputs.extra_effects]
+    return request(inputs.table, every, also, inputs.resources.grid, inputs.route.cells)
+
+
+def _asks_all(inputs: FitInputs) -> bool:
+    """Whether the questions are about all players; otherwise a fit pays for what they ask."""
+    sets = (members for question in inputs.comparisons for members in question.first.layout.sets)
+    return set().union(*sets) >= set(inputs.comparisons[0].first.layout.explained)
+
+
+def _additive(inputs: FitInputs) -> set[Coalition]:
+    """What the surrogate reads, and every column by itself."""
     players, order = inputs.comparisons[0].first.layout.explained, order_of(inputs.comparisons)
-    additive = {term for term in Additive(order).terms(players, ()) if isinstance(term, frozenset)}
-    every, singles = [*effects, *inputs.extra_effects], {frozenset({i}) for i in inputs.table.explained}
-    return request(inputs.table, every, additive | singles, inputs.resources.grid, inputs.route.cells)
+    terms = {term for term in Additive(order).terms(players, ()) if isinstance(term, frozenset)}
+    return terms | {frozenset({i}) for i in inputs.table.explained}
+
+
+def _completed(inputs: FitInputs, evaluations: Evaluations) -> Evaluations:
+    """With all that the surrogate reads: the model is asked about what the questions did not need."""
+    wanted = _additive(inputs) - {frozenset(), evaluations.everything, *evaluations.stored_as}
+    if not wanted:
+        return evaluations
+    asked = request(inputs.table, [], wanted, inputs.resources.grid, inputs.route.cells)
+    known = handed_on(inputs, "weights", "y", "resources", "n_jobs") | {"exponent": evaluations.exponent}
+    more, _ = evaluate(inputs.route, asked, FittedMaskings({}, {}, {}), **known)
+    names = ("stored_as", "matrices", "snapped")
+    both: Any = {name: {**getattr(more, name), **getattr(evaluations, name)} for name in names}
+    return replace(evaluations, **both)
 
 
 def candidate_bytes(inputs: FitInputs) -> int:

@@ -298,7 +298,7 @@ def known_values(granite: Granite, found: FitRun, X: Any = None, y: Any = None) 
     view = fitted_view(granite)
     by_trees = not view.diagnostics["evaluations"]["path"].startswith("model")
     rest = view.resources, view.seed, by_trees, found.inputs.clusters
-    known = FitValues(found.result, found.evaluations, found.inputs.route, *rest)
+    known = FitValues(found.result, found.complete.value, found.inputs.route, *rest)
     if y is None:
         return known, None
     everyone, rows = read_rows_of(granite, X), np.asarray(view.diagnostics["rows"]["search"], dtype=np.intp)

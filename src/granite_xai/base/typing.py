@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,28 @@ BoolArray = NDArray[np.bool_]
 Coalition = frozenset[int]  # a set of column positions; the columns that stay visible
 Players = Sequence[Coalition]
 Elementwise = Callable[[FloatArray], FloatArray]  # a loss on gaps, applied cell by cell
+Made = TypeVar("Made")
 PairLoss = Callable[[FloatArray, FloatArray], FloatArray]  # a loss of predictions against targets, applied cell by cell
+
+
+class Later(Generic[Made]):
+    """What is made when it is first read; a file or a pickle reads it."""
+
+    def __init__(self, make: Callable[[], Made], now: bool = False) -> None:
+        self._make, self.made = make, False
+        if now:
+            self.value  # noqa: B018
+
+    @property
+    def value(self) -> Made:
+        """What was made."""
+        if not self.made:
+            self._value, self.made = self._make(), True
+            del self._make  # with all that it holds
+        return self._value
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_value": self.value, "made": True}
 
 
 class JansenTotal(NamedTuple):
