@@ -26,6 +26,7 @@ from granite_xai.models import accepts_missing
 from granite_xai.new_rows import Evaluation, FittedGranite, evaluate_rows
 from granite_xai.references import explain_against_fit, explain_among_themselves
 from granite_xai.row import RowExplanation, explain_one, one_row
+from granite_xai.search.clarity import smooth_changes
 from granite_xai.tables.opening import is_lazy, region_numbers
 
 _SHOWN = ("partition", "remaining", "estimate", "stability")  # as fitted attributes
@@ -345,7 +346,8 @@ def restore(g: Granite, result: FitResult, diagnostics: dict[str, Any]) -> None:
     labels = [comparison.question.label for comparison in result.comparisons]
     measured = by_power_of_two(np.where(result.roots > result.floors, result.roots, 0.0), result.unit)
     told = [] if result.estimate is None else [result.estimate.headline]
-    if told := [*told, *([diagnostics["alpha"]["text"]] if "alpha" in diagnostics else [])]:
+    told += [diagnostics["alpha"]["text"]] if "alpha" in diagnostics else []
+    if told := told + smooth_changes(diagnostics.get("splits", ())):
         result = replace(result, partition=replace(result.partition, headline="\n".join(told)))
     state: dict[str, Any] = {f"{name}_": getattr(result, name) for name in _SHOWN}
     state |= {"_fitted": result, "diagnostics_": diagnostics, "n_features_in_": result.table.n_columns}

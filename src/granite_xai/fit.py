@@ -20,7 +20,7 @@ from granite_xai.compute import Resources, one_blas_thread
 from granite_xai.compute.units import by_power_of_two
 from granite_xai.disagreement import Objective, ResolvedQuestion, shares
 from granite_xai.engine.centres import central_rows
-from granite_xai.engine.splits import CUT_BYTES, Splits
+from granite_xai.engine.splits import CUT_BYTES, Splits, signs
 from granite_xai.evaluation_plan import EvaluationPlan, Unfinished, evaluate, request
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.noise_floor import Probe, probe
@@ -32,6 +32,7 @@ from granite_xai.models import Predictor
 from granite_xai.regions.nodes import Leaf, Node
 from granite_xai.regions.partition import Partition
 from granite_xai.resolved import ResolvedExplainer
+from granite_xai.search.clarity import split_clarity
 from granite_xai.search.problem import Partitioner, PartitionResult, Problem
 from granite_xai.search.tree import Tree
 from granite_xai.surrogate import SurrogateFit, described
@@ -187,6 +188,11 @@ def run(inputs: FitInputs) -> FitRun:
             path = find_path(inputs, evaluations, measured, chance)
             inputs = inputs.priced(path.chosen.alpha)
         found = search(inputs, evaluations, measured, chance)
+        if isinstance(inputs.partitioner, Tree) and inputs.confidence is not None and found.partition.root is not None:
+            problem, drawn = _problem(inputs, evaluations, measured, chance), signs(inputs.clusters, inputs.seed)
+            record.note(
+                "splits", list(split_clarity(problem, found.partition.root, drawn, np.arange(len(inputs.weights))))
+            )
         if path is not None:
             record.note("alpha", {"alpha": path.chosen.alpha, "text": path.text(len(found.partition))})
     if inputs.confidence is not None:
@@ -253,9 +259,13 @@ def requested(inputs: FitInputs) -> EvaluationPlan:
 
 
 def _asks_all(inputs: FitInputs) -> bool:
-    """Whether the questions are about all players; otherwise a fit pays for what they ask."""
+    """Whether questions, or the order of the levels of a column (C13), read all players; else a fit pays for some."""
+    nominal = (
+        c for c in inputs.table.columns if c.kind == "nominal" and c.position in inputs.tree.columns(inputs.table)
+    )
     sets = (members for question in inputs.comparisons for members in question.first.layout.sets)
-    return set().union(*sets) >= set(inputs.comparisons[0].first.layout.explained)
+    asked = set().union(*sets) >= set(inputs.comparisons[0].first.layout.explained)
+    return asked or any(2 ** (len(column.levels) - 1) > inputs.tree.max_candidates for column in nominal)
 
 
 def _additive(inputs: FitInputs) -> set[Coalition]:

@@ -34,6 +34,7 @@ from granite_xai.new_rows import FittedGranite
 from granite_xai.report import page, sentences
 from granite_xai.report.panels import disagreement_map, effects, gaps_left, importance, ledger, regions, tree, triage
 from granite_xai.report.sentences import Amounts, ReportSource
+from granite_xai.search.clarity import smooth_changes
 
 VERSION = 2  # of the dict
 HALVES, SEARCHED = 4, 10_000  # halves that the search is repeated on, where a table has at most so many cells
@@ -277,6 +278,7 @@ def tell(source: ReportSource, test: Any = None, title: str | None = None, began
         "regions": parts,
         "tree": tree(source, gaps),
         "stability": sentences.stability(source),
+        "smooth": smooth_changes(granite.diagnostics_.get("splits", ())),
         "evaluation": evaluation,
         "glossary": sentences.glossary(),
         "warnings": list(granite.diagnostics_.get("warnings", [])),
