@@ -113,6 +113,7 @@ class FitResult:
     chance: Chance | None = None
     estimate: Estimate | None = None
     stability: Stability | None = None
+    path: Path | None = None  # once it is known
     learned: Mapping[str, Any] = field(default_factory=dict)
     fingerprint: object = None
 
@@ -155,7 +156,6 @@ class FitRun(NamedTuple):
     inputs: FitInputs
     error: float  # noise of one prediction
     complete: Later[Evaluations]  # with all that the surrogate reads
-    path: Path | None = None  # where the price of a region was chosen by it
 
 
 def run(inputs: FitInputs) -> FitRun:
@@ -198,10 +198,10 @@ def run(inputs: FitInputs) -> FitRun:
     if inputs.confidence is not None:
         record.note("cause", causes(inputs.comparisons, evaluations, floors))
     record.note("memory", {"held": evaluations.space.most_held, "spilled": evaluations.space.most_spilled})
-    figures = {"roots": roots, "floors": floors, "chance": chance}
+    figures = {"roots": roots, "floors": floors, "chance": chance, "path": path}
     complete = Later(partial(_completed, inputs, evaluations))
     result = _described(inputs, evaluations, reference, found, **figures, complete=complete)
-    return FitRun(result, evaluations, inputs, error, complete, path)
+    return FitRun(result, evaluations, inputs, error, complete)
 
 
 def again(inputs: FitInputs, evaluations: Evaluations, floors: FloatArray, error: float, rows: IntArray) -> Partition:

@@ -27,7 +27,7 @@ from granite_xai.disagreement import Disagreement, Objective
 from granite_xai.evaluation_plan import Unfinished
 from granite_xai.evaluations.plan import require_room
 from granite_xai.explainer import target_for
-from granite_xai.fit import FitInputs, FitRun, again, find_path, handed_on, run
+from granite_xai.fit import FitInputs, FitResult, FitRun, again, find_path, handed_on, run
 from granite_xai.models import Predictor, as_predictor
 from granite_xai.models.target import allows_missing, read_input, read_weights
 from granite_xai.new_rows import NewRows, evaluate_rows, fitting_estimate
@@ -125,7 +125,10 @@ class OpenInputs:
 
 def open_inputs(g: Any, X: Any, y: Any, sample_weight: Any, clusters: Any, record: Diagnostics) -> OpenInputs:
     """Check everything that the data alone decide."""
-    readable = isinstance(g.alpha, str) and g.alpha == "auto" and g.partitioner is None
+    readable = isinstance(g.alpha, str) and g.alpha == "auto"
+    if readable and g.partitioner is not None:
+        text = 'alpha="auto" chooses among the trees of the search; a partitioner finds its regions in its own way.'
+        raise InputError(text, code="P03", argument="alpha", hint="Leave partitioner out, or pass a number.")
     tree = Tree(**handed_on(g, *_OF_THE_TREE) | ({"alpha": 0.0} if readable else {}))
     partitioner = options.chosen_partitioner(g.partitioner, tree)
     resources = options.chosen_limits(g.resources)
@@ -285,15 +288,17 @@ def kept_run(g: Any, what: str, argument: str, hint: str) -> FitRun:
 
 
 def path_of(g: Any) -> Path:
-    """The trees from the largest to none; kept with the fit once it is known."""
-    found = kept_run(g, "path_", "alpha", "Fit again.")
+    """The trees from the largest to none; kept with the fit, and in its file, once it is known."""
+    known: FitResult = vars(g)["_fitted"]
+    if known.path is not None:
+        return known.path
+    found = kept_run(g, "path_", "alpha", "Fit again, or read path_ before the fit is saved.")
     if not isinstance(found.inputs.partitioner, Tree):
         text = f"{type(found.inputs.partitioner).__name__} has no path: its regions have no price."
         raise InputError(text, code="P03", argument="partitioner", hint="Leave partitioner out.")
-    known = found.result
     measured = (known.roots, known.floors, found.error)
-    path = found.path or find_path(found.inputs, found.evaluations, measured, known.chance)
-    vars(g)["_run"] = found._replace(path=path)
+    path = find_path(found.inputs, found.evaluations, measured, known.chance)
+    vars(g)["_fitted"] = replace(known, path=path)
     return path
 
 
