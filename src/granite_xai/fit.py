@@ -106,7 +106,7 @@ class FitResult:
     floors: FloatArray
     remaining: float
     centres: dict[int | None, int]
-    described: Later[SurrogateFit]  # asks the model where a question about some columns did not
+    additive: Later[SurrogateFit]  # the surrogate; asks the model where a question about some columns did not
     missing: bool
     exponent: int = 0
     confidence: Confidence | None = None
@@ -131,11 +131,6 @@ class FitResult:
     def by_chance(self) -> bool:
         """Whether the fitting rows show no disagreement beyond chance."""
         return self.chance is not None and not np.any(self.chance.exceeded(self.floors))
-
-    @property
-    def additive(self) -> SurrogateFit:
-        """The additive surrogate."""
-        return self.described.value
 
     @property
     def layout(self) -> PlayersAndSets:
@@ -240,14 +235,10 @@ def _described(
     known = handed_on(inputs, *_OF_RESULTS) | measured
     known |= {"reference": reference, "partition": partition, "regions": regions, "learned": found.extra_attributes}
     later = Later(lambda: described(table, complete.value, players, order, rows), now=_asks_all(inputs))
+    known |= {"additive": later, "exponent": evaluations.exponent}
+    remaining = float(sum(region.disagreement for region in partition))
     with one_blas_thread():
-        return FitResult(
-            **known,
-            remaining=float(sum(region.disagreement for region in partition)),
-            centres=_centres(evaluations, rows),
-            described=later,
-            exponent=evaluations.exponent,
-        )
+        return FitResult(**known, remaining=remaining, centres=_centres(evaluations, rows))
 
 
 def requested(inputs: FitInputs) -> EvaluationPlan:

@@ -207,7 +207,7 @@ def evaluate_rows(new: NewRows, regions: IntArray, clusters: IntArray | None = N
         everyone = Sample(questions, everywhere, np.arange(table.n_rows))
         truth = everywhere.predictions + everywhere.offset
         told = partial(_fidelities, new, regions, truth, everywhere.weights, everywhere.exponent)
-        later = Later(told, now=fitted.described.made)
+        later = Later(told, now=fitted.additive.made)
         judged = _judged(fitted, everyone, samples, clusters, rows=kind, fidelities=later)
     rules = tuple(str(rule) for rule in fitted.partition.rules)
     figures = (regional, by_region, float(regional.sum()), total)
@@ -221,7 +221,7 @@ def fitting_estimate(found: FitRun, clusters: IntArray) -> Estimate:
     everyone = Sample(fitted.comparisons, evaluations, np.arange(evaluations.n_rows))
     by_region = rows_by_region(fitted.regions)
     regions = [Sample(fitted.comparisons, evaluations.restrict(rows), rows) for _, rows in by_region]
-    known = fitted.described
+    known = fitted.additive
     fidelities = Later(lambda: (known.value.fidelity, known.value.global_fidelity), now=known.made)
     return _judged(fitted, everyone, regions, clusters, rows="fitting", fidelities=fidelities)
 
@@ -244,7 +244,7 @@ def _fidelities(
     new: NewRows, regions: IntArray, truth: FloatArray, weights: FloatArray, exponent: int
 ) -> tuple[float, float]:
     """Share of the prediction's variance on other rows that curves explain, with and without regions."""
-    fitted, table, shares = new.fitted.additive, new.route.table, weights / weights.sum()
+    fitted, table, shares = new.fitted.additive.value, new.route.table, weights / weights.sum()
     variance = float(shares @ np.square(truth - shares @ truth))
     if variance == 0.0:
         return 1.0, 1.0
@@ -352,7 +352,7 @@ class FittedGranite:
 
     def predict(self, table: Table, exact: bool = False) -> FloatArray:
         """The regional additive surrogate of the model on other rows."""
-        surrogate = self.result.additive.surrogate
+        surrogate = self.result.additive.value.surrogate
         asked = self.result.predictor if exact or surrogate.needs_model else None
         return surrogate.predict(table, self.regions(table), asked, exact)
 

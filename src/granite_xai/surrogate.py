@@ -126,21 +126,14 @@ class SurrogateFit:
 def described(
     table: Table, evaluations: Evaluations, players: Players, order: int, regions: Sequence[IntArray]
 ) -> SurrogateFit:
-    """G of some regions and of all rows, from the evaluations of the fitting rows."""
-    known, everyone = (table, evaluations, players, order), [np.arange(table.n_rows)]
-    with one_blas_thread():
-        found, (everywhere,) = fit_surrogate(*known, regions), fit_surrogate(*known, everyone).regions
-        return SurrogateFit(found, fidelity(*known, regions), fidelity(*known, everyone), everywhere)
-
-
-def fit_surrogate(
-    table: Table, evaluations: Evaluations, players: Players, order: int, regions: Sequence[IntArray]
-) -> Surrogate:
     """Learn G from the evaluations of the fitting rows: the pure effects of all sets of up to ``order`` players."""
+    known, everyone = (table, evaluations, players, order), [np.arange(table.n_rows)]
     effects = tuple(members for size in range(1, order + 1) for members in combinations(players, size))
     singles = [next(iter(members[0])) for members in effects if len(members) == 1 and len(members[0]) == 1]
-    parts = tuple(_region(table, evaluations, singles, rows) for rows in regions)
-    return Surrogate(effects, parts, table, evaluations.weights)
+    with one_blas_thread():
+        *parts, everywhere = (_region(table, evaluations, singles, rows) for rows in (*regions, *everyone))
+        found = Surrogate(effects, tuple(parts), table, evaluations.weights)
+        return SurrogateFit(found, fidelity(*known, regions), fidelity(*known, everyone), everywhere)
 
 
 def _region(table: Table, evaluations: Evaluations, singles: Sequence[int], rows: IntArray) -> RegionSurrogate:

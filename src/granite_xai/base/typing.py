@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,23 +19,21 @@ PairLoss = Callable[[FloatArray, FloatArray], FloatArray]  # a loss of predictio
 
 
 class Later(Generic[Made]):
-    """What is made when it is first read; a file or a pickle reads it."""
+    """What is made now or when it is first read; a file or a pickle reads it."""
 
     def __init__(self, make: Callable[[], Made], now: bool = False) -> None:
-        self._make, self.made = make, False
-        if now:
-            self.value  # noqa: B018
+        self._held: Any = make() if now else make
+        self.made = now
 
     @property
     def value(self) -> Made:
         """What was made."""
         if not self.made:
-            self._value, self.made = self._make(), True
-            del self._make  # with all that it holds
-        return self._value
+            self._held, self.made = self._held(), True
+        return cast(Made, self._held)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_value": self.value, "made": True}
+        return {"_held": self.value, "made": True}
 
 
 class JansenTotal(NamedTuple):

@@ -35,7 +35,7 @@ from granite_xai.surrogate import SurrogateFit
 from granite_xai.tables import Column, Outline, Table, read_alike, recombine, rows_from_dict, rows_to_dict
 
 THE_TABLE = "the table of this file"
-_KNOWN = ("table", "predictor", "comparisons", "fingerprint", "described")
+_KNOWN = ("table", "predictor", "comparisons", "fingerprint", "additive")
 MAX_TERMS = 2**24  # that questions may have together: resolving them again costs about a microsecond each
 COUNT = 8
 TOLERANCE = 1e-5  # of predictions, in shares of their size: machines round differently, models differ by more
@@ -128,7 +128,8 @@ def granite_to_dict(granite: Granite, include_data: bool) -> dict[str, Any]:
         "model": form.write(fingerprint, Fingerprint, "model"),
         "questions": form.write(resolutions, list[Resolution], "questions"),
         "diagnostics": form.write(view.diagnostics, dict[str, Any], "diagnostics_"),
-        "fitted": form.write(kept, FitResult, "fitted", _KNOWN) | form.write(found.additive, SurrogateFit, "fitted"),
+        "fitted": form.write(kept, FitResult, "fitted", _KNOWN)
+        | form.write(found.additive.value, SurrogateFit, "fitted"),
     }
 
 
@@ -305,7 +306,12 @@ def _numbers(values: Any, count: int) -> bool:
 
 def _check(found: FitResult, place: str) -> None:
     """What belongs together must fit together: otherwise the file would fail only when it is used."""
-    partition, additive, reference, count = found.partition, found.additive, found.reference, len(found.comparisons)
+    partition, additive, reference, count = (
+        found.partition,
+        found.additive.value,
+        found.reference,
+        len(found.comparisons),
+    )
     surrogate = additive.surrogate
     for name in ("roots", "floors", "question_weights"):
         right = _numbers(getattr(found, name), count)

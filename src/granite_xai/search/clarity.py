@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from granite_xai.base.typing import BoolArray, FloatArray, IntArray
+from granite_xai.base.typing import BoolArray, Coalition, FloatArray, IntArray
 from granite_xai.chance.estimate import perturbed
 from granite_xai.disagreement import ResolvedQuestion
 from granite_xai.engine.splits import STEP, Splits
@@ -35,7 +34,7 @@ def split_clarity(problem: Problem, node: Node, drawn: FloatArray, rows: IntArra
     """A record for each split of a tree, parents first; ``drawn``: random signs of the rows. The model is not asked."""
     if isinstance(node, Split):
         left = satisfied(node.left, find_column(problem.table, node.column))[rows]
-        yield _Node(problem, rows, problem.evaluations.restrict(rows), node, left).record(drawn[:SIGNS])
+        yield _Node(problem, rows, problem.evaluations.restrict(rows)).record(node, left, drawn[:SIGNS])
         for child, side in zip(node.children, (left, ~left), strict=True):
             yield from split_clarity(problem, child, drawn, rows[side])
 
@@ -45,90 +44,85 @@ def smooth_changes(splits: Iterable[Mapping[str, Any]]) -> list[str]:
     told: dict[frozenset[str], str] = {}
     for one in splits:
         if one["smooth"]:
-            first, last = one["between"]
-            also = f", and so does {one['second']}" if one["tie"] else ""
-            text = (
-                f"{one['column']} and {one['with']} interact smoothly; the cut {one['split']} is one of many ({first} "
-            )
-            text += f"to {last} do nearly as well{also}); consider influence='interaction' or grouping them."
+            ends, also = " to ".join(one["between"]), f", and so does {one['second']}" if one["tie"] else ""
+            text = f"{one['column']} and {one['with']} interact smoothly; the cut {one['split']} is one of many "
+            text += f"({ends} do nearly as well{also}); consider influence='interaction' or grouping them."
             told.setdefault(frozenset({one["column"], one["with"]}), text)
     return list(told.values())
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Node:
+class _Node(NamedTuple):
     problem: Problem
     rows: IntArray
     known: Evaluations
-    split: Split
-    left: BoolArray  # rows that go left
 
-    def record(self, drawn: FloatArray) -> dict[str, Any]:
-        """What is known of the split beside others."""
-        problem, tree, column = self.problem, self.problem.tree, find_column(self.problem.table, self.split.column)
+    def record(self, split: Split, left: BoolArray, drawn: FloatArray) -> dict[str, Any]:
+        """What is known of a split beside others."""
+        problem, tree, column = self.problem, self.problem.tree, find_column(self.problem.table, split.column)
         limits = (tree.max_candidates, tree.min_samples_leaf, tree.cuts)
         options = candidates(problem.table, self.rows, self.known, tree.columns(problem.table), *limits)
-        disagreements, mass = scored(problem, self.rows, options, self.known, tree.max_candidates)
-        scores = problem.shares.of(disagreements, mass).sum(axis=1)
-        best = sum(problem.shares.on(side) for side in self._sides(self.left))
-        gain, own = problem.shares.on(self.known) - best, np.array([each.column == column.position for each in options])
+        shares, codes = problem.shares, column.codes[self.rows]
+        scores = shares.of(*scored(problem, self.rows, options, self.known, tree.max_candidates)).sum(axis=1)
+        best = sum(map(shares.on, self._sides(left)))
+        gain, own = shares.on(self.known) - best, np.array([each.column == column.position for each in options])
         near = [options[k] for k in np.flatnonzero(own & (scores <= best + NEARLY * gain))]
-        reached = [*(float(np.mean(self._goes_left(each))) for each in near), float(np.mean(self.left))]
+        reached = [*(float(np.mean(each.inside(codes))) for each in near), float(np.mean(left))]
         ends = [near[int(place(reached[:-1]))] for place in (np.argmin, np.argmax)] if near else []
-        told: dict[str, Any] = {"column": column.name, "split": self.split.left.text(column.name), "gain": gain}
+        told: dict[str, Any] = {"column": column.name, "split": split.left.text(column.name), "gain": gain}
         told |= {"plateau": max(reached) - min(reached), "between": [self._text(end) for end in ends]}
-        told |= {"second": None, "behind": None, "standard_error": None, "tie": False}
-        if not own.all():  # the best cut of another column; is it within one standard error?
-            place = int(np.argmin(np.where(own, np.inf, scores)))
-            told |= {"second": self._text(options[place]), "behind": float(scores[place]) - best}
+        told |= dict.fromkeys(("second", "behind", "standard_error", "with", "left", "surface"))
+        told |= {"tie": False, "smooth": False}
+        if not own.all():  # the best cut of another column: is it within one standard error?
+            second = options[place := int(np.argmin(np.where(own, np.inf, scores)))]
+            told |= {"second": self._text(second), "behind": float(scores[place]) - best}
             if told["behind"] < CLOSE * gain:
-                moves = self._moves(self._goes_left(options[place]), drawn) - self._moves(self.left, drawn)
+                there = second.inside(problem.table.columns[second.column].codes[self.rows])
+                moves = self._moves(there, drawn) - self._moves(left, drawn)
                 told["standard_error"] = float(np.sqrt(np.mean(np.square(moves))))
                 told["tie"] = told["behind"] <= told["standard_error"]
-        wide, ordered = told["plateau"] >= WIDE, column.kind not in ("nominal", "boolean")
-        told |= {"with": None, "left": None, "surface": None, "smooth": False}
-        if wide and ordered and len(codes := np.unique(column.codes[self.rows])) >= VALUES:
-            told |= self._surface(column.position, column.codes[self.rows] - codes[0])
+        ordered, values = column.kind not in ("nominal", "boolean"), len(np.unique(codes))
+        if told["plateau"] >= WIDE and ordered and values >= VALUES:
+            told |= self._surface(column.position, codes - codes.min(), left)
         return told
 
     def _sides(self, left: BoolArray) -> list[Evaluations]:
         return [self.known.restrict(np.flatnonzero(side)) for side in (left, ~left)]
 
-    def _goes_left(self, option: Candidate) -> BoolArray:
-        return option.inside(self.problem.table.columns[option.column].codes[self.rows])
-
     def _text(self, option: Candidate) -> str:
         column = self.problem.table.columns[option.column]
         return conditions(column, option, self.rows, self.problem.missing)[0].text(column.name)
 
+    def _questions(self) -> Iterator[tuple[float, ResolvedQuestion]]:
+        """The questions that count, with their factors."""
+        for factor, question in zip(self.problem.shares.factors.tolist(), self.problem.shares.comparisons, strict=True):
+            if factor and isinstance(question, ResolvedQuestion):
+                yield factor, question
+
     def _moves(self, left: BoolArray, drawn: FloatArray) -> FloatArray:
         """How what both sides leave moves with the sample, for each vector of signs."""
-        shares, total = self.problem.shares, np.zeros(len(drawn))
+        total, shares = np.zeros(len(drawn)), self.problem.shares
         for side, known in zip((left, ~left), self._sides(left), strict=True):
-            for question, factor in zip(shares.comparisons, shares.factors.tolist(), strict=True):
-                if factor and isinstance(question, ResolvedQuestion):
-                    found = perturbed(question, known, drawn[:, self.rows[side]])
-                    share = factor * found.moved * (found.mass / shares.total if shares.by_mass else 1.0)
-                    total += (share[0] - share[1]) / (2 * STEP)
+            for factor, question in self._questions():
+                found = perturbed(question, known, drawn[:, self.rows[side]])
+                share = factor * found.moved * (found.mass / shares.total if shares.by_mass else 1.0)
+                total += (share[0] - share[1]) / (2 * STEP)
         return total
 
-    def _surface(self, position: int, codes: IntArray) -> dict[str, Any]:
+    def _surface(self, position: int, codes: IntArray, left: BoolArray) -> dict[str, Any]:
         """The set that the split makes agree most: its share left by both regions, and by a surface of both."""
-        shares, found = self.problem.shares, list[tuple[float, float, float, ResolvedQuestion, int]]()
-        for question, factor in zip(shares.comparisons, shares.factors.tolist(), strict=True):
-            if factor and isinstance(question, ResolvedQuestion) and in_pairs(question):
-                whole, *both = (_by_set(question, part) for part in (self.known, *self._sides(self.left)))
-                for number, (before, one, two) in enumerate(zip(whole, *both, strict=True)):
-                    alone = len(whole) == 1 or position not in union(question.first.layout.sets[number])
-                    if before > one + two and alone:
+        found = list[tuple[float, float, float, ResolvedQuestion, int]]()
+        for factor, question in self._questions():
+            if in_pairs(question):
+                parts = [[*_losses(question, part)] for part in (self.known, *self._sides(left))]
+                for number, (before, one, two) in enumerate(zip(*parts, strict=True)):
+                    if before > one + two and (len(parts[0]) == 1 or position not in _columns(question, number)):
                         found.append((factor * (before - one - two), one + two, before, question, number))
         if not found:
             return {}
         _, after, before, question, number = max(found, key=lambda each: each[0])
-        members, labels = question.first.layout.sets[number], question.first.layout.labels[number]
-        left, surface = after / before, self._along(codes, question, number) / before
-        name = "others" if position in union(members) else ":".join(labels)
-        return {"with": name, "left": left, "surface": surface, "smooth": surface < left - NEARLY}
+        name = "others" if position in _columns(question, number) else ":".join(question.first.layout.labels[number])
+        shares = {"left": after / before, "surface": self._along(codes, question, number) / before}
+        return {"with": name, **shares, "smooth": shares["surface"] < shares["left"] - NEARLY}
 
     def _along(self, codes: IntArray, question: ResolvedQuestion, number: int) -> float:
         """What a set leaves if its pure effect may change with the column: its gaps are regressed, not averaged."""
@@ -137,10 +131,7 @@ class _Node:
         basis = np.polynomial.legendre.legvander(2.0 * places - 1.0, DEGREE)
         weighted = basis * known.weights[:, None]
         weighted = weighted @ np.linalg.pinv(basis.T @ weighted)
-        own, whole = (
-            known.on_grid(union(question.first.layout.sets[number])),
-            Splits.whole(known.weights, known.primitives),
-        )
+        own, whole = known.on_grid(_columns(question, number)), Splits.whole(known.weights, known.primitives)
         everyone, left, step = np.arange(known.n_rows), 0.0, max(1, TILE // known.n_rows)
         for tile in np.split(everyone, range(step, known.n_rows, step)):
             parts = question.gaps[number].items()
@@ -149,7 +140,11 @@ class _Node:
         return left
 
 
-def _by_set(question: ResolvedQuestion, evaluations: Evaluations) -> list[float]:
+def _columns(question: ResolvedQuestion, number: int) -> Coalition:
+    return union(question.first.layout.sets[number])
+
+
+def _losses(question: ResolvedQuestion, known: Evaluations) -> Iterator[float]:
     """Sum of the losses of each set over the rows as one region."""
-    values = question.gap_values(evaluations, Splits.whole(evaluations.weights, evaluations.primitives))
-    return [float(evaluations.weights @ question.loss(gap[0])) for gap in values]
+    for gap in question.gap_values(known, Splits.whole(known.weights, known.primitives)):
+        yield float(known.weights @ question.loss(gap[0]))
