@@ -198,8 +198,7 @@ def evaluate(
     **given: Any,
 ) -> tuple[Evaluations, EvaluationRange]:
     """Evaluate every planned row once, after checking that the plan fits the limits; ``planned``: its seconds."""
-    route = asked.route(route)
-    count = len(asked.kept.stores) + len(asked.streamed.stores)
+    route, count = asked.route(route), len(asked.kept.stores) + len(asked.streamed.stores)
     if diagnostics is not None:
         diagnostics.note("evaluations", route.note(count))
     rows = asked.rows(route.table, recombined=route.trees is None)

@@ -37,7 +37,7 @@ from granite_xai.search.problem import Partitioner, PartitionResult, Problem
 from granite_xai.search.tree import Tree
 from granite_xai.surrogate import SurrogateFit, described
 from granite_xai.tables import Table
-from granite_xai.trees.routes import Route
+from granite_xai.trees.routes import Route, Routed
 
 Measured = tuple[FloatArray, FloatArray, float]  # on all rows: roots, floors, and the noise of one prediction
 # What results and problems have from the inputs of a fit.
@@ -46,7 +46,7 @@ _OF_PROBLEMS = ("route", "missing", "resources", "n_jobs", "diagnostics", "tree"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FitInputs:
+class FitInputs(Routed):
     """What a fit is about: rows, model, objective, limits."""
 
     route: Route
@@ -78,16 +78,6 @@ class FitInputs:
     def replicates(self) -> Replicates | None:
         """What chance is measured with; None: the sample is taken for the world."""
         return None if self.confidence is None else self.confidence.replicates(self.clusters)
-
-    @property
-    def table(self) -> Table:
-        """The rows, explained and reference alike."""
-        return self.route.table
-
-    @property
-    def predictor(self) -> Predictor:
-        """The model."""
-        return self.route.predictor
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -155,8 +145,7 @@ class FitRun(NamedTuple):
 
 def run(inputs: FitInputs) -> FitRun:
     """Ask the model, search for regions, and describe them."""
-    record = inputs.diagnostics
-    asked = requested(inputs)
+    record, asked = inputs.diagnostics, requested(inputs)
     reference = fit_reference(asked.readings, asked.changes, inputs.table, inputs.weights, inputs.seed)
     record.note("bytes", asked.bytes)
     stages = asked.stages(inputs.route, inputs.resources, candidate_bytes(inputs))

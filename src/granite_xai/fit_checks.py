@@ -186,9 +186,7 @@ def _kept(question: ResolvedQuestion, evaluations: Evaluations, floor: float) ->
     without = additive_evaluations(question, evaluations)
     whole = Splits.whole(evaluations.weights, evaluations.primitives)
     total = float(question.regional(evaluations, whole)[0, 0])
-    if without is None or total <= floor:
-        return None
-    return float(question.regional(without, whole)[0, 0]) / total
+    return None if without is None or total <= floor else float(question.regional(without, whole)[0, 0]) / total
 
 
 def additive_evaluations(question: ResolvedQuestion, evaluations: Evaluations) -> Evaluations | None:

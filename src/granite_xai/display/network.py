@@ -152,8 +152,7 @@ class InteractionDisplay(Drawn):
             bar = drawn.figure.colorbar(colors, ax=list(drawn.axes), shrink=0.8, pad=0.02)
             bar.set_label("interaction effect" if kind == "surface" else MEASURES[self.behavior], fontsize=SMALL + 1)
             bar.ax.tick_params(labelsize=SMALL)
-        self._keep(drawn, ax, headline, legend)
-        return self
+        return self._keep(drawn, ax, headline, legend)
 
     def _network(self, axes: Sequence[Axes], columns: int) -> tuple[str, list[Any], Any]:
         from matplotlib.lines import Line2D
@@ -287,8 +286,7 @@ def cell_text(value: float, top: float) -> str:
 
 def surface(shown: RowsToShow, scope: Scope, across: Axis, up: Axis, points: int) -> Surface:
     """Evaluate the pair on a grid of the scope's own values, averaged over its rows."""
-    table = shown.table.take(scope.rows)
-    predictor = shown.fitted.predictor
+    table, predictor = shown.table.take(scope.rows), shown.fitted.predictor
     one, two = (shown_levels(axis, table, points) for axis in (across, up))
     x, y = one.x, two.x
     require_evaluations(shown.rows.resources, table.n_rows * (len(x) * len(y) + len(x) + len(y)))

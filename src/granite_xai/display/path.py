@@ -50,8 +50,7 @@ class PathDisplay(Drawn):
         axes.set(xticks=regions, xlabel="Regions", ylabel="Disagreement left, %")
         axes.legend(fontsize=SMALL, frameon=False)
         chosen = f"{at.regions} regions (alpha = {number(at.alpha)})" if at.regions > 1 else "One region"
-        self._keep(drawn, ax, f"{chosen}: the smallest tree that keeps {100 * KEPT:.0f} %")
-        return self
+        return self._keep(drawn, ax, f"{chosen}: the smallest tree that keeps {100 * KEPT:.0f} %")
 
     def frame(self) -> Any:
         """What is drawn: see ``Granite.path_``."""
@@ -87,8 +86,7 @@ class GroupsDisplay(Drawn):
         names = [wrapped(drawable(" + ".join(columns)), 30, 2) for columns, *_ in merges]
         axes.set(yticks=range(len(merges)), yticklabels=names, xlim=(0, 100), xlabel="Disagreement left, %")
         axes.invert_yaxis()
-        self._keep(drawn, ax, self.proposal.reason)
-        return self
+        return self._keep(drawn, ax, self.proposal.reason)
 
     def frame(self) -> Any:
         """What is drawn: see ``GroupProposal.frame``."""
