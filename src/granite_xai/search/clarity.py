@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from granite_xai.base.typing import BoolArray, Coalition, FloatArray, IntArray
+from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.chance.estimate import perturbed
 from granite_xai.disagreement import ResolvedQuestion
 from granite_xai.engine.splits import STEP, Splits
@@ -111,18 +111,21 @@ class _Node(NamedTuple):
     def _surface(self, position: int, codes: IntArray, left: BoolArray) -> dict[str, Any]:
         """The set that the split makes agree most: its share left by both regions, and by a surface of both."""
         found = list[tuple[float, float, float, ResolvedQuestion, int]]()
+        nodes = [(part, Splits.whole(part.weights, part.primitives)) for part in (self.known, *self._sides(left))]
         for factor, question in self._questions():
             if in_pairs(question):
-                parts = [[*_losses(question, part)] for part in (self.known, *self._sides(left))]
-                for number, (before, one, two) in enumerate(zip(*parts, strict=True)):
-                    if before > one + two and (len(parts[0]) == 1 or position not in _columns(question, number)):
+                gaps = ((n.weights, question.gap_values(n, whole)) for n, whole in nodes)
+                sums = ([float(w @ question.loss(gap[0])) for gap in every] for w, every in gaps)
+                sets = question.first.layout.sets
+                for number, (members, before, one, two) in enumerate(zip(sets, *sums, strict=True)):
+                    if before > one + two and (len(sets) == 1 or position not in union(members)):
                         found.append((factor * (before - one - two), one + two, before, question, number))
         if not found:
             return {}
         _, after, before, question, number = max(found, key=lambda each: each[0])
-        name = "others" if position in _columns(question, number) else ":".join(question.first.layout.labels[number])
-        shares = {"left": after / before, "surface": self._along(codes, question, number) / before}
-        return {"with": name, **shares, "smooth": shares["surface"] < shares["left"] - NEARLY}
+        layout, shares = question.first.layout, (after / before, self._along(codes, question, number) / before)
+        name = "others" if position in union(layout.sets[number]) else ":".join(layout.labels[number])
+        return {"with": name, "left": shares[0], "surface": shares[1], "smooth": shares[1] < shares[0] - NEARLY}
 
     def _along(self, codes: IntArray, question: ResolvedQuestion, number: int) -> float:
         """What a set leaves if its pure effect may change with the column: its gaps are regressed, not averaged."""
@@ -131,20 +134,10 @@ class _Node(NamedTuple):
         basis = np.polynomial.legendre.legvander(2.0 * places - 1.0, DEGREE)
         weighted = basis * known.weights[:, None]
         weighted = weighted @ np.linalg.pinv(basis.T @ weighted)
-        own, whole = known.on_grid(_columns(question, number)), Splits.whole(known.weights, known.primitives)
-        everyone, left, step = np.arange(known.n_rows), 0.0, max(1, TILE // known.n_rows)
+        own, everyone = known.on_grid(union(question.first.layout.sets[number])), np.arange(known.n_rows)
+        whole, left, step = Splits.whole(known.weights, known.primitives), 0.0, max(1, TILE // known.n_rows)
         for tile in np.split(everyone, range(step, known.n_rows, step)):
             parts = question.gaps[number].items()
             block = sum(masking.masked(own, whole).pair_block(terms, everyone, tile) for masking, terms in parts)
             left += float(known.weights[tile] @ question.loss(np.einsum("mc,mc->c", block, weighted @ basis[tile].T)))
         return left
-
-
-def _columns(question: ResolvedQuestion, number: int) -> Coalition:
-    return union(question.first.layout.sets[number])
-
-
-def _losses(question: ResolvedQuestion, known: Evaluations) -> Iterator[float]:
-    """Sum of the losses of each set over the rows as one region."""
-    for gap in question.gap_values(known, Splits.whole(known.weights, known.primitives)):
-        yield float(known.weights @ question.loss(gap[0]))
