@@ -338,8 +338,7 @@ class _Further(NamedTuple):
             nowhere = np.zeros(table.n_rows, dtype=np.intp)
             return Steps(nowhere[:1], nowhere - 1, nowhere, np.zeros(0))
         places, first, counts = intervals.points(table.columns[position])
-        rows = np.repeat(np.arange(table.n_rows), counts)
-        starts = np.cumsum(counts) - counts - first
+        rows, starts = np.repeat(np.arange(table.n_rows), counts), np.cumsum(counts) - counts - first
         donors = np.arange(len(rows)) - starts[rows]
         values = self.extent.see(self.route.predictor.recombined(table, rows, intervals.ends, donors, [position]))
         return Steps(np.searchsorted(intervals.parts, intervals.edges), places, starts, values)

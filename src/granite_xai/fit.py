@@ -103,7 +103,7 @@ class FitResult:
     chance: Chance | None = None
     estimate: Estimate | None = None
     stability: Stability | None = None
-    path: Path | None = None  # once it is known
+    path: Path | None = None  # where the price of a region was chosen by it, or somebody asked for it
     learned: Mapping[str, Any] = field(default_factory=dict)
     fingerprint: object = None
 
@@ -304,8 +304,7 @@ def search(inputs: FitInputs, evaluations: Evaluations, measured: Measured, chan
 def _problem(inputs: FitInputs, evaluations: Evaluations, measured: Measured, chance: Chance | None) -> Problem:
     """What is to become small, in shares of what the rows show."""
     roots, floors, error = measured
-    exceeded = True if chance is None else chance.exceeded(floors)
-    weights = inputs.question_weights
+    exceeded, weights = True if chance is None else chance.exceeded(floors), inputs.question_weights
     scaled = shares(inputs.comparisons, weights, roots, floors, inputs.objective, evaluations, exceeded)
     rule, replicates = None, inputs.replicates
     if chance is not None and replicates is not None:

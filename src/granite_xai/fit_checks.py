@@ -198,8 +198,7 @@ def additive_evaluations(question: ResolvedQuestion, evaluations: Evaluations) -
     game = Game.of(Local(), Marginal(), evaluations, Splits.whole(evaluations.weights, evaluations.primitives))
     curves = {player: game.values({player: 1.0, frozenset(): -1.0})[0] for player in players}
     total: FloatArray = np.sum(list(curves.values()), axis=0)
-    start = float(np.average(evaluations.predictions, weights=evaluations.weights))
-    P = evaluations.primitives or NUMPY
+    start, P = float(np.average(evaluations.predictions, weights=evaluations.weights)), evaluations.primitives or NUMPY
 
     def of(columns: Coalition) -> FloatArray:
         inside = [curve for player, curve in curves.items() if player <= columns]

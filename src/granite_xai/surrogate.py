@@ -126,14 +126,21 @@ class SurrogateFit:
 def described(
     table: Table, evaluations: Evaluations, players: Players, order: int, regions: Sequence[IntArray]
 ) -> SurrogateFit:
-    """Learn G from the evaluations of the fitting rows: the pure effects of all sets of up to ``order`` players."""
+    """G of some regions and of all rows, from the evaluations of the fitting rows."""
     known, everyone = (table, evaluations, players, order), [np.arange(table.n_rows)]
+    with one_blas_thread():
+        found, (everywhere,) = fit_surrogate(*known, regions), fit_surrogate(*known, everyone).regions
+        return SurrogateFit(found, fidelity(*known, regions), fidelity(*known, everyone), everywhere)
+
+
+def fit_surrogate(
+    table: Table, evaluations: Evaluations, players: Players, order: int, regions: Sequence[IntArray]
+) -> Surrogate:
+    """Learn G from the evaluations of the fitting rows: the pure effects of all sets of up to ``order`` players."""
     effects = tuple(members for size in range(1, order + 1) for members in combinations(players, size))
     singles = [next(iter(members[0])) for members in effects if len(members) == 1 and len(members[0]) == 1]
-    with one_blas_thread():
-        *parts, everywhere = (_region(table, evaluations, singles, rows) for rows in (*regions, *everyone))
-        found = Surrogate(effects, tuple(parts), table, evaluations.weights)
-        return SurrogateFit(found, fidelity(*known, regions), fidelity(*known, everyone), everywhere)
+    parts = tuple(_region(table, evaluations, singles, rows) for rows in regions)
+    return Surrogate(effects, parts, table, evaluations.weights)
 
 
 def _region(table: Table, evaluations: Evaluations, singles: Sequence[int], rows: IntArray) -> RegionSurrogate:
@@ -177,18 +184,16 @@ def grid_curve(column: Column, evaluations: Evaluations, shares: FloatArray) -> 
     return np.append(evaluations.predictions @ shares if present.all() else by_line[0], curve)
 
 
-def fidelity(
-    table: Table, evaluations: Evaluations, players: Players, order: int, regions: Sequence[IntArray]
-) -> float:
+def fidelity(table: Table, known: Evaluations, players: Players, order: int, regions: Sequence[IntArray]) -> float:
     """``1 - mean (F - G)^2 / Var F`` on the fitting rows; 1 for a constant model."""
-    whole = Splits.whole(evaluations.weights)
-    variance = float(whole.variances(evaluations.predictions[None])[0, 0])
+    whole = Splits.whole(known.weights)
+    variance = float(whole.variances(known.predictions[None])[0, 0])
     if variance == 0.0:
         return 1.0
     total = 0.0
     for rows in regions:
-        gap = evaluations.predictions[rows] - additive(table, evaluations, players, order, rows)
-        total += float(evaluations.weights[rows] @ np.square(gap))
+        gap = known.predictions[rows] - additive(table, known, players, order, rows)
+        total += float(known.weights[rows] @ np.square(gap))
     return 1.0 - total / float(whole.mass[0, 0]) / variance
 
 
