@@ -75,3 +75,18 @@ def test_dependent_columns_are_grouped_by_a_question_about_dependence():
     X = np.column_stack([one, one + 0.1 * rng.normal(size=300), rng.normal(size=300)])
     found = gx.propose_groups(lambda X: X @ [1.0, 1.0, 1.0], X, question="mplot-pdp")
     assert list(found.groups.values()) == [("x0", "x1")]
+
+
+def test_a_proposal_is_drawn_merge_by_merge():
+    found = gx.propose_groups(two_groups, table())
+    display = gx.GroupsDisplay.from_proposal(found).plot()
+    widths = [bar.get_width() for bar in display.ax_.patches]
+    assert widths == pytest.approx([100 * left for _, left, _, _ in found.merges])
+    assert [label.get_text().replace("\n", " ") for label in display.ax_.get_yticklabels()] == [
+        " + ".join(columns) for columns, *_ in found.merges
+    ]
+    ends = [line.get_xdata() for line in display.ax_.lines]
+    assert np.allclose(ends, [[100 * low, 100 * high] for *_, low, high in found.merges])
+    assert display.frame().equals(found.frame())
+    nothing = gx.propose_groups(lambda X: X.sum(axis=1), table(n=200))
+    assert not gx.GroupsDisplay.from_proposal(nothing).plot().ax_.patches

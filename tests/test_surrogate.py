@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import random
 from typing import Any
 
@@ -112,3 +113,69 @@ def test_what_remains_of_coe_is_what_fidelity_lacks(case):
     missed = 1 - granite.global_fidelity_
     slack = 1e-14 * (1 + size_of(case, problem) ** 2 / spread) / missed
     assert granite.remaining_ == pytest.approx((1 - granite.fidelity_) / missed, rel=1e-10, abs=slack)
+
+
+class Counting:
+    """A function of eight columns that counts the rows it is asked about."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+
+    def __call__(self, X):
+        self.rows += len(X)
+        return X[:, 0] * np.sign(X[:, 1]) + X[:, 2] * X[:, 3] + X[:, 4:].sum(axis=1)
+
+
+PAYING = {  # options, matrices of n² model rows that the question reads, and that the surrogate reads
+    "one column": ({"features": ["x0"]}, 1, 8),
+    "two columns": ({"features": ["x0", "x3"]}, 2, 8),
+    "one pair": ({"influence": "interaction", "features": [("x0", "x1")]}, 3, 36),
+    "one group": ({"influence": "joint", "groups": {"a": ["x0", "x1"]}, "features": ["a"]}, 1, 9),
+    "conditional": ({"question": "mplot-pdp", "features": ["x0"]}, 1, 8),
+    "risk": ({"question": "pfi-risk", "features": ["x0"]}, 1, 8),
+}
+
+
+@pytest.mark.parametrize("level", [None, 0.95])
+@pytest.mark.parametrize(("options", "asked", "additive"), PAYING.values(), ids=PAYING)
+def test_a_question_about_some_columns_pays_for_what_it_asks(options, asked, additive, level):
+    """The surrogate asks for the rest when it is first read, once, and is the same as that of all columns."""
+    n, counting, X = 80, Counting(), np.random.default_rng(0).normal(size=(80, 8))
+    options = {**options, "max_depth": 1, "max_samples": None, "holdout": False, "confidence_level": level}
+    with quiet():
+        g = gx.Granite(counting, **options).fit(X, X[:, 0])
+    before = counting.rows
+    assert asked * n**2 <= before < asked * n**2 + 10 * n  # and predictions, and what the noise floor asks
+    assert str(g.partition_)
+    assert counting.rows == before
+    figures = g.global_fidelity_, g.fidelity_
+    assert counting.rows == before + (additive - asked) * n**2 + n
+    assert (g.global_fidelity_, g.fidelity_) == figures
+    assert counting.rows == before + (additive - asked) * n**2 + n
+    with quiet():
+        whole = gx.Granite(Counting(), **{**options, "features": None, "alpha": 10.0}).fit(X, X[:, 0])
+    assert figures[0] == pytest.approx(whole.global_fidelity_, abs=1e-12)
+
+
+def test_held_out_rows_judge_the_surrogate_when_that_is_read(tmp_path):
+    """The estimate's own figures ask for no column beside the compared one; its fidelity does, and stays in a file."""
+    X, counting = np.random.default_rng(0).normal(size=(300, 8)), Counting()
+    g = gx.Granite(counting, features=["x0"], max_depth=1, max_samples=150).fit(X)
+    assert g.estimate_.rows == "held-out"
+    assert counting.rows < 2 * 150**2 + 3000
+    assert f"{g.estimate_.remaining:.3f} {g.estimate_}"
+    assert counting.rows < 2 * 150**2 + 3000
+    whole = gx.Granite(Counting(), gx.question("ice-pdp"), max_depth=1, max_samples=150, split_features=["x1"]).fit(X)
+    assert [r.rule for r in whole.partition_] == [r.rule for r in g.partition_]
+    assert g.estimate_.fidelity == pytest.approx(whole.estimate_.fidelity, abs=1e-12)
+    assert counting.rows > 8 * 150**2
+    gx.save(g, tmp_path / "g.json")
+    loaded = gx.load(tmp_path / "g.json")
+    assert (loaded.fidelity_, loaded.estimate_.fidelity) == (g.fidelity_, g.estimate_.fidelity)
+    again = pickle.loads(pickle.dumps(gx.Granite(additive_model, features=["x0"], max_samples=150).fit(X)))
+    assert again.fidelity_ == pytest.approx(1.0)
+    assert 0.99 < again.estimate_.global_fidelity < 1.0  # curves end with the values of the fit
+
+
+def additive_model(X):
+    return X.sum(axis=1)

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from granite_xai.display.effect import EffectDisplay as EffectDisplay
     from granite_xai.display.importance import ImportanceDisplay as ImportanceDisplay
     from granite_xai.display.network import InteractionDisplay as InteractionDisplay
-    from granite_xai.display.path import PathDisplay as PathDisplay
+    from granite_xai.display.path import GroupsDisplay as GroupsDisplay, PathDisplay as PathDisplay
     from granite_xai.display.tree import PartitionDisplay as PartitionDisplay, StabilityDisplay as StabilityDisplay
     from granite_xai.estimator import Granite as Granite
     from granite_xai.explainer import Explainer as Explainer
@@ -93,7 +93,7 @@ _NAMES = {
     "display.network": "InteractionDisplay",
     "display.tree": "PartitionDisplay StabilityDisplay",
     "display.decisions": "RowDisplay ComparisonDisplay",
-    "display.path": "PathDisplay",
+    "display.path": "GroupsDisplay PathDisplay",
     "chance.estimate": "Estimate",
     "chance.stability": "Stability",
     "groups": "propose_groups GroupProposal",

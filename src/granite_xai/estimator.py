@@ -26,9 +26,10 @@ from granite_xai.models import accepts_missing
 from granite_xai.new_rows import Evaluation, FittedGranite, evaluate_rows
 from granite_xai.references import explain_against_fit, explain_among_themselves
 from granite_xai.row import RowExplanation, explain_one, one_row
+from granite_xai.search.clarity import smooth_changes
 from granite_xai.tables.opening import is_lazy, region_numbers
 
-_SHOWN = ("partition", "remaining", "estimate", "stability", "fidelity", "global_fidelity")  # as fitted attributes
+_SHOWN = ("partition", "remaining", "estimate", "stability")  # as fitted attributes
 
 
 class Granite(BaseEstimator):
@@ -99,7 +100,8 @@ class Granite(BaseEstimator):
     remaining_ : float
         Share of it that is left in the regions; 0.0 when there is nothing to explain.
     fidelity_, global_fidelity_ : float
-        Share of the prediction's variance that an additive surrogate explains, with and without regions.
+        Share of the prediction's variance that an additive surrogate explains, with and without regions. Where
+        ``features`` names some of the columns, the model is asked about the others when this is first read.
     estimate_ : Estimate or None
         Share left on the held-out rows, corrected for chance, with an interval: the number to quote. Without held-out
         rows that of the fitting rows, without an interval; None without a ``confidence_level``.
@@ -290,6 +292,16 @@ class Granite(BaseEstimator):
         return found
 
     @property
+    def fidelity_(self) -> float:
+        """Share of the prediction's variance that an additive surrogate explains in the regions."""
+        return fitted_view(self).result.additive.value.fidelity
+
+    @property
+    def global_fidelity_(self) -> float:
+        """The same without regions."""
+        return fitted_view(self).result.additive.value.global_fidelity
+
+    @property
     def path_(self) -> Any:
         """How many regions, for every alpha: a frame of what is left on the fitting rows, and on rows left out."""
         check_is_fitted(self)
@@ -334,7 +346,8 @@ def restore(g: Granite, result: FitResult, diagnostics: dict[str, Any]) -> None:
     labels = [comparison.question.label for comparison in result.comparisons]
     measured = by_power_of_two(np.where(result.roots > result.floors, result.roots, 0.0), result.unit)
     told = [] if result.estimate is None else [result.estimate.headline]
-    if told := [*told, *([diagnostics["alpha"]["text"]] if "alpha" in diagnostics else [])]:
+    told += [diagnostics["alpha"]["text"]] if "alpha" in diagnostics else []
+    if told := told + smooth_changes(diagnostics.get("splits", ())):
         result = replace(result, partition=replace(result.partition, headline="\n".join(told)))
     state: dict[str, Any] = {f"{name}_": getattr(result, name) for name in _SHOWN}
     state |= {"_fitted": result, "diagnostics_": diagnostics, "n_features_in_": result.table.n_columns}

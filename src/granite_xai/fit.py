@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.base.files import BY_ROW
-from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.base.typing import Coalition, FloatArray, IntArray, Later
 from granite_xai.chance.estimate import Estimate
 from granite_xai.chance.path import Path, path_of
 from granite_xai.chance.replicates import Chance, ChanceRule, Confidence, Replicates
@@ -19,7 +20,7 @@ from granite_xai.compute import Resources, one_blas_thread
 from granite_xai.compute.units import by_power_of_two
 from granite_xai.disagreement import Objective, ResolvedQuestion, shares
 from granite_xai.engine.centres import central_rows
-from granite_xai.engine.splits import CUT_BYTES, Splits
+from granite_xai.engine.splits import CUT_BYTES, Splits, signs
 from granite_xai.evaluation_plan import EvaluationPlan, Unfinished, evaluate, request
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.noise_floor import Probe, probe
@@ -31,11 +32,12 @@ from granite_xai.models import Predictor
 from granite_xai.regions.nodes import Leaf, Node
 from granite_xai.regions.partition import Partition
 from granite_xai.resolved import ResolvedExplainer
+from granite_xai.search.clarity import split_clarity
 from granite_xai.search.problem import Partitioner, PartitionResult, Problem
 from granite_xai.search.tree import Tree
-from granite_xai.surrogate import RegionSurrogate, Surrogate, fidelity, fit_surrogate
+from granite_xai.surrogate import SurrogateFit, described
 from granite_xai.tables import Table
-from granite_xai.trees.routes import Route
+from granite_xai.trees.routes import Route, Routed
 
 Measured = tuple[FloatArray, FloatArray, float]  # on all rows: roots, floors, and the noise of one prediction
 # What results and problems have from the inputs of a fit.
@@ -44,7 +46,7 @@ _OF_PROBLEMS = ("route", "missing", "resources", "n_jobs", "diagnostics", "tree"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FitInputs:
+class FitInputs(Routed):
     """What a fit is about: rows, model, objective, limits."""
 
     route: Route
@@ -77,16 +79,6 @@ class FitInputs:
         """What chance is measured with; None: the sample is taken for the world."""
         return None if self.confidence is None else self.confidence.replicates(self.clusters)
 
-    @property
-    def table(self) -> Table:
-        """The rows, explained and reference alike."""
-        return self.route.table
-
-    @property
-    def predictor(self) -> Predictor:
-        """The model."""
-        return self.route.predictor
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FitResult:
@@ -104,12 +96,9 @@ class FitResult:
     floors: FloatArray
     remaining: float
     centres: dict[int | None, int]
-    surrogate: Surrogate
-    fidelity: float
-    global_fidelity: float
+    additive: Later[SurrogateFit]  # the surrogate; asks the model where a question about some columns did not
     missing: bool
     exponent: int = 0
-    everywhere: RegionSurrogate | None = None  # curves of all rows; in older files not known
     confidence: Confidence | None = None
     chance: Chance | None = None
     estimate: Estimate | None = None
@@ -151,6 +140,7 @@ class FitRun(NamedTuple):
     evaluations: Evaluations
     inputs: FitInputs
     error: float  # noise of one prediction
+    complete: Later[Evaluations]  # with all that the surrogate reads
 
 
 def run(inputs: FitInputs) -> FitRun:
@@ -182,13 +172,20 @@ def run(inputs: FitInputs) -> FitRun:
             path = find_path(inputs, evaluations, measured, chance)
             inputs = inputs.priced(path.chosen.alpha)
         found = search(inputs, evaluations, measured, chance)
+        if isinstance(inputs.partitioner, Tree) and inputs.confidence is not None and found.partition.root is not None:
+            problem, drawn = _problem(inputs, evaluations, measured, chance), signs(inputs.clusters, inputs.seed)
+            record.note(
+                "splits", list(split_clarity(problem, found.partition.root, drawn, np.arange(len(inputs.weights))))
+            )
         if path is not None:
             record.note("alpha", {"alpha": path.chosen.alpha, "text": path.text(len(found.partition))})
     if inputs.confidence is not None:
         record.note("cause", causes(inputs.comparisons, evaluations, floors))
     record.note("memory", {"held": evaluations.space.most_held, "spilled": evaluations.space.most_spilled})
-    measures = {"roots": roots, "floors": floors, "chance": chance, "path": path}
-    return FitRun(_described(inputs, evaluations, reference, found, **measures), evaluations, inputs, error)
+    figures = {"roots": roots, "floors": floors, "chance": chance, "path": path}
+    complete = Later(partial(_completed, inputs, evaluations))
+    result = _described(inputs, evaluations, reference, found, **figures, complete=complete)
+    return FitRun(result, evaluations, inputs, error, complete)
 
 
 def again(inputs: FitInputs, evaluations: Evaluations, floors: FloatArray, error: float, rows: IntArray) -> Partition:
@@ -223,29 +220,52 @@ def _described(
     regions = partition.apply(table)
     rows = [np.flatnonzero(regions == k) for k in range(len(partition))]
     note_bins(inputs.diagnostics, evaluations, rows, beyond_chance=inputs.confidence is not None)
+    complete = measured.pop("complete")
     known = handed_on(inputs, *_OF_RESULTS) | measured
     known |= {"reference": reference, "partition": partition, "regions": regions, "learned": found.extra_attributes}
-    described, everyone = (table, evaluations, players, order), [np.arange(table.n_rows)]
+    later = Later(lambda: described(table, complete.value, players, order, rows), now=_asks_all(inputs))
+    known |= {"additive": later, "exponent": evaluations.exponent}
+    remaining = float(sum(region.disagreement for region in partition))
     with one_blas_thread():
-        return FitResult(
-            **known,
-            remaining=float(sum(region.disagreement for region in partition)),
-            centres=_centres(evaluations, rows),
-            surrogate=fit_surrogate(*described, rows),
-            everywhere=fit_surrogate(*described, everyone).regions[0],
-            fidelity=fidelity(*described, rows),
-            global_fidelity=fidelity(*described, everyone),
-            exponent=evaluations.exponent,
-        )
+        return FitResult(**known, remaining=remaining, centres=_centres(evaluations, rows))
 
 
 def requested(inputs: FitInputs) -> EvaluationPlan:
-    """What a fit asks of the model: both sides of every question, and the pure effects of the surrogate."""
+    """What a fit asks of the model: both sides of every question, and of one about all columns the surrogate."""
     effects = [side for comparison in inputs.comparisons for side in (comparison.first, comparison.second)]
+    also = _additive(inputs) if _asks_all(inputs) else frozenset()
+    every = [*effects, *inputs.extra_effects]
+    return request(inputs.table, every, also, inputs.resources.grid, inputs.route.cells)
+
+
+def _asks_all(inputs: FitInputs) -> bool:
+    """Whether questions, or the order of the levels of a column (C13), read all players; else a fit pays for some."""
+    nominal = (
+        c for c in inputs.table.columns if c.kind == "nominal" and c.position in inputs.tree.columns(inputs.table)
+    )
+    sets = (members for question in inputs.comparisons for members in question.first.layout.sets)
+    asked = set().union(*sets) >= set(inputs.comparisons[0].first.layout.explained)
+    return asked or any(2 ** (len(column.levels) - 1) > inputs.tree.max_candidates for column in nominal)
+
+
+def _additive(inputs: FitInputs) -> set[Coalition]:
+    """What the surrogate reads, and every column by itself."""
     players, order = inputs.comparisons[0].first.layout.explained, order_of(inputs.comparisons)
-    additive = {term for term in Additive(order).terms(players, ()) if isinstance(term, frozenset)}
-    every, singles = [*effects, *inputs.extra_effects], {frozenset({i}) for i in inputs.table.explained}
-    return request(inputs.table, every, additive | singles, inputs.resources.grid, inputs.route.cells)
+    terms = {term for term in Additive(order).terms(players, ()) if isinstance(term, frozenset)}
+    return terms | {frozenset({i}) for i in inputs.table.explained}
+
+
+def _completed(inputs: FitInputs, evaluations: Evaluations) -> Evaluations:
+    """With all that the surrogate reads: the model is asked about what the questions did not need."""
+    wanted = _additive(inputs) - {frozenset(), evaluations.everything, *evaluations.stored_as}
+    if not wanted:
+        return evaluations
+    asked = request(inputs.table, [], wanted, inputs.resources.grid, inputs.route.cells)
+    known = handed_on(inputs, "weights", "y", "resources", "n_jobs") | {"exponent": evaluations.exponent}
+    more, _ = evaluate(inputs.route, asked, FittedMaskings({}, {}, {}), **known)
+    names = ("stored_as", "matrices", "snapped")
+    both: Any = {name: {**getattr(more, name), **getattr(evaluations, name)} for name in names}
+    return replace(evaluations, **both)
 
 
 def candidate_bytes(inputs: FitInputs) -> int:

@@ -30,11 +30,10 @@ from granite_xai.fitting import read_rows_of
 from granite_xai.interaction import union
 from granite_xai.masking import Marginal
 from granite_xai.masking.fitted import FittedMaskings, fit_reference
-from granite_xai.resolved import MAX_ROWS, ResolvedExplainer
+from granite_xai.resolved import MAX_ROWS
 from granite_xai.scopes import Scope, region_scopes, scopes_of
 from granite_xai.surrogate import additive
-from granite_xai.tables import Table
-from granite_xai.trees.routes import Route
+from granite_xai.trees.routes import Route, Routed
 
 PAIRS, TRIED = 3, 20  # pairs that are told, and columns among which they are sought
 CHEAP_TREES = 4  # times the evaluations of the fit, which a pair may take where they come from the model's trees
@@ -69,7 +68,7 @@ class PairEffects(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FitValues:
+class FitValues(Routed):
     """A fit, the evaluations of its rows, and how the model was asked (perhaps by reading its trees)."""
 
     fitted: FitResult
@@ -79,11 +78,6 @@ class FitValues:
     seed: int
     by_trees: bool
     clusters: IntArray
-
-    @property
-    def table(self) -> Table:
-        """The fitting rows."""
-        return self.fitted.table
 
     @property
     def scopes(self) -> tuple[Scope, ...]:
@@ -118,7 +112,11 @@ class FitValues:
     def gaps(self, question: ResolvedQuestion) -> tuple[FloatArray, FloatArray] | None:
         """Disagreement of each set on all rows and inside the regions; None where it cannot be read."""
         try:
-            evaluations = self._with_bins(question)
+            known = self.evaluations
+            wanted = (question.first.readings() | question.second.readings()) - known.bins.keys()
+            learned = fit_reference(wanted, (), self.table, known.weights, self.seed).bins
+            bins = {key: Bins.of(function(self.table)) for key, function in learned.items()}
+            evaluations = replace(known, bins={**known.bins, **bins})  # as conditional masking reads them
             before = _question_values(question, evaluations).gaps
             after = np.zeros_like(before)
             for scope in self.regions:
@@ -133,17 +131,10 @@ class FitValues:
             before = np.zeros_like(before)
         return before, after / evaluations.weights.sum()
 
-    def _with_bins(self, question: ResolvedQuestion) -> Evaluations:
-        """The evaluations with the bins that conditional masking reads, learned from the fitting rows."""
-        known = self.evaluations
-        wanted = (question.first.readings() | question.second.readings()) - known.bins.keys()
-        learned = fit_reference(wanted, (), self.table, known.weights, self.seed).bins
-        bins = {key: Bins.of(function(self.table)) for key, function in learned.items()}
-        return replace(known, bins={**known.bins, **bins})
-
     def further_questions(self) -> Iterator[ResolvedQuestion]:
         """Named questions about the same sets that need no further model rows."""
         influence = self.fitted.comparisons[0].question.first.influence
+        known = {*self.evaluations.stored_as, frozenset(), self.evaluations.everything}
         for question in named_questions().values():
             asked = question.with_influence(influence)
             unknown = asked.behavior.key == "risk" and self.evaluations.y is None
@@ -154,7 +145,9 @@ class FitValues:
                 resolved = resolved if self.fitted.confidence is None else resolved.beyond_chance()
             except GraniteError:
                 continue
-            if all(_is_known(effect, self.evaluations) for effect in (resolved.first, resolved.second)):
+            both = resolved.first, resolved.second
+            plain = not any(e.changes() or e.pairwise or e.masking.n_references or e.needed().coordinates for e in both)
+            if plain and {visible for effect in both for _, visible in effect.readings()} <= known:
                 yield resolved
 
     def explained(self, scope: Scope) -> float:
@@ -254,13 +247,6 @@ def _question_values(question: ResolvedQuestion, node: Evaluations) -> QuestionV
     return QuestionValues((first, second), np.stack(sizes), gaps)
 
 
-def _is_known(effect: ResolvedExplainer, evaluations: Evaluations) -> bool:
-    if effect.changes() or effect.pairwise or effect.masking.n_references or effect.needed().coordinates:
-        return False
-    ends: tuple[Coalition, ...] = (frozenset(), evaluations.everything)
-    return all(visible in evaluations.stored_as or visible in ends for _, visible in effect.readings())
-
-
 def _band(curves: FloatArray, own: FloatArray, weights: FloatArray, clusters: IntArray, tiny: float) -> Band:
     mass, moved = weights.sum(), curves - own
     moved[np.abs(moved) < tiny] = 0.0  # rounding is no effect
@@ -296,7 +282,7 @@ def known_values(granite: Granite, found: FitRun, X: Any = None, y: Any = None) 
     view = fitted_view(granite)
     by_trees = not view.diagnostics["evaluations"]["path"].startswith("model")
     rest = view.resources, view.seed, by_trees, found.inputs.clusters
-    known = FitValues(found.result, found.evaluations, found.inputs.route, *rest)
+    known = FitValues(found.result, found.complete.value, found.inputs.route, *rest)
     if y is None:
         return known, None
     everyone, rows = read_rows_of(granite, X), np.asarray(view.diagnostics["rows"]["search"], dtype=np.intp)

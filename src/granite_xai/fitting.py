@@ -129,7 +129,10 @@ class OpenInputs:
 
 def open_inputs(g: Any, X: Any, y: Any, sample_weight: Any, clusters: Any, record: Diagnostics) -> OpenInputs:
     """Check everything that the data alone decide."""
-    readable = isinstance(g.alpha, str) and g.alpha == "auto" and g.partitioner is None
+    readable = isinstance(g.alpha, str) and g.alpha == "auto"
+    if readable and g.partitioner is not None:
+        text = 'alpha="auto" chooses among the trees of the search; a partitioner finds its regions in its own way.'
+        raise InputError(text, code="P03", argument="alpha", hint="Leave partitioner out, or pass a number.")
     tree = Tree(**handed_on(g, *_OF_THE_TREE) | ({"alpha": 0.0} if readable else {}))
     partitioner, resources = options.chosen_partitioner(g.partitioner, tree), options.chosen_limits(g.resources)
     resolve_jobs(g.n_jobs)
@@ -284,11 +287,11 @@ def kept_run(g: Any, what: str, argument: str, hint: str) -> FitRun:
 
 
 def path_of(g: Any) -> Path:
-    """The trees from the largest to none; kept with the fit once it is known."""
+    """The trees from the largest to none; kept with the fit and in its file, once it is known."""
     known: FitResult = vars(g)["_fitted"]
     if known.path is not None:
         return known.path
-    found = kept_run(g, "path_", "alpha", "Fit again.")
+    found = kept_run(g, "path_", "alpha", "Fit again, or read path_ before the fit is saved.")
     if not isinstance(found.inputs.partitioner, Tree):
         text = f"{type(found.inputs.partitioner).__name__} has no path: its regions have no price."
         raise InputError(text, code="P03", argument="partitioner", hint="Leave partitioner out.")
@@ -343,7 +346,7 @@ def _effects(found: FitRun, rows: Sequence[IntArray], places: Sequence[tuple[int
     """Effects of columns in regions, given by their rows, at some values; nan where nothing is known of these."""
     table, told = found.inputs.table, list[FloatArray]()
     players = tuple(frozenset({i}) for i in table.explained)
-    regions = fit_surrogate(table, found.evaluations, players, 1, rows).regions
+    regions = fit_surrogate(table, found.complete.value, players, 1, rows).regions
     for (k, column), curve in zip(places, (curve for region in regions for curve in region.curves), strict=True):
         seen = np.isin(column.levels, curve.column.levels) | (column.kind not in ("nominal", "boolean"))
         told.append(np.where(seen & bool(len(rows[k])), curve.at(column), np.nan))

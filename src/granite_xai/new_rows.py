@@ -11,7 +11,7 @@ import numpy as np
 
 from granite_xai.base.errors import InputError
 from granite_xai.base.options import whole_number
-from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.base.typing import FloatArray, IntArray, Later
 from granite_xai.base.wording import Told, count, number, percent, shortened
 from granite_xai.behavior import Behavior
 from granite_xai.chance.estimate import Estimate, Sample, estimate
@@ -205,8 +205,10 @@ def evaluate_rows(new: NewRows, regions: IntArray, clusters: IntArray | None = N
     judged = None
     if fitted.confidence is not None:
         everyone = Sample(questions, everywhere, np.arange(table.n_rows))
-        told = {"rows": kind, "fidelities": _fidelities(new, regions, everywhere)}
-        judged = _judged(fitted, everyone, samples, clusters, **told)
+        truth = everywhere.predictions + everywhere.offset
+        told = partial(_fidelities, new, regions, truth, everywhere.weights, everywhere.exponent)
+        later = Later(told, now=fitted.additive.made)
+        judged = _judged(fitted, everyone, samples, clusters, rows=kind, fidelities=later)
     rules = tuple(str(rule) for rule in fitted.partition.rules)
     figures = (regional, by_region, float(regional.sum()), total)
     found = Evaluation(rules, tuple(counts.tolist()), *figures, table, not objective.factors.any(), judged)
@@ -219,7 +221,8 @@ def fitting_estimate(found: FitRun, clusters: IntArray) -> Estimate:
     everyone = Sample(fitted.comparisons, evaluations, np.arange(evaluations.n_rows))
     by_region = rows_by_region(fitted.regions)
     regions = [Sample(fitted.comparisons, evaluations.restrict(rows), rows) for _, rows in by_region]
-    fidelities = (fitted.fidelity, fitted.global_fidelity)
+    known = fitted.additive
+    fidelities = Later(lambda: (known.value.fidelity, known.value.global_fidelity), now=known.made)
     return _judged(fitted, everyone, regions, clusters, rows="fitting", fidelities=fidelities)
 
 
@@ -237,18 +240,19 @@ def _judged(
     return found.in_units(dict(zip(labels, fitted.unit.tolist(), strict=True))) if fitted.exponent else found
 
 
-def _fidelities(new: NewRows, regions: IntArray, evaluations: Evaluations) -> tuple[float, float]:
+def _fidelities(
+    new: NewRows, regions: IntArray, truth: FloatArray, weights: FloatArray, exponent: int
+) -> tuple[float, float]:
     """Share of the prediction's variance on other rows that curves explain, with and without regions."""
-    fitted, table = new.fitted, new.route.table
-    truth, shares = evaluations.predictions + evaluations.offset, evaluations.weights / evaluations.weights.sum()
+    fitted, table, shares = new.fitted.additive.value, new.route.table, weights / weights.sum()
     variance = float(shares @ np.square(truth - shares @ truth))
     if variance == 0.0:
         return 1.0, 1.0
     told, everywhere = [], () if fitted.everywhere is None else (fitted.everywhere,)
     without = replace(fitted.surrogate, regions=everywhere)
     for surrogate, places in ((fitted.surrogate, regions), (without, np.zeros_like(regions))):
-        asked = fitted.predictor if surrogate.needs_model else None
-        curves = by_power_of_two(surrogate.predict(table, places, asked), -evaluations.exponent)
+        asked = new.fitted.predictor if surrogate.needs_model else None
+        curves = by_power_of_two(surrogate.predict(table, places, asked), -exponent)
         told.append(1.0 - float(shares @ np.square(truth - curves)) / variance)
     return told[0], told[1]
 
@@ -345,8 +349,9 @@ class FittedGranite:
 
     def predict(self, table: Table, exact: bool = False) -> FloatArray:
         """The regional additive surrogate of the model on other rows."""
-        surrogate, asked = self.result.surrogate, exact or self.result.surrogate.needs_model
-        return surrogate.predict(table, self.regions(table), self.result.predictor if asked else None, exact)
+        surrogate = self.result.additive.value.surrogate
+        asked = self.result.predictor if exact or surrogate.needs_model else None
+        return surrogate.predict(table, self.regions(table), asked, exact)
 
     def held_out_fidelity(self, X: Any) -> float:
         """Share of the prediction's variance on other rows that the regional additive surrogate explains."""

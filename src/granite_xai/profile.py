@@ -61,7 +61,8 @@ class RegionProfile(NamedTuple):
 def profiles(fitted: FitResult, *by_row: FloatArray | None) -> list[RegionProfile]:
     """The profile of every region; ``by_row``: predictions, target and losses of the fitting rows, where known."""
     weights, count, found = fitted.weights, len(fitted.partition), []
-    shapes = [[Shape.of(fitted, k, curve) for curve in g.curves] for k, g in enumerate(fitted.surrogate.regions)]
+    curves = [region.curves for region in fitted.additive.value.surrogate.regions]
+    shapes = [[Shape.of(fitted, k, curve) for curve in own] for k, own in enumerate(curves)]
     for k, region in enumerate(fitted.partition):
         parts = fitted.regions == k, fitted.regions != k
         ruled = {name for name, _ in region.rule.conditions}

@@ -145,7 +145,7 @@ def explain_one(fitted: FitResult, table: Table, regions: IntArray, resources: R
         hint = "Pass X.iloc[[i]], X[[i]] or a mapping; explain(X) has the effects of many rows in one table."
         raise InputError(f"x has {table.n_rows} rows; explain_row is about one.", code="P03", argument="x", hint=hint)
     k, has_rows = int(regions[0]), not isinstance(fitted.table.container, Outline)
-    region, surrogate = fitted.partition[k], fitted.surrogate.regions[k]
+    region, surrogate = fitted.partition[k], fitted.additive.value.surrogate.regions[k]
     here = AgainstFit(NewRows(fitted, Route(fitted.predictor, table), None, resources), k)
     inside = fitted.table.take(here.references) if has_rows else fitted.table
     name, effect = _contributing(fitted, table, resources, seed, has_rows)

@@ -13,6 +13,7 @@ from granite_xai.base.files import BY_ROW
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.behavior import Local
 from granite_xai.behavior.behavior import Game
+from granite_xai.compute import one_blas_thread
 from granite_xai.compute.primitives import NUMPY
 from granite_xai.compute.units import by_power_of_two
 from granite_xai.engine.splits import Splits
@@ -110,6 +111,26 @@ class Surrogate:
         shares, same = self.weights[rows] / self.weights[rows].sum(), np.ones(len(rows), dtype=np.intp)
         asked = (predictor.recombined(self.table, rows, table, donor * same, sorted(visible)) for donor in donors)
         return np.array([values @ shares for values in asked])[codes]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SurrogateFit:
+    """G with regions and without, and the share of the prediction's variance that each explains."""
+
+    surrogate: Surrogate
+    fidelity: float
+    global_fidelity: float
+    everywhere: RegionSurrogate | None = None  # curves of all rows; in older files not known
+
+
+def described(
+    table: Table, evaluations: Evaluations, players: Players, order: int, regions: Sequence[IntArray]
+) -> SurrogateFit:
+    """G of some regions and of all rows, from the evaluations of the fitting rows."""
+    known, everyone = (table, evaluations, players, order), [np.arange(table.n_rows)]
+    with one_blas_thread():
+        found, (everywhere,) = fit_surrogate(*known, regions), fit_surrogate(*known, everyone).regions
+        return SurrogateFit(found, fidelity(*known, regions), fidelity(*known, everyone), everywhere)
 
 
 def fit_surrogate(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -107,14 +109,6 @@ def test_a_path_asks_the_model_nothing_and_is_kept():
     assert [line.get_label() for line in display.ax_.lines][:3] == ["fitting rows", "left-out rows", "keeps 90 %"]
 
 
-@pytest.mark.parametrize("alpha", ["auto", 0.05])
-def test_a_path_that_is_known_is_saved_with_the_fit(alpha, tmp_path):
-    g = gx.Granite(two_steps, alpha=alpha, max_depth=1, search="greedy").fit(table(n=200))
-    path = g.path_
-    assert len(path) > 1
-    assert gx.load(gx.save(g, tmp_path / "fit.json")).path_.equals(path)
-
-
 def test_nothing_to_explain_is_one_region():
     g = gx.Granite(lambda X: X.sum(axis=1), alpha="auto").fit(table())
     assert len(g.partition_) == 1
@@ -125,12 +119,10 @@ def test_where_there_is_no_path_is_said(tmp_path):
     X = table(n=100)
     with pytest.raises(ValueError, match="not fitted"):
         _ = gx.Granite(two_steps).path_
-    gx.save(gx.Granite(two_steps, alpha="auto", max_depth=1).fit(X), tmp_path / "fit.json")
-    loaded = gx.load(tmp_path / "fit.json", model=two_steps)
-    assert "the smallest tree" in str(loaded.partition_) or len(loaded.partition_) == 1
     gx.save(gx.Granite(two_steps, max_depth=1).fit(X), tmp_path / "fit.json")
-    with pytest.raises(gx.InputError, match="P03.*evaluations of the fit"):
-        _ = gx.load(tmp_path / "fit.json", model=two_steps).path_
+    loaded = gx.load(tmp_path / "fit.json", model=two_steps)
+    with pytest.raises(gx.InputError, match="P03.*evaluations of the fit.*before the fit is saved"):
+        _ = loaded.path_
     rules = gx.partitioners.GivenRules(["x1 ≤ 0", "x1 > 0"])
     with pytest.raises(gx.InputError, match="P03.*has no path"):
         _ = gx.Granite(two_steps, partitioner=rules).fit(X).path_
@@ -138,3 +130,23 @@ def test_where_there_is_no_path_is_said(tmp_path):
         gx.Granite(two_steps, alpha="auto", partitioner=rules).fit(X)
     with pytest.raises(gx.InputError, match="alpha"):
         gx.Granite(two_steps, alpha="automatic").fit(X)
+
+
+@pytest.mark.parametrize("alpha", ["auto", 0.05])
+@pytest.mark.parametrize("include_data", [True, False])
+def test_a_path_that_is_known_is_saved_with_the_fit(alpha, include_data, tmp_path):
+    g = gx.Granite(two_steps, alpha=alpha, max_depth=2, holdout=False, search="greedy").fit(table())
+    path = g.path_ if alpha != "auto" else None  # which the fit itself has made
+    gx.save(g, tmp_path / "fit.json", include_data=include_data)
+    loaded = gx.load(tmp_path / "fit.json")
+    assert loaded.path_.equals(g.path_ if path is None else path)
+    assert pickle.loads(pickle.dumps(g)).path_.equals(g.path_)
+    assert gx.PathDisplay.from_estimator(loaded).frame().equals(g.path_)
+    assert loaded.partition_ == g.partition_
+
+
+def test_alpha_auto_is_refused_beside_a_partitioner():
+    rules = gx.partitioners.GivenRules(["x1 ≤ 0", "x1 > 0"])
+    with pytest.raises(gx.InputError, match='P03.*alpha="auto" chooses among the trees') as caught:
+        gx.Granite(two_steps, alpha="auto", partitioner=rules).fit(table(n=60))
+    assert caught.value.argument == "alpha"

@@ -135,7 +135,7 @@ def test_the_surrogate_interpolates_between_the_values_of_the_grid_and_to_the_en
     """A straight line is exact from the smallest to the largest fitting value."""
     model = lambda X: 2 * X[:, 0] + X[:, 1] * X[:, 2]  # noqa: E731
     granite = paper(model, max_depth=0, resources=gx.Resources(max_grid=8)).fit(normal)
-    curve = fitted_view(granite).result.surrogate.regions[0].curves[0]
+    curve = fitted_view(granite).result.additive.value.surrogate.regions[0].curves[0]
     np.testing.assert_allclose(np.diff(curve.effects[1:]), 2 * np.diff(curve.column.levels), atol=1e-12)
     predicted = granite.predict(normal)
     measured = 1 - np.mean((model(normal) - predicted) ** 2) / np.var(model(normal))

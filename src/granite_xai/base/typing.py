@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,26 @@ BoolArray = NDArray[np.bool_]
 Coalition = frozenset[int]  # a set of column positions; the columns that stay visible
 Players = Sequence[Coalition]
 Elementwise = Callable[[FloatArray], FloatArray]  # a loss on gaps, applied cell by cell
+Made = TypeVar("Made")
 PairLoss = Callable[[FloatArray, FloatArray], FloatArray]  # a loss of predictions against targets, applied cell by cell
+
+
+class Later(Generic[Made]):
+    """What is made now or when it is first read; a file or a pickle reads it."""
+
+    def __init__(self, make: Callable[[], Made], now: bool = False) -> None:
+        self._held: Any = make() if now else make
+        self.made = now
+
+    @property
+    def value(self) -> Made:
+        """What was made."""
+        if not self.made:
+            self._held, self.made = self._held(), True
+        return cast(Made, self._held)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_held": self.value, "made": True}
 
 
 class JansenTotal(NamedTuple):

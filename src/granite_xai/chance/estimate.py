@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.base.typing import FloatArray, IntArray, Later
 from granite_xai.base.wording import ALL_ROWS, Told, percent
 from granite_xai.chance.replicates import Confidence, mean_excess
 from granite_xai.compute.units import by_power_of_two
@@ -103,8 +103,7 @@ class Estimate(Told):
     chance: float
     rows: str
     n_rows: int
-    fidelity: float
-    global_fidelity: float
+    fidelities: Later[tuple[float, float]]
     confidence_level: float
     below_noise_floor: bool
     lines: tuple[EstimateLine, ...]
@@ -137,10 +136,20 @@ class Estimate(Told):
     @property
     def headline(self) -> str:
         """The estimate in a sentence; before it, where one curve a column tells most of the model, that it does."""
-        if not (self.global_fidelity >= MATERIAL and self.regions > 1):
+        if not (self.fidelities.made and self.global_fidelity >= MATERIAL and self.regions > 1):
             return str(self)
         told, rest = (f"{100 * share:.0f} %" for share in (self.global_fidelity, 1.0 - self.global_fidelity))
         return f"One curve per column explains {told} of the model; the regions are about the other {rest}.\n{self}"
+
+    @property
+    def fidelity(self) -> float:
+        """Share of the prediction's variance that curves explain, with regions."""
+        return self.fidelities.value[0]
+
+    @property
+    def global_fidelity(self) -> float:
+        """The same without regions."""
+        return self.fidelities.value[1]
 
     @property
     def regions(self) -> int:
@@ -149,7 +158,8 @@ class Estimate(Told):
 
     def facts(self) -> dict[str, Any]:
         """The figures as plain values; None where there is none."""
-        own = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "lines"}
+        names = [*self.__dataclass_fields__, "fidelity", "global_fidelity"]
+        own = {name: getattr(self, name) for name in names if name not in ("lines", "fidelities")}
         return {name: None if value != value else value for name, value in own.items()}
 
     def __repr__(self) -> str:
@@ -202,7 +212,7 @@ def estimate(
     clusters: IntArray,
     rules: Sequence[str],
     rows: str,
-    fidelities: tuple[float, float],
+    fidelities: Later[tuple[float, float]],
 ) -> Estimate:
     """Measure a fixed partition on some rows, whose regions may be empty (None); ``weights`` are of the questions."""
     unknown, drawn = float("nan"), signs(clusters, confidence.seed)
@@ -232,7 +242,7 @@ def estimate(
     interval = interval_around(remaining, error, normal) if shown else (unknown, unknown)
     shares = (remaining, *interval, unknown if rows == "fitting" else error)
     sizes = (0.0 if below else max(disagreement[0], 0.0), *disagreement[1:], chance)
-    return Estimate(*shares, *sizes, rows, len(everywhere.rows), *fidelities, confidence.level, below, tuple(lines))
+    return Estimate(*shares, *sizes, rows, len(everywhere.rows), fidelities, confidence.level, below, tuple(lines))
 
 
 def _share(whole: Perturbed, regions: Sequence[Perturbed]) -> tuple[float, FloatArray]:

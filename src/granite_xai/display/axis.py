@@ -6,20 +6,17 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.base.wording import MISSING, percent, shortened, told_apart, value, wrapped
 from granite_xai.curves import Grid, carriers, grid_codes
-from granite_xai.display.figures import GREY, SMALL
+from granite_xai.display.figures import GREY, SMALL, Axes
 from granite_xai.scopes import Scope
 from granite_xai.tables import Column, Table
 from granite_xai.tables.columns import LABELLED
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 MOST_LEVELS = 20  # of a nominal column that are drawn: the most frequent ones
 BARS = 20  # that show where the rows of an ordered column lie
@@ -193,8 +190,7 @@ def round_ticks(low: float, high: float, most: int = 5) -> list[float]:
     raw = span / most
     size = 10.0 ** math.floor(math.log10(raw))
     step = next(size * factor for factor in (1, 2, 5, 10) if size * factor >= raw * (1 - 1e-9))
-    first = math.ceil(low / step - 1e-9)
-    digits = 12 - math.floor(math.log10(step))
+    first, digits = math.ceil(low / step - 1e-9), 12 - math.floor(math.log10(step))
     return [round(i * step, digits) + 0.0 for i in range(first, math.floor(high / step + 1e-9) + 1)]
 
 

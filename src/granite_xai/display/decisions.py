@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,11 +13,8 @@ from granite_xai.base.wording import count, drawable, number, percent, shortened
 from granite_xai.catalog import title
 from granite_xai.comparison import Comparison
 from granite_xai.display.axis import Axis
-from granite_xai.display.figures import BLUE, GREY, ORANGE, SMALL, Drawn, framed, grid_of, set_title, sheet, tidy
+from granite_xai.display.figures import BLUE, GREY, ORANGE, SMALL, Axes, Drawn, framed, grid_of, set_title, sheet, tidy
 from granite_xai.row import RowExplanation
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 MOST_BARS = 10
 COLORS = (BLUE, ORANGE, "#009E73", "#CC79A7", GREY)
@@ -62,8 +59,7 @@ class RowDisplay(Drawn):
             each.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
         told = f"Row {drawable(shortened(str(found.row), 30))}, region {found.region} ({drawable(found.rule)})"
         numbers = f"{number(found.prediction)} against a mean of {number(found.mean)}"
-        self._keep(drawn, ax, f"{wrapped(told, 110, 2)}: {numbers}")
-        return self
+        return self._keep(drawn, ax, f"{wrapped(told, 110, 2)}: {numbers}")
 
     def frame(self) -> Any:
         """Everything in the waterfall; see `RowExplanation.frame`."""
@@ -173,8 +169,7 @@ class ComparisonDisplay(Drawn):
                 if line == 0:
                     set_title(panel, found.cases[0].scopes[k], 26)
         handles = [Line2D([], [], color=color, label=drawable(shortened(name, 40))) for name, color in colors.items()]
-        self._keep(drawn, ax, "Average effects by case, in the same regions", handles)
-        return self
+        return self._keep(drawn, ax, "Average effects by case, in the same regions", handles)
 
     def frame(self) -> Any:
         """Everything drawn, one line a point: set, region, rule, case, x, level (null for numbers), mean, low, high."""

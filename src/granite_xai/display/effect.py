@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,16 +16,13 @@ from granite_xai.catalog import title
 from granite_xai.curves import dependence_bins, ice_curves
 from granite_xai.display import figures
 from granite_xai.display.axis import Axis, Line, Panel, shown_levels
-from granite_xai.display.figures import PALE, SMALL, Drawn, framed, grid_of, region_color, set_title, sheet, tidy
+from granite_xai.display.figures import PALE, SMALL, Axes, Drawn, framed, grid_of, region_color, set_title, sheet, tidy
 from granite_xai.explainer import Explainer
 from granite_xai.explanation import Part
 from granite_xai.influence import Individual
 from granite_xai.masking.accumulated import AleIntervals
 from granite_xai.scopes import EFFECTS, RegionValues, RowsToShow, ShownValues, chosen_question, shown_names, sides_shown
 from granite_xai.tables import Column, Table
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 MOST_CURVES = 50  # of single rows in a panel (S15)
 MEANING = {"curve": "{}: one line a row", "line": "{}", "points": "{}: one point a row; line: their mean"}
@@ -142,8 +139,7 @@ class EffectDisplay(Drawn):
             parts = found.regions[0].parts  # those that disagree most; with one explanation the largest effects
             gaps = resolved.loss(parts[0].values - parts[1].values) if parts[1:] else np.square(parts[0].values)
             order = np.argsort(-gaps.mean(axis=0), kind="stable")[:max_features].tolist()
-        tables = [table.take(values.scope.rows) for values in found.regions]
-        panels = []
+        tables, panels = [table.take(values.scope.rows) for values in found.regions], []
         for place in order:
             axis = Axis.of(table, table.names.index(found.sets[place][0]))
             both = zip(found.regions, tables, strict=True)
@@ -181,8 +177,7 @@ class EffectDisplay(Drawn):
             look = {**_look(line, self.names, False), "label": label, "alpha": 0.8, "linewidth": width}
             legend.append(Line2D([], [], **look))
         legend.append(Patch(color=PALE, label="where the rows lie"))
-        self._keep(drawn, ax, headline, legend, (len(self.panels), scopes))
-        return self
+        return self._keep(drawn, ax, headline, legend, (len(self.panels), scopes))
 
     def _line(self, panels: Sequence[Panel], axes: Sequence[Axes], columns: int) -> None:
         """The panels of one column, all on one scale."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -19,8 +19,10 @@ from granite_xai.scopes import Scope
 from granite_xai.tables import Table, frame
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    from matplotlib.axes import Axes as Axes
     from matplotlib.figure import Figure, SubFigure
+else:
+    Axes = Any
 
 BLUE, ORANGE, BLACK, GREY, PALE = "#0072B2", "#D55E00", "#222222", "#8C8C8C", "#D9D9D9"
 _LIGHT = ("#2a83ee", "#8f4200", "#35835a", "#ad3fa9", "#bd8600", "#265267", "#371a7d", "#670325")
@@ -41,11 +43,12 @@ class Drawn:
     axes_: Any = field(default=None, init=False, repr=False)
     ax_: Any = field(default=None, init=False, repr=False)
 
-    def _keep(self, drawn: Sheet, ax: Any, headline: str, legend: Sequence[Any] = (), shape: Any = -1) -> None:
-        """Write headline and legend, and remember where it was drawn."""
+    def _keep(self, drawn: Sheet, ax: Any, headline: str, legend: Sequence[Any] = (), shape: Any = -1) -> Self:
+        """Write headline and legend, remember where it was drawn, and return the display."""
         drawn.finish(headline, legend)
         self.figure_, self.axes_ = drawn.figure, np.array(drawn.axes, dtype=object).reshape(shape)
         self.ax_ = drawn.axes[0] if ax is None or not hasattr(ax, "figure") else ax
+        return self
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,8 +135,7 @@ class ImportanceDisplay(Drawn):
         where = f" and in {count(len(self.scopes) - 1, 'region')}" if len(self.scopes) > 1 else ""
         moral = ": bars of equal length mean agreement" if len(self.names) > 1 else ""
         headline = f"Importance by {shown_names(self.names)}, on all rows{where}{moral}"
-        self._keep(drawn, ax, headline, handles(self.names, regions))
-        return self
+        return self._keep(drawn, ax, headline, handles(self.names, regions))
 
     def frame(self) -> Any:
         """Everything drawn, one line a bar: in the library of X.

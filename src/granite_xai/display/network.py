@@ -161,8 +161,7 @@ class InteractionDisplay(Drawn):
             bar = drawn.figure.colorbar(colors, ax=list(drawn.axes), shrink=0.8, pad=0.02)
             bar.set_label("interaction effect" if kind == "surface" else MEASURES[self.behavior], fontsize=SMALL + 1)
             bar.ax.tick_params(labelsize=SMALL)
-        self._keep(drawn, ax, headline, legend)
-        return self
+        return self._keep(drawn, ax, headline, legend)
 
     def _network(self, axes: Sequence[Axes], columns: int) -> tuple[str, list[Any], Any]:
         from matplotlib.lines import Line2D

@@ -1,15 +1,16 @@
-"""PathDisplay: what is left of the disagreement with ever fewer regions."""
+"""PathDisplay: what is left of the disagreement with ever fewer regions. GroupsDisplay: with ever larger groups."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Any
 
-from granite_xai.base.wording import number
+from granite_xai.base.wording import drawable, number, wrapped
 from granite_xai.chance.path import KEPT, Path
 from granite_xai.display.figures import BLUE, GREY, ORANGE, SMALL, Drawn, sheet, tidy
 from granite_xai.estimator import fitted_view
 from granite_xai.fitting import path_of
+from granite_xai.groups import GroupProposal
 
 
 @dataclass(eq=False)
@@ -49,9 +50,44 @@ class PathDisplay(Drawn):
         axes.set(xticks=regions, xlabel="Regions", ylabel="Disagreement left, %")
         axes.legend(fontsize=SMALL, frameon=False)
         chosen = f"{at.regions} regions (alpha = {number(at.alpha)})" if at.regions > 1 else "One region"
-        self._keep(drawn, ax, f"{chosen}: the smallest tree that keeps {100 * KEPT:.0f} %")
-        return self
+        return self._keep(drawn, ax, f"{chosen}: the smallest tree that keeps {100 * KEPT:.0f} %")
 
     def frame(self) -> Any:
         """What is drawn: see ``Granite.path_``."""
         return self.path.frame()
+
+
+@dataclass(eq=False)
+class GroupsDisplay(Drawn):
+    """What is left of the disagreement after each merge of a `GroupProposal`, with its interval.
+
+    Examples
+    --------
+    >>> import granite_xai as gx
+    >>> proposal = gx.GroupProposal({"a + b": ("a", "b")}, ((("a", "b"), 0.25, 0.2, 0.3),), "No further columns.")
+    >>> GroupsDisplay.from_proposal(proposal).frame()["left"].tolist()
+    [0.25]
+    """
+
+    proposal: GroupProposal = field(repr=False)
+
+    @classmethod
+    def from_proposal(cls, proposal: GroupProposal) -> GroupsDisplay:
+        """Draw what `propose_groups` returned."""
+        return cls(proposal)
+
+    def plot(self, ax: Any = None) -> GroupsDisplay:
+        """Draw a line for each merge, in a new figure where no Axes are given."""
+        merges = self.proposal.merges
+        tidy(axes := (drawn := sheet(ax, [0], (1, 1), (5.6, 1.2 + 0.45 * len(merges)))).axes[0])
+        for place, (_, left, low, high) in enumerate(merges):
+            axes.barh(place, 100 * left, height=0.6, color=BLUE)
+            axes.plot([100 * low, 100 * high], [place, place], color=GREY)  # nothing where it is not known
+        names = [wrapped(drawable(" + ".join(columns)), 30, 2) for columns, *_ in merges]
+        axes.set(yticks=range(len(merges)), yticklabels=names, xlim=(0, 100), xlabel="Disagreement left, %")
+        axes.invert_yaxis()
+        return self._keep(drawn, ax, self.proposal.reason)
+
+    def frame(self) -> Any:
+        """What is drawn: see ``GroupProposal.frame``."""
+        return self.proposal.frame()

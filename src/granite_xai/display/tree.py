@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,16 +12,13 @@ from granite_xai.base.errors import InputError
 from granite_xai.base.typing import IntArray
 from granite_xai.base.wording import ALL_ROWS, coarse, drawable, percent, rows_of, shortened, wrapped
 from granite_xai.chance.stability import RELIABLE, Stability
-from granite_xai.display.figures import BLACK, BLUE, GREY, ORANGE, SMALL, Drawn, framed, region_color, sheet, tidy
+from granite_xai.display.figures import BLACK, BLUE, GREY, ORANGE, SMALL, Axes, Drawn, framed, region_color, sheet, tidy
 from granite_xai.estimator import fitted_view
 from granite_xai.regions.nodes import Node, Split
 from granite_xai.regions.partition import Partition
 from granite_xai.regions.rule import Rule
 from granite_xai.scopes import RowsToShow, shown_names, side_names
 from granite_xai.tables import Table
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 WIDTH, HEIGHT = 1.75, 1.6  # inches that one leaf takes, and one level of the tree
 COLUMNS = "node parent region condition rule n_samples fraction disagreement after"
@@ -114,8 +111,7 @@ class PartitionDisplay(Drawn):
         told = f"{len(leaves)} regions keep {coarse(self.boxes[0].after)} of the disagreement"
         if len(leaves) == 1:
             told = f"one region. {'The explanations agree' if not leaves[0].disagreement else 'No split was kept'}."
-        self._keep(drawn, None, f"{self.explanations}: {told}")
-        return self
+        return self._keep(drawn, None, f"{self.explanations}: {told}")
 
     def frame(self) -> Any:
         """Everything drawn, one line a node: in the library of the fitting rows.
@@ -247,8 +243,7 @@ class StabilityDisplay(Drawn):
             axes.invert_yaxis()
             axes.set_title(title, fontsize=SMALL + 1, loc="left")
         score = f"{found.score:.2f} ({found.low:.2f}–{found.high:.2f}); 1 is the same regions"
-        self._keep(drawn, ax, f"The regions of {found.searches} searches agree by {score}")
-        return self
+        return self._keep(drawn, ax, f"The regions of {found.searches} searches agree by {score}")
 
     def frame(self) -> Any:
         """What is drawn: see `Stability.frame`."""

@@ -7,6 +7,7 @@ import math
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, NoReturn, cast
 
@@ -16,7 +17,7 @@ from granite_xai import partitioners
 from granite_xai.base.diagnostics import warn
 from granite_xai.base.errors import FormatError, GraniteError, InputError, ModelError, ModelWarning
 from granite_xai.base.files import NAN_AS_NULL, Form, Structure, broken, entry, require
-from granite_xai.base.typing import AleColumn, Coalition, FloatArray
+from granite_xai.base.typing import AleColumn, Coalition, FloatArray, Later
 from granite_xai.behavior import BEHAVIORS
 from granite_xai.compute import Resources
 from granite_xai.disagreement import Disagreement, Objective, ResolvedQuestion
@@ -30,10 +31,11 @@ from granite_xai.models import Predictor, Usage, as_predictor
 from granite_xai.regions.partition import Partition
 from granite_xai.resolved import MAX_PAIRS
 from granite_xai.search.original import NumericTree
+from granite_xai.surrogate import SurrogateFit
 from granite_xai.tables import Column, Outline, Table, read_alike, recombine, rows_from_dict, rows_to_dict
 
 THE_TABLE = "the table of this file"
-_KNOWN = ("table", "predictor", "comparisons", "fingerprint")
+_KNOWN = ("table", "predictor", "comparisons", "fingerprint", "additive")
 MAX_TERMS = 2**24  # that questions may have together: resolving them again costs about a microsecond each
 COUNT = 8
 TOLERANCE = 1e-5  # of predictions, in shares of their size: machines round differently, models differ by more
@@ -42,7 +44,15 @@ TOLERANCE = 1e-5  # of predictions, in shares of their size: machines round diff
 def structure(table: Table | None = None, *, by_row: bool = True) -> Structure:
     """How values are written beside a table, and read again; ``by_row``: also those with one entry a row of it."""
     partition = Form(lambda value, _: value.to_dict(), lambda data, _: Partition.from_dict(data))
-    forms = {float: NAN_AS_NULL, Partition: partition} | ({} if table is None else _forms(table))
+    pair: Any = tuple[float, float]
+    plain = Structure(forms={float: NAN_AS_NULL})
+    later = Form(
+        lambda value, place: plain.write(value.value, pair, place),
+        lambda data, place: Later(partial(plain.read, data, pair, place), now=True),
+    )
+    forms = {float: NAN_AS_NULL, Partition: partition, Later[tuple[float, float]]: later} | (
+        {} if table is None else _forms(table)
+    )
     return Structure({kind.__name__: kind for kind in _classes()}, forms, by_row)
 
 
@@ -118,7 +128,8 @@ def granite_to_dict(granite: Granite, include_data: bool) -> dict[str, Any]:
         "model": form.write(fingerprint, Fingerprint, "model"),
         "questions": form.write(resolutions, list[Resolution], "questions"),
         "diagnostics": form.write(view.diagnostics, dict[str, Any], "diagnostics_"),
-        "fitted": form.write(kept, FitResult, "fitted", _KNOWN),
+        "fitted": form.write(kept, FitResult, "fitted", _KNOWN)
+        | form.write(found.additive.value, SurrogateFit, "fitted"),
     }
 
 
@@ -145,8 +156,12 @@ def granite_from_dict(data: dict[str, Any], model: Any, table: Table, place: str
         batch_size = None if granite.resources is None else granite.resources.batch_size
         predictor = as_predictor(model, output=granite.output, response=granite.response, batch_size=batch_size)
         fingerprint.check(predictor)
-    known = dict(zip(_KNOWN, (table, predictor, questions, fingerprint), strict=True))
-    found: FitResult = part("fitted", FitResult, **known)
+    fitted, names = entry(data, "fitted", dict, place), SurrogateFit.__dataclass_fields__
+    own, rest = ({k: v for k, v in fitted.items() if (k in names) is described} for described in (True, False))
+    additive: SurrogateFit = form.read(own, SurrogateFit, f"{place}.fitted")
+    given = (table, predictor, questions, fingerprint, Later(lambda: additive, now=True))
+    known = dict(zip(_KNOWN, given, strict=True))
+    found: FitResult = form.read(rest, FitResult, f"{place}.fitted", **known)
     _check(found, f"{place}.fitted")
     restore(granite, found, findings)
     return granite
@@ -290,12 +305,19 @@ def _numbers(values: Any, count: int) -> bool:
 
 def _check(found: FitResult, place: str) -> None:
     """What belongs together must fit together: otherwise the file would fail only when it is used."""
-    partition, surrogate, reference, count = found.partition, found.surrogate, found.reference, len(found.comparisons)
+    partition, additive, reference, count = (
+        found.partition,
+        found.additive.value,
+        found.reference,
+        len(found.comparisons),
+    )
+    surrogate = additive.surrogate
     for name in ("roots", "floors", "question_weights"):
         right = _numbers(getattr(found, name), count)
         require(right, f"{place}.{name}", f"is not one number for each of {count} questions")
     for name in ("remaining", "fidelity", "global_fidelity"):
-        require(math.isfinite(getattr(found, name)), f"{place}.{name}", "is not a finite number")
+        figure = getattr(found if name == "remaining" else additive, name)
+        require(math.isfinite(figure), f"{place}.{name}", "is not a finite number")
     require(partition.names == found.table.names, f"{place}.partition.names", "are not those of the table")
     right = len(surrogate.regions) == len(partition) and all(surrogate.effects)
     require(right, f"{place}.surrogate.regions", f"are not {len(partition)}, or have effects of no columns")

@@ -70,7 +70,7 @@ def regions(source: ReportSource, drawn: Sequence[dict[str, Any]], gaps: Mapping
         fraction, left, *gap = (float(share) if share == share else None for share in shares)
         told = {"region": k, "rule": str(each.rule), "conditions": spoken(each.rule, source.fitted.table)}
         told |= {"n_samples": each.n_samples, "fraction": fraction, "disagreement": left, "gap": gap}
-        told |= {"mean": float(fitted.surrogate.regions[k].mean), "explained": explained.get(k)}
+        told |= {"mean": float(fitted.additive.value.surrogate.regions[k].mean), "explained": explained.get(k)}
         told |= {"found_again": None if again is None else again.overlaps[k], "moves": moves}
         told |= {"profile": words[k] if words else [], "lead": sentences.region_lead(moves)}
         found.append(told | {"stop_reason": each.stop_reason, "small": each.n_samples < FEW_ROWS})
@@ -129,10 +129,11 @@ def effects(source: ReportSource, sizes: Sequence[Mapping[str, Any]]) -> list[di
 
 def _scopes(source: ReportSource) -> Scopes:
     """All rows and each region, with their curves; an older file knows the regions', whose mean is that of all rows."""
-    fitted, parts = source.fitted, source.fitted.surrogate.regions
+    fitted, known = source.fitted, source.fitted.additive.value
+    parts = known.surrogate.regions
     inside: Scopes = list(enumerate(parts)) if len(parts) > 1 else []
-    if fitted.everywhere is not None:
-        return [(None, fitted.everywhere), *inside]
+    if known.everywhere is not None:
+        return [(None, known.everywhere), *inside]
     shares = np.array([region.n_samples / source.n_rows for region in fitted.partition])
     means = np.array([part.mean for part in parts])
     curves = []
@@ -216,15 +217,15 @@ def _line(column: Column, local: tuple[IntArray, FloatArray], mean: float) -> di
 
 def ledger(source: ReportSource) -> dict[str, Any]:
     """Explained variance: one curve per column, the same in each region, and the strongest pairs on top."""
-    fitted = source.fitted
-    steps = [{"step": source.unit, "explained": float(fitted.global_fidelity)}]
+    fitted, explained = source.fitted, source.fitted.additive.value
+    steps = [{"step": source.unit, "explained": float(explained.global_fidelity)}]
     if len(fitted.partition) > 1:
         text = f"{source.unit} in each of {len(fitted.partition)} regions"
-        steps.append({"step": text, "explained": float(fitted.fidelity)})
+        steps.append({"step": text, "explained": float(explained.fidelity)})
     told: dict[str, Any] = {"steps": steps, "note": "", "pairs": []}
     order_two = isinstance(fitted.comparisons[0].question.first.influence, Interactions)
     # Pairs could add something where there are three of them, and the surrogate has none yet.
-    if source.values is None or len(fitted.layout.explained) <= 2 or order_two or not fitted.fidelity < 1 - 1e-9:
+    if source.values is None or len(fitted.layout.explained) <= 2 or order_two or not explained.fidelity < 1 - 1e-9:
         return told
     found = source.values.pairs()
     if found.needed:

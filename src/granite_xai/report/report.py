@@ -34,6 +34,7 @@ from granite_xai.new_rows import FittedGranite
 from granite_xai.report import page, sentences
 from granite_xai.report.panels import disagreement_map, effects, gaps_left, importance, ledger, regions, tree, triage
 from granite_xai.report.sentences import Amounts, ReportSource
+from granite_xai.search.clarity import smooth_changes
 
 VERSION = 2  # of the dict
 MOST_ROWS, MOST_SETS = 20, 8  # rows that are told one by one, and sets of columns of each
@@ -284,6 +285,7 @@ def tell(
         "regions": parts,
         "tree": tree(source, gaps),
         "stability": sentences.stability(source),
+        "smooth": smooth_changes(granite.diagnostics_.get("splits", ())),
         "path": None if fitted.path is None else fitted.path.facts(),
         "evaluation": evaluation,
         "rows": [] if rows is None else _single_rows(granite, rows),

@@ -18,17 +18,15 @@ from granite_xai.compute import Resources
 from granite_xai.disagreement import ScaledObjective
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
-from granite_xai.models import Predictor
 from granite_xai.regions.nodes import Leaf, Node
 from granite_xai.regions.partition import Partition
 from granite_xai.regions.rule import Rule, find_column, satisfied
 from granite_xai.resolved import ResolvedExplainer
-from granite_xai.tables import Table
-from granite_xai.trees.routes import Route
+from granite_xai.trees.routes import Route, Routed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Problem:
+class Problem(Routed):
     """What a partitioner works on: the rows, what is known of the model on them, and what shall become small.
 
     Parameters
@@ -57,16 +55,6 @@ class Problem:
     error: float = 0.0
     seed: int = 0
     chance: ChanceRule | None = None
-
-    @property
-    def table(self) -> Table:
-        """The fitting rows."""
-        return self.route.table
-
-    @property
-    def predictor(self) -> Predictor:
-        """The model."""
-        return self.route.predictor
 
     @property
     def below_noise_floor(self) -> bool:

@@ -97,7 +97,8 @@ class Optimum(NamedTuple):
         """What is proven of all trees of two levels, and which tree was kept."""
         where = "the root's cuts" if self.all_cuts else f"at most {self.cuts} of the root's cuts a column"
         text = f"No tree of depth 2 over {where} leaves less than {percent(self.cost)} "
-        text += "(shares of the disagreement that the fitting rows show, plus the price of each region)."
+        text += "(shares of the disagreement that the fitting rows show, not corrected for chance, plus the price of "
+        text += "each region)."
         if found < self.cost - 1e-10:
             text += f" The tree that was kept ({kept}) draws other cuts or is deeper, and leaves {percent(found)}."
         return {"depth": 2, "objective": self.cost, "cuts": self.cuts, "found": found, "kept": kept, "text": text}

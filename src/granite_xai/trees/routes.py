@@ -220,6 +220,23 @@ class Route:
         return self.trees.matrix_of(columns, distinct.representatives, space=space, **how)
 
 
+class Routed:
+    """What has a route: its rows and its model."""
+
+    __slots__ = ()
+    route: Route
+
+    @property
+    def table(self) -> Table:
+        """The rows, explained and reference alike."""
+        return self.route.table
+
+    @property
+    def predictor(self) -> Predictor:
+        """The model."""
+        return self.route.predictor
+
+
 def _ensemble(predictor: Predictor) -> OwnParts:
     """The ensemble behind a predictor, read once; a refusal is remembered as well."""
     known = _ENSEMBLES.get(predictor)

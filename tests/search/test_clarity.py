@@ -1,0 +1,117 @@
+"""How clearly splits won: smooth changes are told from sharp ones, and ties are known."""
+
+import numpy as np
+import pytest
+
+import granite_xai as gx
+from granite_xai.search.clarity import smooth_changes
+
+MODELS = {
+    "product": lambda X: X[:, 0] * X[:, 1],
+    "bent": lambda X: X[:, 0] * np.maximum(X[:, 1], 0.0),
+    "step": lambda X: X[:, 0] * np.sign(X[:, 1]),
+    "step elsewhere": lambda X: X[:, 0] * np.sign(X[:, 1] - 0.6) + X[:, 2],
+    "three ways": lambda X: X[:, 0] * np.sign(X[:, 1]) * np.sign(X[:, 2]),
+}
+SMOOTH = ("product", "bent")
+FAST = {"holdout": False, "search": "greedy"}
+
+
+def rows(n=300, seed=0):
+    return np.random.default_rng(seed).normal(size=(n, 4))
+
+
+@pytest.mark.parametrize("question", ["ice-pdp", "shap-pdp", "coe"])
+@pytest.mark.parametrize("name", MODELS)
+def test_smooth_interactions_are_told_from_sharp_ones(name, question):
+    """A surface leaves less than two regions where effects change smoothly, and more at a step."""
+    g = gx.Granite(MODELS[name], question, max_depth=2, **FAST).fit(rows())
+    told = smooth_changes(g.diagnostics_["splits"])
+    assert bool(told) == (name in SMOOTH)
+    assert all(sentence in str(g.partition_) for sentence in told)
+    assert ("interact smoothly" in str(g.partition_)) == (name in SMOOTH)
+
+
+def test_the_sentence_names_columns_cut_and_remedy():
+    """Once for a pair of columns, however often it is cut; a file tells the same."""
+    g = gx.Granite(MODELS["product"], max_depth=3, **FAST).fit(rows())
+    assert sum(split["smooth"] for split in g.diagnostics_["splits"]) > 1
+    (sentence,) = smooth_changes(g.diagnostics_["splits"])
+    first = g.diagnostics_["splits"][0]
+    assert sentence.startswith(
+        f"{first['column']} and {first['with']} interact smoothly; the cut {first['split']} is one"
+    )
+    assert {first["column"], first["with"]} == {"x0", "x1"}
+    assert "influence='interaction'" in sentence
+    assert first["between"][0] in sentence
+    assert sentence in str(g.report())
+
+
+def test_splits_come_parents_first_and_gain_what_the_tree_says():
+    """Their gains and the first plug-in figures add up to what is left."""
+    g = gx.Granite(MODELS["product"], max_depth=2, **FAST).fit(rows())
+    splits = g.diagnostics_["splits"]
+    assert splits[0]["split"] in str(g.partition_)
+    assert 1.0 - sum(split["gain"] for split in splits) == pytest.approx(g.remaining_, abs=1e-12)
+    assert len(splits) == len(g.partition_) - 1
+
+
+def test_a_surface_leaves_what_a_regression_of_the_gaps_leaves():
+    """By hand: each row's differences to all others, fitted by a cubic in the ranks and read at its own rank."""
+    rng = np.random.default_rng(1)
+    X, weight = rng.normal(size=(150, 3)), rng.integers(1, 4, 150).astype(float)
+    model = lambda X: X[:, 0] * X[:, 1] + 0.3 * X[:, 0] * X[:, 2]  # noqa: E731
+    g = gx.Granite(model, features=["x0"], split_features=["x1"], **FAST, max_samples=None)
+    first = g.fit(X, sample_weight=weight).diagnostics_["splits"][0]
+    ranks = np.argsort(np.argsort(X[:, 1])) / 150
+    smooth, mean, sides = np.zeros(150), np.zeros(150), np.zeros(150)
+    for n in range(150):
+        given, taken = np.tile(X[n], (150, 1)), X.copy()
+        taken[:, 0], given[:, 0] = X[n, 0], X[:, 0]
+        gaps = model(taken) - model(X) + model(given) - model(X)[n]
+        smooth[n] = np.polyval(np.polyfit(ranks, gaps, 3, w=np.sqrt(weight)), ranks[n])
+        mean[n] = np.average(gaps, weights=weight)
+        same = (X[:, 1] <= cut_of(first)) == (X[n, 1] <= cut_of(first))
+        sides[n] = np.average(gaps[same], weights=weight[same])
+    assert first["with"] == "x0"
+    assert first["left"] == pytest.approx(weight @ sides**2 / (weight @ mean**2), rel=1e-9)
+    assert first["surface"] == pytest.approx(weight @ smooth**2 / (weight @ mean**2), rel=1e-6)
+    assert first["smooth"]
+
+
+def cut_of(split):
+    return float(split["split"].split("≤")[1])
+
+
+def test_ties_are_within_a_standard_error_that_shrinks_with_the_rows():
+    """x0 · x1 may be cut along either column; its standard error falls with the root of the rows."""
+    errors = {}
+    for n in (100, 900):
+        found = []
+        for seed in range(4):
+            g = gx.Granite(MODELS["product"], max_depth=1, max_samples=None, **FAST).fit(rows(n, seed))
+            found.append(g.diagnostics_["splits"][0])
+        errors[n] = np.mean([split["standard_error"] for split in found])
+    assert 2.0 < errors[100] / errors[900] < 4.5
+    assert any(split["tie"] for split in found)
+    sharp = gx.Granite(MODELS["step"], max_depth=1, **FAST).fit(rows())
+    (split,) = sharp.diagnostics_["splits"]
+    assert not split["tie"]
+    assert split["plateau"] < 0.05
+
+
+def test_the_papers_algorithm_and_questions_without_tables_say_nothing_of_smoothness():
+    """Without a confidence level nothing is looked at; of risk only ties and plateaus are known."""
+    X = rows()
+    assert "splits" not in gx.Granite(MODELS["product"], confidence_level=None).fit(X).diagnostics_
+    g = gx.Granite(MODELS["product"], "pfi-risk", **FAST).fit(X, X[:, 0])
+    assert not any(split["smooth"] for split in g.diagnostics_["splits"])
+
+
+def test_columns_of_few_values_are_never_smooth():
+    """Three values have no shape between them."""
+    X = rows()
+    X[:, :2] = np.round(np.clip(X[:, :2], -1, 1))
+    g = gx.Granite(MODELS["product"], **FAST).fit(X)
+    assert g.diagnostics_["splits"]
+    assert not any(split["smooth"] for split in g.diagnostics_["splits"])
