@@ -112,6 +112,11 @@ class ResolvedQuestion:
     first: ResolvedExplainer
     second: ResolvedExplainer
     chosen: Sequence[int] | None = None  # numbers of the sets that count; None: all
+    output: int = 0  # number of the output that it is about, where several are explained
+
+    def about(self, output: int, label: str | None = None) -> ResolvedQuestion:
+        """The same question about another output, by its number, and under another label."""
+        return replace(self, output=output, question=replace(self.question, name=label or self.question.name))
 
     def beyond_chance(self) -> ResolvedQuestion:
         """The same question with maskings that learn no more than what the fitting rows show beyond chance."""
@@ -150,7 +155,7 @@ class ResolvedQuestion:
 
     def _games(self, evaluations: Evaluations, splits: Splits) -> Iterator[list[tuple[Game, Terms]]]:
         """For each set, the games whose values make up its gap."""
-        behavior = self.first.behavior
+        behavior, evaluations = self.first.behavior, evaluations.outputs[self.output]
         shared = {masking: Game.of(behavior, masking, evaluations, splits) for masking in self.gaps[0]}
         for number in range(len(self.gaps)) if self.chosen is None else self.chosen:
             members, gap = self.first.layout.sets[number], self.gaps[number]
@@ -178,7 +183,7 @@ class ResolvedQuestion:
     def cell_sizes(self, evaluations: Evaluations) -> Iterator[IntArray]:
         """Rows of the smallest cell that the gap of each set averages over, at every row."""
         for members, gap in zip(self.first.layout.sets, self.gaps, strict=True):
-            yield smallest_cells(gap, evaluations.on_grid(union(members)))
+            yield smallest_cells(gap, evaluations.outputs[self.output].on_grid(union(members)))
 
     def losses(self, evaluations: Evaluations, splits: Splits) -> FloatArray:
         """``sum over S of loss(phi1(S) - phi2(S))``: (K, n) for behaviors with one value a row, otherwise (K, 2)."""
@@ -358,8 +363,11 @@ def shares(
     chosen = np.where(audible, np.asarray(weights, dtype=np.float64), 0.0)
     chosen = chosen / (chosen.sum() or 1.0)
     splits = Splits.whole(evaluations.weights)
-    variance = float(splits.variances(evaluations.predictions[None])[0, 0])
+    variances = np.array([splits.variances(own.predictions[None])[0, 0] for own in evaluations.outputs])
+    variances = variances[[question.output for question in comparisons] or [0]]
     by_root = np.divide(chosen, roots, out=np.zeros_like(chosen), where=audible)
     by_mass, total = objective.weighting == "mass", float(splits.mass[0, 0])
-    factors = by_root if objective.normalize == "root" else chosen / variance if variance > 0 else np.zeros_like(chosen)
+    factors = by_root
+    if objective.normalize == "variance":
+        factors = np.divide(chosen, variances, out=np.zeros_like(chosen), where=variances > 0)
     return ScaledObjective(tuple(comparisons), factors, floors, total, by_mass, by_root)

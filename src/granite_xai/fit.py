@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -31,7 +32,7 @@ from granite_xai.models import Predictor
 from granite_xai.regions.nodes import Leaf, Node
 from granite_xai.regions.partition import Partition
 from granite_xai.resolved import ResolvedExplainer
-from granite_xai.search.problem import Partitioner, PartitionResult, Problem
+from granite_xai.search.problem import GivenRules, Partitioner, PartitionResult, Problem
 from granite_xai.search.tree import Tree
 from granite_xai.surrogate import RegionSurrogate, Surrogate, fidelity, fit_surrogate
 from granite_xai.tables import Table
@@ -116,6 +117,7 @@ class FitResult:
     stability: Stability | None = None
     learned: Mapping[str, Any] = field(default_factory=dict)
     fingerprint: object = None
+    outputs: Mapping[Any, FitResult] = field(default_factory=dict)  # where all are explained: each, in these regions
 
     @property
     def below_noise_floor(self) -> bool:
@@ -151,6 +153,7 @@ class FitRun(NamedTuple):
     inputs: FitInputs
     error: float  # noise of one prediction
     path: Path | None = None  # where the price of a region was chosen by it
+    outputs: Mapping[Any, FitRun] = MappingProxyType({})  # where all are explained: each, in the regions of all
 
 
 def run(inputs: FitInputs) -> FitRun:
@@ -167,7 +170,7 @@ def run(inputs: FitInputs) -> FitRun:
         how |= {"planned": inputs.plan.get("seconds", {}).get("evaluations")}
         degrees = {question.degree for question in inputs.comparisons}  # where all figures scale, and shares stay:
         scales = None not in degrees and (inputs.objective.normalize == "root" or degrees == {2})
-        how |= {"exponent": None if scales else 0}  # in units of a power of two
+        how |= {"exponent": None if scales and not inputs.predictor.outputs else 0}  # in units of a power of two
         evaluations, extent = evaluate(inputs.route, asked, reference, **how)
     if evaluations.snapped:
         limits = inputs.resources, asked.checked, inputs.seed
@@ -189,7 +192,31 @@ def run(inputs: FitInputs) -> FitRun:
         record.note("cause", causes(inputs.comparisons, evaluations, floors))
     record.note("memory", {"held": evaluations.space.most_held, "spilled": evaluations.space.most_spilled})
     result = _described(inputs, evaluations, reference, found, roots=roots, floors=floors, chance=chance)
-    return FitRun(result, evaluations, inputs, error, path)
+    return by_output(FitRun(result, evaluations, inputs, error, path))
+
+
+def by_output(joint: FitRun) -> FitRun:
+    """With what a fit of each output would know, had it been given the regions that were found for all."""
+    inputs, known, runs = joint.inputs, joint.result, dict[Any, FitRun]()
+    for k, (name, predictor) in enumerate(inputs.predictor.outputs.items()):
+        count, evaluations = len(known.comparisons) // len(inputs.predictor.outputs), joint.evaluations.outputs[k]
+        own = slice(k * count, (k + 1) * count)
+        asked = tuple(q.about(0, q.question.label.removesuffix(f" of {name}")) for q in known.comparisons[own])
+        chance = known.chance and Chance(*(each[own] for each in astuple(known.chance)))
+        roots, floors, weights = known.roots[own], known.floors[own], inputs.question_weights[own]
+        alone = replace(inputs, route=Route(predictor, inputs.table), comparisons=asked, question_weights=weights)
+        alone = replace(alone, y=evaluations.y, partitioner=GivenRules(known.partition))
+        with one_blas_thread():
+            found = search(alone, evaluations, (roots, floors, joint.error), chance)
+        told = _described(alone, evaluations, known.reference, found, roots=roots, floors=floors, chance=chance)
+        runs[name] = FitRun(told, evaluations, alone, joint.error)
+    if not runs:
+        return joint
+    outputs = {name: each.result for name, each in runs.items()}
+    means = np.mean([(each.fidelity, each.global_fidelity) for each in outputs.values()], axis=0).tolist()
+    return joint._replace(
+        result=replace(known, outputs=outputs, fidelity=means[0], global_fidelity=means[1]), outputs=runs
+    )
 
 
 def again(inputs: FitInputs, evaluations: Evaluations, floors: FloatArray, error: float, rows: IntArray) -> Partition:

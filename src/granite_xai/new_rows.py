@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from granite_xai.base.errors import InputError
-from granite_xai.base.options import whole_number
+from granite_xai.base.options import unknown, whole_number
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.base.wording import Told, count, number, percent, shortened
 from granite_xai.behavior import Behavior
@@ -112,6 +112,11 @@ class Observation(NamedTuple):
             told = zip(names, self.effects, strict=True)
             return [regional_part(region, name, effect, self.evaluations, rows, drawn) for name, effect in told]
 
+    def of_output(self, number: int) -> Observation:
+        """What is known of one of several outputs, whose effects are as many as those of any other."""
+        count = len(self.effects) // len(self.evaluations.outputs)
+        return Observation(self.effects[:count], self.evaluations.outputs[number])
+
     def questions(self, asked: Sequence[ResolvedQuestion]) -> tuple[ResolvedQuestion, ...]:
         """The questions whose sides these effects are, as they are read here."""
         told = zip(asked, self.effects[::2], self.effects[1::2], strict=True)
@@ -183,11 +188,17 @@ def rows_by_region(regions: IntArray) -> Iterator[tuple[int, IntArray]]:
         yield region, np.flatnonzero(regions == region)
 
 
-def evaluate_rows(new: NewRows, regions: IntArray, clusters: IntArray | None = None, kind: str = "given") -> Evaluation:
+def evaluate_rows(
+    new: NewRows,
+    regions: IntArray,
+    clusters: IntArray | None = None,
+    kind: str = "given",
+    observed: Observation | None = None,
+) -> Evaluation:
     """Measure the regions on other rows (C17); with a confidence level, also corrected for chance and its interval."""
     fitted, table = new.fitted, new.route.table
     sides = both_sides(fitted.comparisons)
-    observed = new.observe(sides)
+    observed = observed or new.observe(sides)
     everywhere, questions = observed.evaluations, observed.questions(fitted.comparisons)
     with one_blas_thread():
         objective = _scaled(fitted, questions, everywhere)
@@ -241,6 +252,10 @@ def _judged(
 def _fidelities(new: NewRows, regions: IntArray, evaluations: Evaluations) -> tuple[float, float]:
     """Share of the prediction's variance on other rows that curves explain, with and without regions."""
     fitted, table = new.fitted, new.route.table
+    if fitted.outputs:
+        each = zip(fitted.outputs.values(), evaluations.outputs, strict=True)
+        found = np.mean([_fidelities(replace(new, fitted=one), regions, own) for one, own in each], axis=0)
+        return float(found[0]), float(found[1])
     truth, shares = evaluations.predictions + evaluations.offset, evaluations.weights / evaluations.weights.sum()
     variance = float(shares @ np.square(truth - shares @ truth))
     if variance == 0.0:
@@ -288,6 +303,14 @@ def explain_rows(new: NewRows, regions: IntArray) -> Explanation:
     return Explanation(fitted.layout.labels, tuple(parts), new.route.table)
 
 
+def _notes_of(notes: Any, labels: Mapping[str, str]) -> Any:
+    """Notes by question, of some questions alone, under other labels."""
+    if not isinstance(notes, Mapping):
+        return notes
+    own = {labels[key]: note for key, note in notes.items() if key in labels}
+    return own or {key: _notes_of(note, labels) for key, note in notes.items()}
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class FittedGranite:
     """What displays, reports, files and frameworks read of a fitted Granite."""
@@ -297,6 +320,14 @@ class FittedGranite:
     diagnostics: Mapping[str, Any]
     max_samples: int | str | None
     run: FitRun | None = None  # its evaluations and inputs, while they are in memory
+
+    def of_output(self, name: Any) -> FittedGranite:
+        """One of several outputs in the regions of all, and what was noted about it."""
+        if name not in self.result.outputs:
+            raise unknown("output", name, self.result.outputs, what="Outputs")
+        result, run = self.result.outputs[name], self.run and self.run.outputs[name]
+        labels = {f"{each.question.label} of {name}": each.question.label for each in result.comparisons}
+        return replace(self, result=result, diagnostics=_notes_of(self.diagnostics, labels), run=run)
 
     @property
     def seed(self) -> int:

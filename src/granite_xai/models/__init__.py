@@ -10,21 +10,34 @@ from granite_xai.base.diagnostics import Diagnostics, warn
 from granite_xai.base.errors import GraniteError, ModelError, ModelWarning
 from granite_xai.base.options import choose, whole_number
 from granite_xai.models import estimators, networks
-from granite_xai.models.output import SCALES, ModelOutput, first_line, outside_unit_interval, read_numbers
-from granite_xai.models.predictor import DEFAULT_BATCH, Predictor, Rows, Usage
+from granite_xai.models.output import ALL, EVERY, SCALES, ModelOutput, first_line, outside_unit_interval, read_numbers
+from granite_xai.models.predictor import DEFAULT_BATCH, Predictor, Rows, Usage, together
+from granite_xai.tables import Table
 
 __all__ = ["DEFAULT_BATCH", "Predictor", "Rows", "Usage", "accepts_missing", "as_predictor", "outside_unit_interval"]
+__all__ += ["together"]
 
 Record = Diagnostics | None
 _RESPONSES = {name: name for name in ("auto", "predict", "probability", "raw")}
 
 
 def as_predictor(
-    model: Any, *, output: Any = None, response: str = "auto", batch_size: int | None = None, record: Record = None
+    model: Any,
+    *,
+    output: Any = None,
+    response: str = "auto",
+    batch_size: int | None = None,
+    record: Record = None,
+    table: Table | None = None,
 ) -> Predictor:
     """Turn any model into a function from tables to one number a row (options as in `Granite`), not called yet."""
     if isinstance(model, Predictor):
         return model
+    if table is not None and isinstance(output, str) and output == ALL:  # a row of it tells how many there are
+        how: dict[str, Any] = {"response": response, "batch_size": batch_size, "record": record}
+        names = as_predictor(model, output=EVERY, **how).names(table)
+        if ALL not in names:  # it may be the name of a class
+            return together({name: as_predictor(model, output=name, **how) for name in names})
     if batch_size is not None:
         whole_number("batch_size", batch_size, at_least=1)
     asked, kind = choose("response", response, _RESPONSES), _kind_of(model)

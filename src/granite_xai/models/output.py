@@ -19,6 +19,8 @@ Scale = Literal["predict", "probability", "raw"]
 Classes = tuple[Any, ...] | None
 Send = Callable[[Any], Any]
 
+ALL = "all"  # the word for every output
+EVERY = object()  # and what readers are asked for, until each output has its name
 _PASS_A_FUNCTION = "Pass a function that returns the output to explain."
 _no_answer = partial(ModelError, code="M03", argument="model", hint="The model must return one number a row.")
 _no_output = partial(ModelError, code="M02", argument="output")
@@ -195,7 +197,7 @@ def class_names(model: Any) -> Classes:
 
 def class_position(classes: Classes, output: Any) -> int | None:
     """Find the class named by ``output``; without one, the second of two (M02 where there are more)."""
-    if classes is None:
+    if classes is None or output is EVERY:
         return _position(output)
     if output is None:
         if len(classes) > 2:
@@ -212,7 +214,7 @@ def class_position(classes: Classes, output: Any) -> int | None:
 
 
 def _position(output: Any) -> int | None:
-    if output is None:
+    if output is None or output is EVERY:
         return None
     if _is_whole(output) and output >= 0:
         return int(output)
