@@ -209,23 +209,16 @@ class Granite(BaseEstimator):
         return dict(opened.afforded(next(opened.choices()), record).plan)
 
     def predict(self, X: Any, exact: bool = False) -> FloatArray:
-        """The regional additive surrogate; ``exact``: ask the model for effects at new values, do not interpolate.
-
-        A column for each output where all are explained.
-        """
+        """The regional additive surrogate; ``exact``: ask the model for effects at new values, do not interpolate."""
         fitted = fitted_view(self, several=True)
-        table, names = fitted.read(X), tuple(fitted.result.outputs)
-        if names:
-            return np.stack([fitted.of_output(name).predict(table, exact) for name in names], axis=1)
-        return fitted.predict(table, exact)
+        return fitted.predict(fitted.read(X), exact)
 
     def of_output(self, name: Any) -> Granite:
         """One of several outputs, as a fit of this output alone that was given the regions of all."""
         view = fitted_view(self, name)
         found: Granite = clone(self).set_params(output=name)
         restore(found, view.result, dict(view.diagnostics))
-        if view.run is not None:
-            found.__dict__["_run"] = view.run
+        found.__dict__["_run"] = view.run
         return found
 
     def evaluate(
@@ -342,10 +335,8 @@ def fitted_view(g: Any, output: Any = None, several: bool = False) -> FittedGran
     if output is not None:
         return found.of_output(output)
     if found.result.outputs and not several:
-        text = f"this fit explains {len(g.outputs_)} outputs, and this is about one."
-        raise InputError(
-            text, code="M02", argument="output", hint=f"Use of_output() with one of {listing(g.outputs_)}."
-        )
+        text, hint = "this is about one output, and the fit explains all.", f"Use of_output(): {listing(g.outputs_)}."
+        raise InputError(text, code="M02", argument="output", hint=hint)
     return found
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence, Set as AbstractSet
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -90,18 +91,13 @@ class EvaluationPlan:
     @property
     def bytes(self) -> int:
         """Memory of the matrices that are kept."""
-        each = self.kept.rows + self.sampled_rows + len(self.attributions) * self.kept.n_rows**2
-        return 8 * self.outputs * each
+        attributed = len(self.attributions) * self.kept.n_rows**2
+        return 8 * self.outputs * (self.kept.rows + self.sampled_rows + attributed)
 
     def resident(self, route: Route, resources: Resources) -> Resident | None:
         """The model on a device, where all that is read of it can stay there; None: on the host."""
-        if (
-            self.attributions
-            or self.sampled
-            or self.outputs > 1
-            or resources.device == "cpu"
-            or route.trees is not None
-        ):
+        never = self.attributions or self.sampled or self.outputs > 1
+        if never or resources.device == "cpu" or route.trees is not None:
             return None
         return route.resident(primitives_on(resources.device))
 
@@ -227,23 +223,11 @@ def evaluate(
         for k, (own, state) in enumerate(zip((route, *route.others), (known, *known.others), strict=True)):
             way = own if by_trees or k == 0 else own.by_model(route.reason)
             limits, target = resources if by_trees and k == 0 else quiet, y if y is None or y.ndim == 1 else y[:, k]
-            args = (way, asked, reference, limits, way.fast(count))
-            runs.append(_evaluate(*args, unfinished=state, y=target, **given))
-        return _in_step(runs)
-
-
-def _in_step(runs: Sequence[Generator[None, None, Found]]) -> Found:
-    """Evaluate all outputs store by store, so that what the first is answered is not kept longer than needed."""
-    found: list[Found] = []
-    while len(found) < len(runs):
-        for run in runs[len(found) :]:
-            try:
-                next(run)
-            except StopIteration as end:
-                found.append(end.value)
-    (evaluations, extent), *others = found
-    extent.others = tuple(each for _, each in others)
-    return replace(evaluations, others=tuple(each for each, _ in others)), extent
+            runs.append(_evaluate(way, asked, reference, limits, way.fast(count), target, state, **given))
+        found = deque(zip(*runs, strict=True), maxlen=1)[0]  # store by store: no answer is kept longer than needed
+    (evaluations, *others), (extent, *extents) = zip(*found, strict=True)
+    extent.others = tuple(extents)
+    return replace(evaluations, others=tuple(others)), extent
 
 
 def _evaluate(
@@ -252,15 +236,13 @@ def _evaluate(
     reference: FittedMaskings,
     resources: Resources,
     fast: bool,
-    weights: FloatArray,
     y: FloatArray | None,
+    unfinished: Unfinished,
+    weights: FloatArray,
     n_jobs: int | None = None,
     coordinates: Coordinates | None = None,  # where those of other rows count
     exponent: int | None = 0,  # of the power of two that is the unit; None: chosen here
-    *,
-    unfinished: Unfinished,  # of this output
-) -> Generator[None, None, Found]:
-    """The evaluations of one output, with a pause after each store."""
+) -> Iterator[Any]:  # of nothing after each store, and at last of the evaluations and their range
     table, budget, there = route.table, asked.budget(route, resources), asked.resident(route, resources)
     space = Workspace(budget.evaluations // asked.outputs, budget.block)
     primitives, everything = None if there is None else there.primitives, frozenset(range(table.n_columns))
@@ -308,7 +290,7 @@ def _evaluate(
         exponent=extent.exponent,
         primitives=primitives,
     )
-    return found, extent
+    yield found, extent
 
 
 class _Further(NamedTuple):

@@ -174,7 +174,7 @@ def run(inputs: FitInputs) -> FitRun:
         evaluations, extent = evaluate(inputs.route, asked, reference, **how)
     if evaluations.snapped:
         limits = inputs.resources, asked.checked, inputs.seed
-        note = grid_check(inputs.comparisons, inputs.route, evaluations, reference, limits)
+        note = grid_check(inputs.comparisons, inputs.route, evaluations, reference, limits, inputs.y)
         record.note("max_grid", note)
         record.remember(in_words(note))
     with record.stage("search"), one_blas_thread():

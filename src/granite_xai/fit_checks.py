@@ -120,7 +120,7 @@ def _floor(question: ResolvedQuestion, evaluations: Evaluations, error: float) -
 
 
 def grid_check(
-    comparisons: Asked, route: Route, evaluations: Evaluations, reference: FittedMaskings, limits: Limits
+    comparisons: Asked, route: Route, evaluations: Evaluations, reference: FittedMaskings, limits: Limits, y: Any
 ) -> dict[str, Any]:
     """A grid's columns, and the root mean square of exact gaps of a few rows and of their difference on the grid."""
     resources, count, seed = limits
@@ -128,8 +128,7 @@ def grid_check(
     effects = [side for comparison in comparisons for side in (comparison.first, comparison.second)]
     part, near = route.table.take(rows), evaluations.restrict(rows)
     own: dict[str, Any] = {"resources": replace(resources, max_grid=None), "exponent": near.exponent}
-    y = None if near.y is None else np.stack([by_power_of_two(each.y, near.exponent) for each in near.outputs], axis=1)
-    own |= {"y": y if near.others or y is None else y[:, 0], "weights": near.weights}
+    own |= {"y": None if y is None else y[rows], "weights": near.weights}
     asked = Route(route.predictor, part), request(part, effects)
     exact, _ = evaluate(*asked, reference, coordinates=near.coordinates, **own)
     splits, figures = Splits.whole(near.weights, near.primitives), {}
@@ -183,10 +182,7 @@ def causes(questions: Asked, evaluations: Evaluations, floors: FloatArray) -> di
     rows = np.linspace(0, evaluations.n_rows - 1, count).astype(np.intp)
     some = evaluations.restrict(rows) if count < evaluations.n_rows else evaluations
     return {
-        each.question.label: {
-            "cause": cause(each.question),
-            "without_interactions": _kept(each, some.outputs[each.output], floor),
-        }
+        each.question.label: {"cause": cause(each.question), "without_interactions": _kept(each, some, floor)}
         for each, floor in zip(questions, floors.tolist(), strict=True)
     }
 
@@ -194,7 +190,7 @@ def causes(questions: Asked, evaluations: Evaluations, floors: FloatArray) -> di
 def _kept(question: ResolvedQuestion, evaluations: Evaluations, floor: float) -> float | None:
     if cause(question.question) == INTERACT:
         return 0.0
-    question = question.about(0)  # the only output of these evaluations
+    question, evaluations = question.about(0), evaluations.outputs[question.output]
     without = additive_evaluations(question, evaluations)
     whole = Splits.whole(evaluations.weights, evaluations.primitives)
     total = float(question.regional(evaluations, whole)[0, 0])

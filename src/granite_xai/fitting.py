@@ -16,6 +16,7 @@ from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.base.errors import InputError, ModelWarning, ResourceError
 from granite_xai.base.options import choose
 from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.chance.estimate import Estimate
 from granite_xai.chance.path import Path
 from granite_xai.chance.replicates import Confidence
 from granite_xai.chance.rows import PRECISE, RowChoice, choices
@@ -27,7 +28,7 @@ from granite_xai.evaluation_plan import Unfinished
 from granite_xai.evaluations.plan import require_room
 from granite_xai.explainer import target_for
 from granite_xai.fit import FitInputs, FitRun, again, find_path, handed_on, run
-from granite_xai.models import Predictor, as_predictor
+from granite_xai.models import Predictor, for_table
 from granite_xai.models.target import allows_missing, read_input, read_weights
 from granite_xai.new_rows import NewRows, both_sides, evaluate_rows, fitting_estimate
 from granite_xai.search.pairs import in_pairs
@@ -144,12 +145,10 @@ def open_inputs(g: Any, X: Any, y: Any, sample_weight: Any, clusters: Any, recor
     choice = choose("missing", g.missing, {name: name for name in ("auto", "allow", "error")})
     table = read_rows_of(g, X)
     weights = read_weights(sample_weight, table)
-    ways = {"output": g.output, "response": g.response, "batch_size": resources.batch_size}
-    predictor = as_predictor(g.model, **ways, record=record, table=table)
+    ways = {"response": g.response, "batch_size": resources.batch_size, "record": record}
+    predictor = for_table(g.model, table, g.output, **ways)
     if predictor.outputs and not isinstance(partitioner, Tree | GivenRules | OwnPartitioner):
-        text = (
-            f"{type(partitioner).__name__} reads the effects of one output; output='all' has {len(predictor.outputs)}."
-        )
+        text = f"{type(partitioner).__name__} reads the effects of one output, not of all."
         raise InputError(text, code="P03", argument="output", hint="Name one output, or leave partitioner out.")
     missing = allows_missing(choice, g.model, predictor, table)
     everyone = Rows(table, target_for(y, table, predictor, *behaviors), weights, _clusters(clusters, table))
@@ -261,20 +260,19 @@ def _judged(opened: OpenInputs, found: FitRun, choice: RowChoice) -> FitRun:
     if opened.confidence is None:
         return found
     others = opened.given if len(choice.held_out) == 0 else opened.everyone.take(choice.held_out)
-    observed, runs = None, {None: found, **found.outputs}
+    runs, seen = {None: found, **found.outputs}, None
     with found.inputs.diagnostics.stage("estimate"):
-        for k, (name, run) in enumerate(runs.items()):
+        for k, (name, run) in enumerate(runs.items(), -1):
+            known, asked = run.result, run.inputs
             if others is None:
-                judged: Any = fitting_estimate(run, run.inputs.clusters)
+                judged: Estimate | None = fitting_estimate(run, asked.clusters)
             else:
-                y = others.y if others.y is None or not k or others.y.ndim == 1 else others.y[:, k - 1]
-                route = Route(run.inputs.predictor, others.table)
-                new = NewRows(run.result, route, y, run.inputs.resources, others.weights)
-                regions = run.result.partition.apply(others.table)
-                observed = observed or new.observe(both_sides(run.result.comparisons))  # the model is asked once
-                here = observed if k == 0 else observed.of_output(k - 1)
-                judged = evaluate_rows(new, regions, others.clusters, "held-out", here).estimate
-            runs[name] = run._replace(result=replace(run.result, estimate=judged))
+                y = others.y if k < 0 or others.y is None else others.y[:, k]
+                new = NewRows(known, Route(asked.predictor, others.table), y, asked.resources, others.weights)
+                seen = seen or new.observe(both_sides(known.comparisons))  # the model is asked once
+                told = (known.partition.apply(others.table), others.clusters, "held-out")
+                judged = evaluate_rows(new, *told, seen if k < 0 else seen.of_output(k)).estimate
+            runs[name] = run._replace(result=replace(known, estimate=judged))
     joint = runs.pop(None)
     results = {name: run.result for name, run in runs.items()}
     return joint._replace(result=replace(joint.result, outputs=results), outputs=runs)

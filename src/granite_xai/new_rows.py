@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from statistics import fmean
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -189,16 +190,12 @@ def rows_by_region(regions: IntArray) -> Iterator[tuple[int, IntArray]]:
 
 
 def evaluate_rows(
-    new: NewRows,
-    regions: IntArray,
-    clusters: IntArray | None = None,
-    kind: str = "given",
-    observed: Observation | None = None,
+    new: NewRows, regions: IntArray, clusters: IntArray | None = None, kind: str = "given", seen: Any = None
 ) -> Evaluation:
     """Measure the regions on other rows (C17); with a confidence level, also corrected for chance and its interval."""
     fitted, table = new.fitted, new.route.table
     sides = both_sides(fitted.comparisons)
-    observed = observed or new.observe(sides)
+    observed: Observation = seen or new.observe(sides)  # what is known already
     everywhere, questions = observed.evaluations, observed.questions(fitted.comparisons)
     with one_blas_thread():
         objective = _scaled(fitted, questions, everywhere)
@@ -254,8 +251,8 @@ def _fidelities(new: NewRows, regions: IntArray, evaluations: Evaluations) -> tu
     fitted, table = new.fitted, new.route.table
     if fitted.outputs:
         each = zip(fitted.outputs.values(), evaluations.outputs, strict=True)
-        found = np.mean([_fidelities(replace(new, fitted=one), regions, own) for one, own in each], axis=0)
-        return float(found[0]), float(found[1])
+        every = [_fidelities(replace(new, fitted=one), regions, own) for one, own in each]
+        return fmean(with_them for with_them, _ in every), fmean(without for _, without in every)
     truth, shares = evaluations.predictions + evaluations.offset, evaluations.weights / evaluations.weights.sum()
     variance = float(shares @ np.square(truth - shares @ truth))
     if variance == 0.0:
@@ -303,14 +300,6 @@ def explain_rows(new: NewRows, regions: IntArray) -> Explanation:
     return Explanation(fitted.layout.labels, tuple(parts), new.route.table)
 
 
-def _notes_of(notes: Any, labels: Mapping[str, str]) -> Any:
-    """Notes by question, of some questions alone, under other labels."""
-    if not isinstance(notes, Mapping):
-        return notes
-    own = {labels[key]: note for key, note in notes.items() if key in labels}
-    return own or {key: _notes_of(note, labels) for key, note in notes.items()}
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class FittedGranite:
     """What displays, reports, files and frameworks read of a fitted Granite."""
@@ -326,8 +315,10 @@ class FittedGranite:
         if name not in self.result.outputs:
             raise unknown("output", name, self.result.outputs, what="Outputs")
         result, run = self.result.outputs[name], self.run and self.run.outputs[name]
-        labels = {f"{each.question.label} of {name}": each.question.label for each in result.comparisons}
-        return replace(self, result=result, diagnostics=_notes_of(self.diagnostics, labels), run=run)
+        labels, notes = [each.question.label for each in result.comparisons], dict(self.diagnostics)
+        for key in notes.keys() & {"noise_floor", "measured_disagreement", "chance", "cause"}:  # by question
+            notes[key] = {label: notes[key][f"{label} of {name}"] for label in labels}
+        return replace(self, result=result, diagnostics=notes, run=run)
 
     @property
     def seed(self) -> int:
@@ -379,7 +370,9 @@ class FittedGranite:
         return rows_needed(history, half_width, confidence.normal)
 
     def predict(self, table: Table, exact: bool = False) -> FloatArray:
-        """The regional additive surrogate of the model on other rows."""
+        """The regional additive surrogate of the model on other rows; a column for each output where all are asked."""
+        if self.result.outputs:
+            return np.stack([self.of_output(name).predict(table, exact) for name in self.result.outputs], axis=1)
         surrogate, asked = self.result.surrogate, exact or self.result.surrogate.needs_model
         return surrogate.predict(table, self.regions(table), self.result.predictor if asked else None, exact)
 

@@ -6,6 +6,7 @@ import argparse
 import os
 from collections.abc import Iterable, Sequence
 from functools import partial
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +19,7 @@ from granite_xai.cli import escaped, remark, remarks_instead_of_warnings, say, s
 from granite_xai.cli.files import Case, check_outputs, features_and_target, load_model, opened, read_table
 from granite_xai.fit_checks import cause
 
-_STORY = """\
-HistGradientBoostingRegressor on the {data} data, {n_rows} rows and {n_columns} columns.
-Where do a row's own curves (ICE) and the average curves (PDP) tell the same story?
-
-{partition}
-
-disagreement_     {disagreement:<10.4g} mean squared gap between ICE and PDP over all rows
-remaining_        {remaining:<10.1%} of it is left inside the regions
-global_fidelity_  {global_fidelity:<10.1%} of the model's variance is explained by one curve per column
-fidelity_         {fidelity:<10.1%} by one curve per column and region"""
+_STORY = files("granite_xai.cli").joinpath("story.txt").read_text(encoding="utf-8").rstrip()
 
 
 def explain(options: argparse.Namespace) -> None:

@@ -104,7 +104,7 @@ def _moved(predictor: Predictor, table: Table, rows: IntArray, first: FloatArray
     columns = [c.position for c in table.columns if c.kind not in ("numeric", "boolean") or c.position in fractions]
     for direction in (1, -1):
         try:
-            gaps = np.array(predictor.every(nudged(table, rows, direction, columns))) - first
+            gaps = predictor.every(nudged(table, rows, direction, columns)) - first
             medians = np.maximum(medians, np.median(np.abs(gaps), axis=1))
         except ModelError as error:
             # A lookup of exact values has no neighbours: no rounding of the input can reach it either.

@@ -14,30 +14,19 @@ from granite_xai.models.output import ALL, EVERY, SCALES, ModelOutput, first_lin
 from granite_xai.models.predictor import DEFAULT_BATCH, Predictor, Rows, Usage, together
 from granite_xai.tables import Table
 
-__all__ = ["DEFAULT_BATCH", "Predictor", "Rows", "Usage", "accepts_missing", "as_predictor", "outside_unit_interval"]
-__all__ += ["together"]
+__all__ = ["DEFAULT_BATCH", "Predictor", "Rows", "Usage", "accepts_missing", "as_predictor", "for_table"]
+__all__ += ["outside_unit_interval", "together"]
 
 Record = Diagnostics | None
 _RESPONSES = {name: name for name in ("auto", "predict", "probability", "raw")}
 
 
 def as_predictor(
-    model: Any,
-    *,
-    output: Any = None,
-    response: str = "auto",
-    batch_size: int | None = None,
-    record: Record = None,
-    table: Table | None = None,
+    model: Any, *, output: Any = None, response: str = "auto", batch_size: int | None = None, record: Record = None
 ) -> Predictor:
     """Turn any model into a function from tables to one number a row (options as in `Granite`), not called yet."""
     if isinstance(model, Predictor):
         return model
-    if table is not None and isinstance(output, str) and output == ALL:  # a row of it tells how many there are
-        how: dict[str, Any] = {"response": response, "batch_size": batch_size, "record": record}
-        names = as_predictor(model, output=EVERY, **how).names(table)
-        if ALL not in names:  # it may be the name of a class
-            return together({name: as_predictor(model, output=name, **how) for name in names})
     if batch_size is not None:
         whole_number("batch_size", batch_size, at_least=1)
     asked, kind = choose("response", response, _RESPONSES), _kind_of(model)
@@ -51,6 +40,15 @@ def as_predictor(
     if found.warning is not None:
         (warn if record is None else record.warn)(found.warning, ModelWarning)
     return Predictor(found, batch_size)
+
+
+def for_table(model: Any, table: Table, output: Any, **how: Any) -> Predictor:
+    """The same for the outputs that a fit on a table explains: one, or "all", unless that is the name of a class."""
+    if isinstance(output, str) and output == ALL:
+        names = as_predictor(model, output=EVERY, **how).names(table)
+        if ALL not in names:
+            return together({name: as_predictor(model, output=name, **how) for name in names})
+    return as_predictor(model, output=output, **how)
 
 
 _PASS_A_MODEL = "Pass a fitted estimator or a function of the table."

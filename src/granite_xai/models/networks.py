@@ -11,16 +11,7 @@ from numpy.typing import NDArray
 
 from granite_xai.base.errors import InputError, ModelError, column_text, listing
 from granite_xai.base.files import object_array
-from granite_xai.models.output import (
-    EVERY,
-    SCALES,
-    Choice,
-    ModelOutput,
-    ask_which,
-    class_position,
-    read_classes,
-    read_numbers,
-)
+from granite_xai.models.output import SCALES, Choice, ModelOutput, ask_which, class_position, read_classes, read_numbers
 from granite_xai.tables.columns import UnreadableError, as_kind
 from granite_xai.tables.containers import Container
 from granite_xai.tables.opening import open_table
@@ -94,7 +85,8 @@ def read_session(model: Any, output: Any, response: str) -> ModelOutput:
     elif not several:
         found = read_numbers(send, output, f"output {names[0]!r}", scale)
     else:
-        name = ask_which(names) if output in (None, EVERY) else names[class_position(names, output) or 0]
+        at = -1 if output is None else class_position(names, output) or 0
+        name = ask_which(names) if at < 0 else names[at]
         found = ModelOutput(partial(model.run, [name]), Choice(scale), f"output {name!r}")
     return found._replace(prepare=prepare, unpack=_stacked)
 

@@ -67,17 +67,12 @@ class Predictor:
         """Every output by class or position; a model whose outputs have no names is asked about a row (M02)."""
         if self.classes is not None:
             return self.classes
-        first = np.zeros(1, dtype=np.intp)
-        row = recombine(table, first, table, first, ())
-        try:
-            values, choice = self.taken(self._answer(self.model_output.prepare(row), 1))
-        except Raised as raised:
-            raise failure(raised, Rows(1, table, first)) from raised.cause
-        shape = getattr(values, "shape", None) or np.shape(values)
-        if len(shape) != 2:
-            message = "output='all' is for models of several outputs; this one returned one number a row."
-            raise ModelError(message, code="M02", argument="output", hint="Leave output=None.")
-        return choice.classes or tuple(range(shape[1]))
+        rows = Rows(1, table, np.zeros(1, dtype=np.intp))
+        (answer,) = self._batch(lambda _: table.take([0]).native, slice(0, 1), rows)
+        if answer.ndim != 2:
+            message, hint = "the model returned one number a row: there are no others.", "Leave output=None."
+            raise ModelError(message, code="M02", argument="output", hint=hint)
+        return tuple(range(answer.shape[1]))
 
     @property
     def explained_class(self) -> Any:
@@ -87,18 +82,16 @@ class Predictor:
 
     def __call__(self, frame: Any) -> FloatArray:
         """Values of the rows of a container, in one call; the model gets a copy."""
-        return self.every(frame)[0]
+        return np.asarray(self.every(frame)[0])
 
-    def every(self, frame: Any) -> list[FloatArray]:
-        """The same, of each output."""
+    def every(self, frame: Any) -> FloatArray:
+        """The same of each output, (outputs, rows)."""
         rows = Rows(len(frame))
         # what can be written to is copied; the columns of polars and pyarrow are read-only and shared
-        duplicate = next(
-            (getattr(frame, way) for way in ("copy", "clone") if callable(getattr(frame, way, None))), None
-        )
-        own = deepcopy(frame) if isinstance(frame, list) else frame if duplicate is None else duplicate()
+        ways = (getattr(frame, name, None) for name in ("copy", "clone"))
+        own = deepcopy(frame) if isinstance(frame, list) else next(filter(callable, ways), lambda: frame)()
         try:
-            return [self._checked(each, rows) for each in self._ask(own, len(frame))]
+            return np.stack([self._checked(each, rows) for each in self._ask(own, len(frame))])
         except Raised as raised:
             raise failure(raised, rows) from raised.cause
 

@@ -25,8 +25,13 @@ def read_target(
 ) -> FloatArray | None:
     """The target as numbers, for a classifier 1 where it is the explained class and 0 elsewhere; None: not needed."""
     if needed and predictor.outputs and y is not None:  # a column for each output
-        each = zip(_by_output(y, predictor), predictor.outputs.values(), strict=True)
-        read: list[Any] = [read_target(own, table, one, True, probability_loss) for own, one in each]
+        ones, own = predictor.outputs.values(), [y] * len(predictor.outputs)
+        if predictor.classes is None and len(ones) > 1:
+            if np.shape(y)[1:] != (len(ones),):
+                raise _wrong(f"y has shape {np.shape(y)}; {len(ones)} outputs are explained.", "T04", _ONE_VALUE)
+            own = [getattr(y, "iloc", np.asarray(y))[:, k] for k in range(len(ones))]
+        each = zip(own, ones, strict=True)
+        read: Any = [read_target(column, table, one, True, probability_loss) for column, one in each]
         return np.stack(read, axis=1)
     if not needed:
         if hasattr(y, "__len__"):  # not used, but a y of other rows is a slip worth telling
@@ -86,16 +91,6 @@ def _one_column(y: Any) -> Any:
         text = f"y has shape {values.shape}; one target is explained at a time."
         raise _wrong(text, "T04", "Pass one column of y.")
     return values[:, 0] if values.ndim == 2 else values
-
-
-def _by_output(y: Any, predictor: Predictor) -> list[Any]:
-    """The target of each output: the same labels for all classes, otherwise a column for each."""
-    count = len(predictor.outputs)
-    if predictor.classes is not None or count == 1:
-        return [y] * count
-    if np.shape(y)[1:] != (count,):
-        raise _wrong(f"y has shape {np.shape(y)}; {count} outputs are explained.", "T04", "Pass a column for each.")
-    return [getattr(y, "iloc", np.asarray(y))[:, k] for k in range(count)]
 
 
 def _wrong(text: str, code: str, hint: str, argument: str = "y", rows: Any = ()) -> InputError:
