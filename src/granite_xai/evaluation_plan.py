@@ -270,27 +270,29 @@ def _evaluate(
     further = _Further(route, reference, extent, offset, space, source, numbers, primitives)
     against = {key: further.against(*key) for key in asked.against}
     attributions = pairwise.values | further.by_paths(asked.attributions, n_jobs)
-    found = Evaluations(
-        predictions=predictions,
-        weights=weights,
-        offset=offset,
-        y=None if y is None else by_power_of_two(y, -extent.exponent),
-        stored_as=asked.kept.stored_as,
-        matrices=matrices,
-        bins={key: Bins.of(own) for key, own in numbers.items()},
-        against=against,
-        snapped={S: further.snapped(S, grid, matrices[S], against) for S, grid in asked.snapped.items()},
-        attributions={term: Matrix(phi, np.arange(table.n_rows)) for term, phi in attributions.items()},
-        changes={column: further.changes(column) for column in asked.changes},
-        errors={term: spread.errors(terms) for term, terms in asked.draws.items()},
-        sampled={key: further.drawn(*key, distinct) for key, distinct in asked.sampled.items()},
-        everything=everything,
-        space=space,
-        coordinates=(coordinates or Coordinates.of(table)) if asked.coordinates else None,
-        exponent=extent.exponent,
-        primitives=primitives,
+    yield (
+        Evaluations(
+            predictions=predictions,
+            weights=weights,
+            offset=offset,
+            y=None if y is None else by_power_of_two(y, -extent.exponent),
+            stored_as=asked.kept.stored_as,
+            matrices=matrices,
+            bins={key: Bins.of(own) for key, own in numbers.items()},
+            against=against,
+            snapped={S: further.snapped(S, grid, matrices[S], against) for S, grid in asked.snapped.items()},
+            attributions={term: Matrix(phi, np.arange(table.n_rows)) for term, phi in attributions.items()},
+            changes={column: further.changes(column) for column in asked.changes},
+            errors={term: spread.errors(terms) for term, terms in asked.draws.items()},
+            sampled={key: further.drawn(*key, distinct) for key, distinct in asked.sampled.items()},
+            everything=everything,
+            space=space,
+            coordinates=(coordinates or Coordinates.of(table)) if asked.coordinates else None,
+            exponent=extent.exponent,
+            primitives=primitives,
+        ),
+        extent,
     )
-    yield found, extent
 
 
 class _Further(NamedTuple):

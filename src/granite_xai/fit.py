@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import astuple, dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, NamedTuple, cast
@@ -16,7 +17,7 @@ from granite_xai.chance.estimate import Estimate
 from granite_xai.chance.path import Path, path_of
 from granite_xai.chance.replicates import Chance, ChanceRule, Confidence, Replicates
 from granite_xai.chance.stability import Stability
-from granite_xai.compute import Resources, one_blas_thread
+from granite_xai.compute import Meter, Resources, one_blas_thread
 from granite_xai.compute.units import by_power_of_two
 from granite_xai.disagreement import Objective, ResolvedQuestion, shares
 from granite_xai.engine.centres import central_rows
@@ -224,6 +225,7 @@ def again(inputs: FitInputs, evaluations: Evaluations, floors: FloatArray, error
     evaluations, route = evaluations.restrict(rows), Route(inputs.predictor, inputs.table.take(rows))
     some = replace(inputs, route=route, y=evaluations.y, weights=evaluations.weights, diagnostics=Diagnostics())
     some = replace(some, clusters=np.unique(inputs.clusters[rows], return_inverse=True)[1].reshape(-1))
+    some = replace(some, resources=replace(inputs.resources, progress=False))  # searches are shown, not their rows
     with one_blas_thread():
         whole = Splits.whole(evaluations.weights, evaluations.primitives)
         roots = np.array([question.regional(evaluations, whole)[0, 0] for question in inputs.comparisons])
@@ -235,11 +237,13 @@ def find_path(inputs: FitInputs, evaluations: Evaluations, measured: Measured, c
     problem = _problem(inputs, evaluations, measured, chance)
 
     def searched(rows: IntArray, alpha: float) -> Node:
+        told(1)
         return cast(Node, again(inputs.priced(alpha), evaluations, *measured[1:], rows).root)
 
     if problem.below_noise_floor:
         return Path()
-    return path_of(inputs.table, inputs.clusters, inputs.seed, problem.share, searched)
+    with closing(Meter(inputs.resources, 0, desc="path", unit="searches")) as told:
+        return path_of(inputs.table, inputs.clusters, inputs.seed, problem.share, searched)
 
 
 def _described(
@@ -306,7 +310,9 @@ def search(inputs: FitInputs, evaluations: Evaluations, measured: Measured, chan
         reason = "too few samples" if inputs.table.n_rows <= least else reason
         leaf = Leaf(inputs.table.n_rows, 1.0, float(by_chance), reason)
         return PartitionResult(Partition(leaf, inputs.table.names))
-    return inputs.partitioner.partition(problem)
+    levels = inputs.tree.max_depth * (1 if inputs.tree.search == "greedy" else 2)
+    with closing(Meter(inputs.resources, levels * inputs.table.n_rows, desc="search")) as told:
+        return inputs.partitioner.partition(replace(problem, told=told))
 
 
 def _problem(inputs: FitInputs, evaluations: Evaluations, measured: Measured, chance: Chance | None) -> Problem:

@@ -21,7 +21,7 @@ from granite_xai.chance.path import Path
 from granite_xai.chance.replicates import Confidence
 from granite_xai.chance.rows import PRECISE, RowChoice, choices
 from granite_xai.chance.stability import Stability, halves, refit_interval, stability_of
-from granite_xai.compute import Resources, TooSlowError, resolve_jobs
+from granite_xai.compute import Resources, TooSlowError, progress, resolve_jobs
 from granite_xai.cost import FIRST_ROOM, ROOM, affordable, within
 from granite_xai.disagreement import Disagreement, Objective
 from granite_xai.evaluation_plan import Unfinished
@@ -321,7 +321,8 @@ def half_samples(g: Any, count: int) -> Stability:
         raise InputError(text, code="P03", argument="partitioner", hint=hint)
     parts = (pair for pair in halves(inputs.clusters, count, inputs.seed) if len(pair[0]))
     known = (inputs, found.evaluations, found.result.floors, found.error)
-    pairs = [(again(*known, one), again(*known, two)) for one, two in parts]
+    shown = progress(parts, inputs.resources, "resamples", count)
+    pairs = [(again(*known, one), again(*known, two)) for one, two in shown]
     return stability_of(found.result.partition, inputs.table, pairs)
 
 
@@ -331,7 +332,7 @@ def refits(g: Any, models: Sequence[tuple[Any, Any, Any]]) -> Stability:
     if len(models) < 2:
         text = f"models has {len(models)} entries; two refits are the least."
         raise InputError(text, code="P01", argument="models", hint="Pass [(model, X, y), …], X unseen by its model.")
-    for model, X, y in models:
+    for model, X, y in progress(models, options.chosen_limits(g.resources), "refits", len(models)):
         own = clone(g).set_params(model=model, holdout=False, max_samples=None)
         opened = open_inputs(own, X, y, None, None, Diagnostics())
         found, rows = searched(opened, Diagnostics()), opened.everyone

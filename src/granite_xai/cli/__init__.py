@@ -10,8 +10,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from importlib import import_module
-from importlib.resources import files
+from importlib import import_module, resources
 from typing import Any
 
 import granite_xai as gx
@@ -56,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def parser() -> argparse.ArgumentParser:
     """The parser of the whole command line, as ``options.json`` has it; ``command`` names a function of `commands`."""
-    known = json.loads(files(__name__).joinpath("options.json").read_text(encoding="utf-8"))
+    known = json.loads(resources.files(__name__).joinpath("options.json").read_text(encoding="utf-8"))
     top = argparse.ArgumentParser(**known["program"])
     top.add_argument("--version", action="version", version=f"granite-xai {gx.__version__}")
     inside: dict[str, Any] = {"": top.add_subparsers(required=True, metavar="command")}

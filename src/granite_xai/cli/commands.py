@@ -16,7 +16,7 @@ import granite_xai as gx
 from granite_xai.base.wording import aligned
 from granite_xai.catalog import meaning
 from granite_xai.cli import escaped, remark, remarks_instead_of_warnings, say, say_json
-from granite_xai.cli.files import Case, check_outputs, features_and_target, load_model, opened, read_table
+from granite_xai.cli.files import Case, check_outputs, features_and_target, load_model, opened, read_parts, read_table
 from granite_xai.fit_checks import cause
 
 _STORY = files("granite_xai.cli").joinpath("story.txt").read_text(encoding="utf-8").rstrip()
@@ -159,7 +159,8 @@ def _loaded(path: str, model: Any = None) -> Any:
 
 def _fit_and_rows(options: argparse.Namespace) -> tuple[gx.Granite, Any, Any, Any]:
     """A saved fit with its model, and other rows with their target and weights."""
-    X, y, weights = features_and_target(read_table(options.data), options)
+    sampled = options if hasattr(options, "max_samples") else None
+    X, y, weights = features_and_target(read_table(options.data, sampled), options)
     granite = _loaded(options.saved, load_model(options))
     if not isinstance(granite, gx.Granite):
         message = f"{options.saved} holds a {type(granite).__name__}, which is no fit."
@@ -213,14 +214,24 @@ def _fitting_columns(granite: gx.Granite, X: Any) -> Any:
 
 def apply(options: argparse.Namespace) -> None:
     """The region of each row."""
-    X = read_table(options.data)
-    saved = _loaded(options.saved)
+    saved, done, text = _loaded(options.saved), 0, "row,region"
     if not isinstance(saved, gx.Granite | gx.Partition):
         raise gx.FormatError(f"{options.saved} holds no regions.", code="F04", argument="saved")
-    with remarks_instead_of_warnings(options):
-        regions = saved.apply(_fitting_columns(saved, X) if isinstance(saved, gx.Granite) else X).tolist()
-    lines = ["row,region", *(f"{row},{region}" for row, region in enumerate(regions))]
-    say_json({"regions": regions}) if options.json else say("\n".join(lines))
+    found: list[int] = []
+    for X in read_parts(options.data):
+        with remarks_instead_of_warnings(options):
+            regions = saved.apply(_fitting_columns(saved, X) if isinstance(saved, gx.Granite) else X).tolist()
+        if options.json:
+            found += regions
+        else:
+            say(
+                "\n".join(
+                    [*([text] if not done else []), *(f"{done + k},{region}" for k, region in enumerate(regions))]
+                )
+            )
+        done += len(regions)
+    if options.json:
+        say_json({"regions": found})
 
 
 def show(options: argparse.Namespace) -> None:
