@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterable, Sequence
 from functools import partial
 from importlib.resources import files
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -214,24 +215,17 @@ def _fitting_columns(granite: gx.Granite, X: Any) -> Any:
 
 def apply(options: argparse.Namespace) -> None:
     """The region of each row."""
-    saved, done, text = _loaded(options.saved), 0, "row,region"
+    saved, row = _loaded(options.saved), count()
     if not isinstance(saved, gx.Granite | gx.Partition):
         raise gx.FormatError(f"{options.saved} holds no regions.", code="F04", argument="saved")
-    found: list[int] = []
-    for X in read_parts(options.data):
-        with remarks_instead_of_warnings(options):
-            regions = saved.apply(_fitting_columns(saved, X) if isinstance(saved, gx.Granite) else X).tolist()
+    known: Any = partial(_fitting_columns, saved) if isinstance(saved, gx.Granite) else lambda X: X
+    with remarks_instead_of_warnings(options):
+        parts = (saved.apply(known(X)).tolist() for X in read_parts(options.data))
         if options.json:
-            found += regions
-        else:
-            say(
-                "\n".join(
-                    [*([text] if not done else []), *(f"{done + k},{region}" for k, region in enumerate(regions))]
-                )
-            )
-        done += len(regions)
-    if options.json:
-        say_json({"regions": found})
+            say_json({"regions": [*chain.from_iterable(parts)]})
+            return
+        for number, part in enumerate(parts):  # the head stands above the first
+            say("\n".join([*["row,region"][number:], *(f"{next(row)},{region}" for region in part)]))
 
 
 def show(options: argparse.Namespace) -> None:

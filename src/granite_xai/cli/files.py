@@ -81,19 +81,17 @@ def read_table(path: str, options: argparse.Namespace | None = None) -> Any:
 
 def _sampled(file: Any, path: str, options: argparse.Namespace) -> Any:
     """Rows of a Parquet file: twice as many as may search, 50,000 if nobody says, all if a model is to be trained."""
-    from pyarrow import Table
-    from pyarrow.parquet import ParquetFile
-
-    source, most, start = ParquetFile(file), options.max_samples, 0
-    total = source.metadata.num_rows
-    wanted = total if most in ("all", 0) or getattr(options, "train_on", None) else MOST if most == "auto" else 2 * most
-    rows, parts = some_rows(total, min(wanted, total), getattr(options, "seed", 0)), []
+    source, most, parts, start = import_module("pyarrow.parquet").ParquetFile(file), options.max_samples, [], 0
+    total, trains = source.metadata.num_rows, getattr(options, "train_on", None)
+    wanted = total if trains or most in ("all", 0) else MOST if most == "auto" else 2 * most
+    rows = some_rows(total, min(wanted, total), getattr(options, "seed", 0))
     for batch in source.iter_batches():
-        parts.append(batch.take(rows[slice(*np.searchsorted(rows, (start, start + len(batch))))] - start))
+        inside = slice(*np.searchsorted(rows, (start, start + len(batch))))
+        parts.append(batch.take(rows[inside] - start))
         start += len(batch)
     if len(rows) < total:
         remark(f"{len(rows):,} of the {total:,} rows of {path} are read.")
-    return Table.from_batches(parts, source.schema_arrow).to_pandas().reset_index(drop=len(rows) < total)
+    return import_module("pyarrow").Table.from_batches(parts, source.schema_arrow).to_pandas()
 
 
 def read_parts(path: str) -> Iterator[Any]:
