@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from importlib.resources import files
 
 from granite_xai.base.errors import InputError
 from granite_xai.base.options import choose
 from granite_xai.base.typing import Elementwise, PairLoss
 from granite_xai.behavior import Risk, Sensitivity
 from granite_xai.disagreement import Disagreement, questions
-from granite_xai.explainer import explanations
+from granite_xai.explainer import CATALOG, explanations
 from granite_xai.masking import Accumulated, Conditional
 
 __all__ = ["TITLES", "explanations", "meaning", "question", "questions", "title"]
 
-# name of an explanation: how it is called, and what it is
-_LINES = files("granite_xai").joinpath("catalog.txt").read_text(encoding="utf-8").splitlines()
-TITLES = {name: (called, what) for name, called, what in (line.split(" | ") for line in _LINES)}
+TITLES = {name: (called, what) for name, *_, called, what in CATALOG}  # of an explanation
 
 
 def title(name: str | None, place: str = "") -> str:

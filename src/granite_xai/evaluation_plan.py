@@ -34,7 +34,6 @@ from granite_xai.resolved import ResolvedExplainer
 from granite_xai.tables import Table
 from granite_xai.trees.routes import Route
 
-Found = tuple[Evaluations, EvaluationRange]
 CHECKED = 200  # rows on which exact gaps are computed beside those on a grid, at most
 
 
@@ -204,7 +203,7 @@ def evaluate(
     unfinished: Unfinished | None = None,
     y: FloatArray | None,
     **given: Any,
-) -> Found:
+) -> tuple[Evaluations, EvaluationRange]:
     """Evaluate every planned row once, after checking that the plan fits the limits; ``planned``: its seconds."""
     route = asked.route(route)
     asked = replace(asked, outputs=1 + len(route.others))
@@ -224,10 +223,9 @@ def evaluate(
             way = own if by_trees or k == 0 else own.by_model(route.reason)
             limits, target = resources if by_trees and k == 0 else quiet, y if y is None or y.ndim == 1 else y[:, k]
             runs.append(_evaluate(way, asked, reference, limits, way.fast(count), target, state, **given))
-        found = deque(zip(*runs, strict=True), maxlen=1)[0]  # store by store: no answer is kept longer than needed
-    (evaluations, *others), (extent, *extents) = zip(*found, strict=True)
-    extent.others = tuple(extents)
-    return replace(evaluations, others=tuple(others)), extent
+        first, *others = deque(zip(*runs, strict=True), maxlen=1)[0]  # store by store: answers are kept no longer
+    known.extent.others = tuple(each.extent for each in known.others)
+    return replace(first, others=tuple(others)), known.extent
 
 
 def _evaluate(
@@ -242,7 +240,7 @@ def _evaluate(
     n_jobs: int | None = None,
     coordinates: Coordinates | None = None,  # where those of other rows count
     exponent: int | None = 0,  # of the power of two that is the unit; None: chosen here
-) -> Iterator[Any]:  # of nothing after each store, and at last of the evaluations and their range
+) -> Iterator[Any]:  # of nothing after each store, and at last of the evaluations
     table, budget, there = route.table, asked.budget(route, resources), asked.resident(route, resources)
     space = Workspace(budget.evaluations // asked.outputs, budget.block)
     primitives, everything = None if there is None else there.primitives, frozenset(range(table.n_columns))
@@ -270,28 +268,25 @@ def _evaluate(
     further = _Further(route, reference, extent, offset, space, source, numbers, primitives)
     against = {key: further.against(*key) for key in asked.against}
     attributions = pairwise.values | further.by_paths(asked.attributions, n_jobs)
-    yield (
-        Evaluations(
-            predictions=predictions,
-            weights=weights,
-            offset=offset,
-            y=None if y is None else by_power_of_two(y, -extent.exponent),
-            stored_as=asked.kept.stored_as,
-            matrices=matrices,
-            bins={key: Bins.of(own) for key, own in numbers.items()},
-            against=against,
-            snapped={S: further.snapped(S, grid, matrices[S], against) for S, grid in asked.snapped.items()},
-            attributions={term: Matrix(phi, np.arange(table.n_rows)) for term, phi in attributions.items()},
-            changes={column: further.changes(column) for column in asked.changes},
-            errors={term: spread.errors(terms) for term, terms in asked.draws.items()},
-            sampled={key: further.drawn(*key, distinct) for key, distinct in asked.sampled.items()},
-            everything=everything,
-            space=space,
-            coordinates=(coordinates or Coordinates.of(table)) if asked.coordinates else None,
-            exponent=extent.exponent,
-            primitives=primitives,
-        ),
-        extent,
+    yield Evaluations(
+        predictions=predictions,
+        weights=weights,
+        offset=offset,
+        y=None if y is None else by_power_of_two(y, -extent.exponent),
+        stored_as=asked.kept.stored_as,
+        matrices=matrices,
+        bins={key: Bins.of(own) for key, own in numbers.items()},
+        against=against,
+        snapped={S: further.snapped(S, grid, matrices[S], against) for S, grid in asked.snapped.items()},
+        attributions={term: Matrix(phi, np.arange(table.n_rows)) for term, phi in attributions.items()},
+        changes={column: further.changes(column) for column in asked.changes},
+        errors={term: spread.errors(terms) for term, terms in asked.draws.items()},
+        sampled={key: further.drawn(*key, distinct) for key, distinct in asked.sampled.items()},
+        everything=everything,
+        space=space,
+        coordinates=(coordinates or Coordinates.of(table)) if asked.coordinates else None,
+        exponent=extent.exponent,
+        primitives=primitives,
     )
 
 
