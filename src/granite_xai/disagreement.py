@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
+from importlib.resources import files
 from typing import Any, Protocol
 
 import numpy as np
@@ -208,24 +209,6 @@ class ResolvedQuestion:
         return members + 16 * n_values + 8 * n_rows * (shared + written)
 
 
-_QUESTIONS: dict[str, tuple[str, str]] = {  # name: first, second
-    "ice-pdp": ("ice", "pdp"),
-    "shap-pdp": ("shap", "pdp"),
-    "ice-shap": ("ice", "shap"),
-    "mplot-pdp": ("mplot", "pdp"),
-    "cice-mplot": ("cice", "mplot"),
-    "cshap-shap": ("cshap", "shap"),
-    "sobol": ("sobol-total", "sobol-closed"),
-    "variance": ("variance-full", "variance-pure"),
-    "csobol-sobol": ("csobol-total", "sobol-total"),
-    "pfi-risk": ("pfi", "pure-risk"),
-    "sage-risk": ("sage", "pure-risk"),
-    "cfi-pfi": ("cfi", "pfi"),
-    "coe": ("prediction", "additive"),
-    "ale": ("local-change", "ale"),
-}
-
-
 def questions() -> dict[str, Disagreement]:
     """The questions with a name: pairs of explanations that share behavior and influence.
 
@@ -240,8 +223,9 @@ def questions() -> dict[str, Disagreement]:
 
 @cache
 def _questions() -> dict[str, Disagreement]:
-    named = explanations()
-    return {name: Disagreement(named[one], named[two], name=name) for name, (one, two) in _QUESTIONS.items()}
+    named, text = explanations(), files("granite_xai").joinpath("questions.txt").read_text(encoding="utf-8")
+    lines = (line.split() for line in text.splitlines())  # name, first, second
+    return {name: Disagreement(named[one], named[two], name=name) for name, one, two in lines}
 
 
 Questions = str | Disagreement | Sequence["str | Disagreement"] | Mapping["str | Disagreement", float]

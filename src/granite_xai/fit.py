@@ -277,7 +277,8 @@ def requested(inputs: FitInputs) -> EvaluationPlan:
     players, order = inputs.comparisons[0].first.layout.explained, order_of(inputs.comparisons)
     additive = {term for term in Additive(order).terms(players, ()) if isinstance(term, frozenset)}
     every, singles = [*effects, *inputs.extra_effects], {frozenset({i}) for i in inputs.table.explained}
-    return request(inputs.table, every, additive | singles, inputs.resources.grid, inputs.route.cells)
+    asked = request(inputs.table, every, additive | singles, inputs.resources.grid, inputs.route.cells)
+    return replace(asked, outputs=len(inputs.predictor.outputs) or 1)
 
 
 def candidate_bytes(inputs: FitInputs) -> int:
