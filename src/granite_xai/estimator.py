@@ -15,6 +15,7 @@ from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.base.errors import InputError, listing
 from granite_xai.base.options import choose, real_number, whole_number
 from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.base.wording import percent
 from granite_xai.chance.stability import Stability
 from granite_xai.compute import Resources
 from granite_xai.compute.units import by_power_of_two
@@ -359,6 +360,8 @@ def restore(g: Granite, result: FitResult, diagnostics: dict[str, Any]) -> None:
     labels = [comparison.question.label for comparison in result.comparisons]
     measured = by_power_of_two(np.where(result.roots > result.floors, result.roots, 0.0), result.unit)
     told = [] if result.estimate is None else [result.estimate.headline]
+    if by_output := [f"{name} {percent((each.estimate or each).remaining)}" for name, each in result.outputs.items()]:
+        told.append(f"Left of the disagreement of each output: {', '.join(by_output)}.")
     if told := [*told, *([diagnostics["alpha"]["text"]] if "alpha" in diagnostics else [])]:
         result = replace(result, partition=replace(result.partition, headline="\n".join(told)))
     state: dict[str, Any] = {f"{name}_": getattr(result, name) for name in _SHOWN}
