@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,7 +13,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.neural_network import MLPClassifier
 
 import granite_xai as gx
-from granite_xai.base.errors import InputError, ModelError
+from granite_xai.base.errors import FormatError, InputError, ModelError
 from granite_xai.partitioners import Clusters, GivenRules
 
 NAMES = ("setosa", "versicolor", "virginica")
@@ -274,3 +276,18 @@ def test_stability_and_path_are_about_all_outputs(network):
         g.of_output("setosa").stability(2)
     with pytest.raises(InputError, match="M02"):  # curves of refits are those of one output
         g.stability(models=[(model, X, None)] * 2)
+
+
+@pytest.mark.parametrize("wrong", [[3], None, "virginica"])
+def test_F04_a_file_whose_outputs_have_no_names_of_their_own_is_refused(network, tmp_path, wrong):
+    model, X, _ = network
+    path = gx.save(gx.Granite(model, output="all", **ROWS).fit(X), tmp_path / "g.json")
+    data = json.loads(path.read_text())
+    data["granite"]["outputs"][0]["parameters"]["output"] = wrong
+    path.write_text(json.dumps(data))
+    with pytest.raises(FormatError, match="F04"):
+        gx.load(path, verify=False)
+    data["granite"]["outputs"] = {"a": 1}
+    path.write_text(json.dumps(data))
+    with pytest.raises(FormatError, match="F04"):
+        gx.load(path, verify=False)

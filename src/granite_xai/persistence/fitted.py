@@ -143,8 +143,10 @@ def granite_from_dict(data: dict[str, Any], model: Any, table: Table, place: str
     seed = entry(findings, "seed", int, f"{place}.diagnostics")
     questions = _questions(granite, resolutions, seed, predictor, table, place)
     outputs = dict[Any, FitResult]()
-    for own in data.get("outputs") or ():
+    for own in entry(data, "outputs", list, place) if "outputs" in data else ():
         view = granite_from_dict(own, model, table, f"{place}.outputs")
+        named = isinstance(view.output, str | int | float) and view.output not in outputs and not view.outputs_
+        require(named, f"{place}.outputs", f"have {view.output!r:.60}, which is no name of one output")
         outputs[view.output] = fitted_view(view).result
     if outputs:
         predictor = together({name: own.predictor for name, own in outputs.items()})
