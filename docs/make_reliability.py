@@ -74,7 +74,7 @@ CASES: dict[str, dict[str, str]] = {
     },
     "The model": {
         "M01": "Answers of one column are read.",
-        "M02": "Several outputs: an error that lists them, unless ``output`` chooses one.",
+        "M02": "Several outputs: an error that lists them, unless ``output`` chooses one or all.",
         "M03": "Answers of the wrong shape: an error with both; arrays of any library are read.",
         "M04": "Answers that are not finite: an error with the recombined rows that produced them.",
         "M05": "Texts and complex answers: an error; whole numbers and truth values are numbers.",

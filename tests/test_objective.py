@@ -13,6 +13,7 @@ from granite_xai.disagreement import Objective, ScaledObjective, shares
 from strategies import paper
 
 ROWS = SimpleNamespace(weights=np.array([1.0, 1.0, 2.0]), predictions=np.array([0.0, 4.0, 2.0]))
+ROWS.outputs = (ROWS,)
 VARIANCE = 2.0  # mean 2, squared distances 4, 4, 0, 0
 levels = st.lists(st.sampled_from([0.0, 0.25, 0.5, 2.0]), min_size=3, max_size=3).map(np.array)
 

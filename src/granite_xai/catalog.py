@@ -9,37 +9,12 @@ from granite_xai.base.options import choose
 from granite_xai.base.typing import Elementwise, PairLoss
 from granite_xai.behavior import Risk, Sensitivity
 from granite_xai.disagreement import Disagreement, questions
-from granite_xai.explainer import explanations
+from granite_xai.explainer import CATALOG, explanations
 from granite_xai.masking import Accumulated, Conditional
 
 __all__ = ["TITLES", "explanations", "meaning", "question", "questions", "title"]
 
-TITLES: dict[str, tuple[str, str]] = {  # name of an explanation: how it is called, and what it is
-    "ice": ("ICE", "how the prediction of each single row moves with a column"),
-    "pdp": ("PDP", "how the prediction moves with a column on average"),
-    "shap": ("SHAP", "each row's prediction shared out fairly among the columns"),
-    "baseline-shap": ("baseline SHAP", "each row's prediction shared out, counted from one baseline row"),
-    "cice": ("conditional ICE", "what a row's prediction loses when a column is hidden, among similar rows"),
-    "preddiff": ("PredDiff", "conditional ICE by another name"),
-    "mplot": ("M-plot", "the mean prediction of rows with similar values of a column"),
-    "cshap": ("conditional SHAP", "SHAP that compares with similar rows only"),
-    "local-change": ("local changes", "how each row's prediction changes across its interval of a column"),
-    "ale": ("ALE", "the mean change across each interval of a column, added up"),
-    "sobol-total": ("total Sobol indices", "variance that is lost when a column is unknown, interactions included"),
-    "sobol-closed": ("first-order Sobol indices", "variance that a column explains alone"),
-    "shapley-effects": ("Shapley effects", "variance shared out fairly among the columns"),
-    "csobol-total": ("conditional total Sobol indices", "variance lost when a column is unknown, the others known"),
-    "variance-full": ("full variance importance", "variance that is lost when a column is averaged out"),
-    "variance-pure": ("pure variance importance", "variance that a column explains alone"),
-    "pfi": ("PFI", "permutation importance: what the model's error gains when a column is shuffled"),
-    "grouped-pfi": ("grouped PFI", "what the error gains when the columns of a group are shuffled together"),
-    "pure-risk": ("pure risk importance", "error that a column saves alone"),
-    "sage": ("SAGE", "saved error shared out fairly among the columns"),
-    "cfi": ("CFI", "what the error gains when a column is shuffled among similar rows"),
-    "csage": ("conditional SAGE", "SAGE that compares with similar rows only"),
-    "prediction": ("the model", "the prediction itself"),
-    "additive": ("its additive surrogate", "the sum of one average curve per column"),
-}
+TITLES = {name: (called, what) for name, *_, called, what in CATALOG}  # of an explanation
 
 
 def title(name: str | None, place: str = "") -> str:

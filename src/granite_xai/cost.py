@@ -31,7 +31,8 @@ def costed(inputs: FitInputs, speed: Speed, others: int = 0) -> FitInputs:
     table, (asked, stages) = inputs.table, _room(inputs)
     route = asked.route(inputs.route)
     name = route.name(len(asked.kept.stores) + len(asked.streamed.stores))
-    cells, rows = asked.kept.rows + asked.streamed.rows, asked.rows(table, recombined=route.trees is None)
+    cells = (asked.kept.rows + asked.streamed.rows) * asked.outputs
+    rows = asked.rows(table, recombined=route.trees is None)
     sets = sum(len(question.first.layout.sets) for question in inputs.comparisons)
     splits = sum(min(len(column.levels), inputs.tree.max_candidates) for column in table.columns)
     search = _SEARCH["candidate"] * table.n_rows * sets * splits + _SEARCH["cell"] * cells
@@ -56,7 +57,7 @@ def within(inputs: FitInputs, resources: Resources) -> FitInputs:
     """The same under other limits: the number of evaluations decides how many orders of arrival are drawn."""
     comparisons = inputs.comparisons
     if resources.max_evaluations != inputs.resources.max_evaluations:
-        again = [each.question.compare(inputs.route, resources, inputs.seed) for each in comparisons]
+        again = [each.question.compare(inputs.route, resources, inputs.seed).about(each.output) for each in comparisons]
         comparisons = tuple(each if inputs.confidence is None else each.beyond_chance() for each in again)
     return replace(inputs, resources=resources, comparisons=comparisons)
 

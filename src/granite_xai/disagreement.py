@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
+from importlib.resources import files
 from typing import Any, Protocol
 
 import numpy as np
@@ -112,6 +113,11 @@ class ResolvedQuestion:
     first: ResolvedExplainer
     second: ResolvedExplainer
     chosen: Sequence[int] | None = None  # numbers of the sets that count; None: all
+    output: int = 0  # number of the output that it is about, where several are explained
+
+    def about(self, output: int, label: str | None = None) -> ResolvedQuestion:
+        """The same question about another output, by its number, and under another label."""
+        return replace(self, output=output, question=replace(self.question, name=label or self.question.name))
 
     def beyond_chance(self) -> ResolvedQuestion:
         """The same question with maskings that learn no more than what the fitting rows show beyond chance."""
@@ -150,7 +156,7 @@ class ResolvedQuestion:
 
     def _games(self, evaluations: Evaluations, splits: Splits) -> Iterator[list[tuple[Game, Terms]]]:
         """For each set, the games whose values make up its gap."""
-        behavior = self.first.behavior
+        behavior, evaluations = self.first.behavior, evaluations.outputs[self.output]
         shared = {masking: Game.of(behavior, masking, evaluations, splits) for masking in self.gaps[0]}
         for number in range(len(self.gaps)) if self.chosen is None else self.chosen:
             members, gap = self.first.layout.sets[number], self.gaps[number]
@@ -178,7 +184,7 @@ class ResolvedQuestion:
     def cell_sizes(self, evaluations: Evaluations) -> Iterator[IntArray]:
         """Rows of the smallest cell that the gap of each set averages over, at every row."""
         for members, gap in zip(self.first.layout.sets, self.gaps, strict=True):
-            yield smallest_cells(gap, evaluations.on_grid(union(members)))
+            yield smallest_cells(gap, evaluations.outputs[self.output].on_grid(union(members)))
 
     def losses(self, evaluations: Evaluations, splits: Splits) -> FloatArray:
         """``sum over S of loss(phi1(S) - phi2(S))``: (K, n) for behaviors with one value a row, otherwise (K, 2)."""
@@ -203,24 +209,6 @@ class ResolvedQuestion:
         return members + 16 * n_values + 8 * n_rows * (shared + written)
 
 
-_QUESTIONS: dict[str, tuple[str, str]] = {  # name: first, second
-    "ice-pdp": ("ice", "pdp"),
-    "shap-pdp": ("shap", "pdp"),
-    "ice-shap": ("ice", "shap"),
-    "mplot-pdp": ("mplot", "pdp"),
-    "cice-mplot": ("cice", "mplot"),
-    "cshap-shap": ("cshap", "shap"),
-    "sobol": ("sobol-total", "sobol-closed"),
-    "variance": ("variance-full", "variance-pure"),
-    "csobol-sobol": ("csobol-total", "sobol-total"),
-    "pfi-risk": ("pfi", "pure-risk"),
-    "sage-risk": ("sage", "pure-risk"),
-    "cfi-pfi": ("cfi", "pfi"),
-    "coe": ("prediction", "additive"),
-    "ale": ("local-change", "ale"),
-}
-
-
 def questions() -> dict[str, Disagreement]:
     """The questions with a name: pairs of explanations that share behavior and influence.
 
@@ -235,8 +223,9 @@ def questions() -> dict[str, Disagreement]:
 
 @cache
 def _questions() -> dict[str, Disagreement]:
-    named = explanations()
-    return {name: Disagreement(named[one], named[two], name=name) for name, (one, two) in _QUESTIONS.items()}
+    named, text = explanations(), files("granite_xai").joinpath("questions.txt").read_text(encoding="utf-8")
+    lines = (line.split() for line in text.splitlines())  # name, first, second
+    return {name: Disagreement(named[one], named[two], name=name) for name, one, two in lines}
 
 
 Questions = str | Disagreement | Sequence["str | Disagreement"] | Mapping["str | Disagreement", float]
@@ -357,8 +346,11 @@ def shares(
     audible = (roots > floors) & (roots >= np.finfo(np.float64).tiny) & exceeded  # one over less than tiny is infinite
     chosen = np.where(audible, np.asarray(weights, dtype=np.float64), 0.0)
     chosen, splits = chosen / (chosen.sum() or 1.0), Splits.whole(evaluations.weights)
-    variance = float(splits.variances(evaluations.predictions[None])[0, 0])
+    variances = np.array([splits.variances(own.predictions[None])[0, 0] for own in evaluations.outputs])
+    variances = variances[[question.output for question in comparisons] or [0]]
     by_root = np.divide(chosen, roots, out=np.zeros_like(chosen), where=audible)
     by_mass, total = objective.weighting == "mass", float(splits.mass[0, 0])
-    factors = by_root if objective.normalize == "root" else chosen / variance if variance > 0 else np.zeros_like(chosen)
+    factors = by_root
+    if objective.normalize == "variance":
+        factors = np.divide(chosen, variances, out=np.zeros_like(chosen), where=variances > 0)
     return ScaledObjective(tuple(comparisons), factors, floors, total, by_mass, by_root)

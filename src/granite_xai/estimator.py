@@ -12,9 +12,10 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from granite_xai.base.diagnostics import Diagnostics
-from granite_xai.base.errors import InputError
+from granite_xai.base.errors import InputError, listing
 from granite_xai.base.options import choose, real_number, whole_number
 from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.base.wording import percent
 from granite_xai.chance.stability import Stability
 from granite_xai.compute import Resources
 from granite_xai.compute.units import by_power_of_two
@@ -22,7 +23,7 @@ from granite_xai.explanation import Explanation
 from granite_xai.fit import FitResult, FitRun
 from granite_xai.fit_options import chosen_limits
 from granite_xai.fitting import collected_for, half_samples, open_inputs, path_of, refits, searched
-from granite_xai.models import accepts_missing
+from granite_xai.models import Usage, accepts_missing
 from granite_xai.new_rows import Evaluation, FittedGranite, evaluate_rows
 from granite_xai.references import explain_against_fit, explain_among_themselves
 from granite_xai.row import RowExplanation, explain_one, one_row
@@ -64,7 +65,8 @@ class Granite(BaseEstimator):
     partitioner : object, optional
         Another way to find regions; None: the tree that the options above describe.
     output : object, optional
-        Class (by label) or output (by position) that is explained. None: the second of two classes.
+        Class (by label) or output (by position) that is explained. None: the second of two classes. "all": regions for
+        all of them at once, each output's disagreement in shares of its own (`outputs_`, `of_output`).
     response : "auto", "predict", "probability" or "raw"
         "auto": the probability where there is one, otherwise the prediction.
     missing : "auto", "allow" or "error"
@@ -105,6 +107,8 @@ class Granite(BaseEstimator):
     estimate_ : Estimate or None
         Share left on the held-out rows, corrected for chance, with an interval: the number to quote. Without held-out
         rows that of the fitting rows, without an interval; None without a ``confidence_level``.
+    outputs_ : tuple
+        Names of the outputs, where all are explained.
     diagnostics_ : dict
         What the fit noticed and spent.
 
@@ -193,7 +197,7 @@ class Granite(BaseEstimator):
 
     def apply(self, X: Any) -> IntArray:
         """Region of each row, numbered from left to right in the tree."""
-        fitted = fitted_view(self)
+        fitted = fitted_view(self, several=True)
         if is_lazy(X):
             return region_numbers(fitted.result.partition.assign(X, "region"), "region")
         return fitted.regions(fitted.read(X))
@@ -209,8 +213,16 @@ class Granite(BaseEstimator):
 
     def predict(self, X: Any, exact: bool = False) -> FloatArray:
         """The regional additive surrogate; ``exact``: ask the model for effects at new values, do not interpolate."""
-        fitted = fitted_view(self)
+        fitted = fitted_view(self, several=True)
         return fitted.predict(fitted.read(X), exact)
+
+    def of_output(self, name: Any) -> Granite:
+        """One of several outputs, as a fit of this output alone that was given the regions of all."""
+        view = fitted_view(self, name)
+        found: Granite = clone(self).set_params(output=name)
+        restore(found, view.result, dict(view.diagnostics))
+        found.__dict__["_run"] = view.run
+        return found
 
     def evaluate(
         self,
@@ -219,6 +231,7 @@ class Granite(BaseEstimator):
         sample_weight: Any = None,
         max_samples: int | None = None,
         resources: Resources | None = None,
+        output: Any = None,
     ) -> Evaluation:
         """Disagreement on other rows, with and without the regions; corrected for chance, with its interval.
 
@@ -230,8 +243,10 @@ class Granite(BaseEstimator):
             Use this many rows, drawn with ``random_state``. None: all.
         resources : Resources, optional
             Limits of this call; None: those of the fit.
+        output : object, optional
+            One of `outputs_`. None: all that the fit explains.
         """
-        view, limits = fitted_view(self), resources and chosen_limits(resources)
+        view, limits = fitted_view(self, output, several=True), resources and chosen_limits(resources)
         new, regions = view.other_rows(X, y, sample_weight, max_samples, limits)
         same = new.route.table.same_rows(view.result.table)
         return evaluate_rows(new, regions, kind="fitting" if same else "given")
@@ -248,6 +263,7 @@ class Granite(BaseEstimator):
         max_samples: int | None = None,
         resources: Resources | None = None,
         reference: str = "fitting",
+        output: Any = None,
     ) -> Explanation:
         """Both sides of the question on other rows, region by region.
 
@@ -257,15 +273,17 @@ class Granite(BaseEstimator):
             As in `evaluate`.
         reference : "fitting" or "rows"
             The fitting rows of the region, or the rows of X in it (always so for sensitivity and risk).
+        output : object
+            One of `outputs_`, where all are explained.
         """
-        view, limits = fitted_view(self), resources and chosen_limits(resources)
+        view, limits = fitted_view(self, output), resources and chosen_limits(resources)
         rows = view.other_rows(X, y, sample_weight, max_samples, limits)
         among = choose("reference", reference, {"fitting": False, "rows": True})
         return explain_among_themselves(*rows) if among else explain_against_fit(*rows, view.seed)
 
-    def explain_row(self, x: Any) -> RowExplanation:
+    def explain_row(self, x: Any, output: Any = None) -> RowExplanation:
         """Why this row (a table of one, a mapping or a list): what each column adds to the mean of its region."""
-        view = fitted_view(self)
+        view = fitted_view(self, output)
         table = view.read(one_row(view.result.table, x))
         return explain_one(view.result, table, view.regions(table), view.resources, view.seed)
 
@@ -286,7 +304,7 @@ class Granite(BaseEstimator):
             Other fits of the same learner, each with rows that it has not seen: the same question is asked of each, and
             what the regions of this fit leave gets the learner's interval. Intervals over rows hold for one model.
         """
-        view, count = fitted_view(self), whole_number("n_resamples", n_resamples, at_least=1)
+        view, count = fitted_view(self, several=models is None), whole_number("n_resamples", n_resamples, at_least=1)
         found = refits(self, models) if models is not None else half_samples(self, count)
         restore(self, replace(view.result, stability=found), self.diagnostics_)
         return found
@@ -313,11 +331,12 @@ class Granite(BaseEstimator):
         Extrapolated from the sizes that ``max_samples="auto"`` went through, or from the held-out rows of this fit. A
         half width is a share: 0.05 is five points.
         """
-        return fitted_view(self).rows_needed(real_number("half_width", half_width, above=0))
+        return fitted_view(self, several=True).rows_needed(real_number("half_width", half_width, above=0))
 
 
-def fitted_view(g: Any) -> FittedGranite:
+def fitted_view(g: Any, output: Any = None, several: bool = False) -> FittedGranite:
     """What a fitted Granite found; one that is not fitted raises scikit-learn's NotFittedError, anything else P01."""
+    # Where all outputs are explained, about one of them, unless the caller takes ``several``.
     if not isinstance(g, Granite):
         text = f"a fitted Granite is needed, not a {type(g).__name__}."
         raise InputError(text, code="P01", argument="g", hint="Pass gx.Granite(model).fit(X).")
@@ -325,7 +344,13 @@ def fitted_view(g: Any) -> FittedGranite:
     resources = Resources() if g.resources is None else g.resources
     if resources.max_grid == "auto":  # what the fit came to
         resources = replace(resources, max_grid=g.diagnostics_.get("plan", {}).get("max_grid"))
-    return FittedGranite(vars(g)["_fitted"], resources, g.diagnostics_, g.max_samples, vars(g).get("_run"))
+    found = FittedGranite(vars(g)["_fitted"], resources, g.diagnostics_, g.max_samples, vars(g).get("_run"))
+    if output is not None:
+        return found.of_output(output)
+    if found.result.outputs and not several:
+        text, hint = "this is about one output, and the fit explains all.", f"Use of_output(): {listing(g.outputs_)}."
+        raise InputError(text, code="M02", argument="output", hint=hint)
+    return found
 
 
 def fit_with_evaluations(g: Granite, X: Any, y: Any = None, sample_weight: Any = None, clusters: Any = None) -> FitRun:
@@ -335,7 +360,8 @@ def fit_with_evaluations(g: Granite, X: Any, y: Any = None, sample_weight: Any =
         opened = open_inputs(g, *collected_for(g, X, y, sample_weight), clusters, record)
         found = searched(opened, record, g.__dict__)
     record.note("stop_reasons", [region.stop_reason for region in found.result.partition])
-    record.note("model", opened.predictor.usage._asdict())
+    asked = (opened.predictor.usage, *(each.usage for each in opened.predictor.outputs.values()))
+    record.note("model", Usage(*map(sum, zip(*asked, strict=True)))._asdict())
     restore(g, found.result, record.as_dict())
     g.__dict__["_run"] = found
     return found
@@ -346,12 +372,15 @@ def restore(g: Granite, result: FitResult, diagnostics: dict[str, Any]) -> None:
     labels = [comparison.question.label for comparison in result.comparisons]
     measured = by_power_of_two(np.where(result.roots > result.floors, result.roots, 0.0), result.unit)
     told = [] if result.estimate is None else [result.estimate.headline]
+    if by_output := [f"{name} {percent((each.estimate or each).remaining)}" for name, each in result.outputs.items()]:
+        told.append(f"Left of the disagreement of each output: {', '.join(by_output)}.")
     told += [diagnostics["alpha"]["text"]] if "alpha" in diagnostics else []
     if told := told + smooth_changes(diagnostics.get("splits", ())):
         result = replace(result, partition=replace(result.partition, headline="\n".join(told)))
     state: dict[str, Any] = {f"{name}_": getattr(result, name) for name in _SHOWN}
     state |= {"_fitted": result, "diagnostics_": diagnostics, "n_features_in_": result.table.n_columns}
     state["disagreement_"] = float(measured[0]) if len(labels) == 1 else float(not result.below_noise_floor)
+    state["outputs_"] = tuple(result.outputs)
     state["disagreements_"] = dict(zip(labels, measured.tolist(), strict=True))
     if result.table.container.named:
         state["feature_names_in_"] = np.array(result.table.names, dtype=object)

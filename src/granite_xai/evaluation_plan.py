@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set as AbstractSet
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -48,6 +49,7 @@ class EvaluationPlan:
     binned: AbstractSet[Reading] = frozenset()  # those that put the rows into bins
     coordinates: bool = False  # whether the places of the rows in their columns are needed
     sampled: Mapping[Reading, Distinct] = field(default_factory=dict)  # by a copula, with the distinct visible values
+    outputs: int = 1  # that are evaluated, each with matrices of its own
 
     def rows(self, table: Table, recombined: bool = True) -> int:
         """Rows sent to the model: predictions, rows against a baseline, and recombined rows unless trees give them."""
@@ -88,11 +90,13 @@ class EvaluationPlan:
     @property
     def bytes(self) -> int:
         """Memory of the matrices that are kept."""
-        return 8 * (self.kept.rows + self.sampled_rows + len(self.attributions) * self.kept.n_rows**2)
+        attributed = len(self.attributions) * self.kept.n_rows**2
+        return 8 * self.outputs * (self.kept.rows + self.sampled_rows + attributed)
 
     def resident(self, route: Route, resources: Resources) -> Resident | None:
         """The model on a device, where all that is read of it can stay there; None: on the host."""
-        if self.attributions or self.sampled or resources.device == "cpu" or route.trees is not None:
+        never = self.attributions or self.sampled or self.outputs > 1
+        if never or resources.device == "cpu" or route.trees is not None:
             return None
         return route.resident(primitives_on(resources.device))
 
@@ -105,7 +109,7 @@ class EvaluationPlan:
         vectors = 8 + len(self.kept.stores) + 3 * len(self.binned) + 2 * references + 16 * len(self.changes)
         vectors += len(self.streamed.stores) * (3 if self.draws else 1)
         members = sum(len(visible) for plan in (self.kept, self.streamed) for visible in plan.stored_as)
-        passing = 8 * table.n_rows * max(map(len, self.streamed.stores.values()), default=0)
+        passing = 8 * self.outputs * table.n_rows * max(map(len, self.streamed.stores.values()), default=0)
         kept = self.bytes + passing if there is None else 0
         return require_budget(resources, footprint(table, members, vectors), kept, candidate)
 
@@ -185,6 +189,7 @@ class Unfinished:
 
     matrices: dict[Coalition, Matrix] = field(default_factory=dict)
     extent: EvaluationRange = field(default_factory=EvaluationRange)
+    others: list[Unfinished] = field(default_factory=list)  # of further outputs
 
 
 def evaluate(
@@ -195,21 +200,31 @@ def evaluate(
     resources: Resources,
     planned: float | None = None,
     diagnostics: Diagnostics | None = None,
+    unfinished: Unfinished | None = None,
+    y: FloatArray | None,
     **given: Any,
 ) -> tuple[Evaluations, EvaluationRange]:
     """Evaluate every planned row once, after checking that the plan fits the limits; ``planned``: its seconds."""
     route, count = asked.route(route), len(asked.kept.stores) + len(asked.streamed.stores)
+    asked = replace(asked, outputs=1 + len(route.others))
     if diagnostics is not None:
         diagnostics.note("evaluations", route.note(count))
     rows = asked.rows(route.table, recombined=route.trees is None)
     require_evaluations(resources, rows, planned)
-    if route.trees is not None:
-        return _evaluate(route, asked, reference, resources, route.fast(count), **given)
-    known = given["unfinished"].matrices if given.get("unfinished") else ()
-    meter = Meter(resources, rows - route.table.n_rows * sum(len(asked.kept.stores[store]) for store in known), planned)
-    quiet = replace(resources, progress=False)  # rows are shown, not columns
+    known = unfinished or Unfinished()
+    known.others = known.others or [Unfinished() for _ in route.others]
+    past = sum(len(asked.kept.stores[store]) for store in known.matrices)
+    quiet, by_trees = replace(resources, progress=False), route.trees is not None  # rows are shown, not columns
+    meter = Meter(quiet if by_trees else resources, rows - route.table.n_rows * past, None if by_trees else planned)
     with closing(meter), route.predictor.watched(meter):
-        return _evaluate(route, asked, reference, quiet, False, **given)
+        runs = []
+        for k, (own, state) in enumerate(zip((route, *route.others), (known, *known.others), strict=True)):
+            way = own if by_trees or k == 0 else own.by_model(route.reason)
+            limits, target = resources if by_trees and k == 0 else quiet, y if y is None or y.ndim == 1 else y[:, k]
+            runs.append(_evaluate(way, asked, reference, limits, way.fast(count), target, state, **given))
+        first, *others = deque(zip(*runs, strict=True), maxlen=1)[0]  # store by store: answers are kept no longer
+    known.extent.others = tuple(each.extent for each in known.others)
+    return replace(first, others=tuple(others)), known.extent
 
 
 def _evaluate(
@@ -218,18 +233,18 @@ def _evaluate(
     reference: FittedMaskings,
     resources: Resources,
     fast: bool,
-    weights: FloatArray,
     y: FloatArray | None,
+    unfinished: Unfinished,
+    weights: FloatArray,
     n_jobs: int | None = None,
     coordinates: Coordinates | None = None,  # where those of other rows count
     exponent: int | None = 0,  # of the power of two that is the unit; None: chosen here
-    unfinished: Unfinished | None = None,
-) -> tuple[Evaluations, EvaluationRange]:
+) -> Iterator[Any]:  # of nothing after each store, and at last of the evaluations
     table, budget, there = route.table, asked.budget(route, resources), asked.resident(route, resources)
-    space = Workspace(budget.evaluations, budget.block)
+    space = Workspace(budget.evaluations // asked.outputs, budget.block)
     primitives, everything = None if there is None else there.primitives, frozenset(range(table.n_columns))
     predictions = route.predictions(fast, space) if there is None else there.primitives.host(there.predictions())
-    extent, matrices = (known := unfinished or Unfinished()).extent, known.matrices
+    extent, matrices = unfinished.extent, unfinished.matrices
     extent.exponent = exponent_of(asked.effects, predictions, y) if exponent is None else exponent
     predictions = extent.see(predictions)
     offset = float(np.average(predictions, weights=weights))
@@ -247,11 +262,12 @@ def _evaluate(
             if planned is asked.kept:
                 matrices[store] = matrix
             del matrix  # one that is not kept ends before the next is made
+            yield
     numbers = {key: reference.bins[key](table) for key in asked.readings if key in reference.bins}
     further = _Further(route, reference, extent, offset, space, source, numbers, primitives)
     against = {key: further.against(*key) for key in asked.against}
     attributions = pairwise.values | further.by_paths(asked.attributions, n_jobs)
-    found = Evaluations(
+    yield Evaluations(
         predictions=predictions,
         weights=weights,
         offset=offset,
@@ -271,7 +287,6 @@ def _evaluate(
         exponent=extent.exponent,
         primitives=primitives,
     )
-    return found, extent
 
 
 class _Further(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -146,35 +147,12 @@ class Explainer:
         return Explanation(effect.layout.labels, (part,), everyone)
 
 
-_JANSEN = Sensitivity(total="jansen")
-# name: masking, behavior, interaction, and influence where it is not individual
-_EXPLANATIONS: dict[str, tuple[Any, ...]] = {
-    "ice": ("marginal", "local", "full"),
-    "pdp": ("marginal", "local", "pure"),
-    "shap": ("marginal", "local", "partial"),
-    "baseline-shap": ("baseline", "local", "partial"),
-    "cice": ("conditional", "local", "full"),
-    "preddiff": ("conditional", "local", "full"),
-    "mplot": ("conditional", "local", "pure"),
-    "cshap": ("conditional", "local", "partial"),
-    "local-change": ("accumulated", "local", "full"),
-    "ale": ("accumulated", "local", "pure"),
-    "sobol-total": ("marginal", _JANSEN, "full"),
-    "sobol-closed": ("marginal", _JANSEN, "pure"),
-    "shapley-effects": ("conditional", Sensitivity(), "partial"),
-    "csobol-total": ("conditional", _JANSEN, "full"),
-    "variance-full": ("marginal", Sensitivity(), "full"),
-    "variance-pure": ("marginal", Sensitivity(), "pure"),
-    "pfi": ("marginal", "risk", "full"),
-    "grouped-pfi": ("marginal", "risk", "full", Joint(())),
-    "pure-risk": ("marginal", "risk", "pure"),
-    "sage": ("marginal", "risk", "partial"),
-    "cfi": ("conditional", "risk", "full"),
-    "csage": ("conditional", "risk", "partial"),
-    "prediction": ("marginal", "local", Whole()),
-    "additive": ("marginal", "local", Additive()),
-}
-_NAMED = {name: replace(Explainer(*axes), name=name) for name, axes in _EXPLANATIONS.items()}
+CATALOG = [line.split(" | ") for line in files("granite_xai").joinpath("catalog.txt").read_text("utf-8").splitlines()]
+"""Explanations with a familiar name: that, masking, behavior, interaction, how it is called, and what it is."""
+_SPECIAL: dict[str, Any] = {"jansen": Sensitivity(total="jansen"), "whole": Whole(), "additive": Additive()}
+_CHOSEN = {name: Explainer(*(_SPECIAL.get(axis, axis) for axis in axes)) for name, *axes, _, _ in CATALOG}
+_NAMED = {name: replace(chosen, name=name) for name, chosen in _CHOSEN.items()}
+_NAMED["grouped-pfi"] = _NAMED["grouped-pfi"].with_influence(Joint(()))
 
 
 def explanations() -> dict[str, Explainer]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from contextlib import closing
+from dataclasses import astuple, dataclass, field, replace
 from functools import partial
+from types import MappingProxyType
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -16,7 +18,7 @@ from granite_xai.chance.estimate import Estimate
 from granite_xai.chance.path import Path, path_of
 from granite_xai.chance.replicates import Chance, ChanceRule, Confidence, Replicates
 from granite_xai.chance.stability import Stability
-from granite_xai.compute import Resources, one_blas_thread
+from granite_xai.compute import Meter, Resources, one_blas_thread
 from granite_xai.compute.units import by_power_of_two
 from granite_xai.disagreement import Objective, ResolvedQuestion, shares
 from granite_xai.engine.centres import central_rows
@@ -33,7 +35,7 @@ from granite_xai.regions.nodes import Leaf, Node
 from granite_xai.regions.partition import Partition
 from granite_xai.resolved import ResolvedExplainer
 from granite_xai.search.clarity import split_clarity
-from granite_xai.search.problem import Partitioner, PartitionResult, Problem
+from granite_xai.search.problem import GivenRules, Partitioner, PartitionResult, Problem
 from granite_xai.search.tree import Tree
 from granite_xai.surrogate import SurrogateFit, described
 from granite_xai.tables import Table
@@ -106,6 +108,7 @@ class FitResult:
     path: Path | None = None  # where the price of a region was chosen by it, or somebody asked for it
     learned: Mapping[str, Any] = field(default_factory=dict)
     fingerprint: object = None
+    outputs: Mapping[Any, FitResult] = field(default_factory=dict)  # where all are explained: each, in these regions
 
     @property
     def below_noise_floor(self) -> bool:
@@ -141,6 +144,7 @@ class FitRun(NamedTuple):
     inputs: FitInputs
     error: float  # noise of one prediction
     complete: Later[Evaluations]  # with all that the surrogate reads
+    outputs: Mapping[Any, FitRun] = MappingProxyType({})  # where all are explained: each, in the regions of all
 
 
 def run(inputs: FitInputs) -> FitRun:
@@ -156,11 +160,11 @@ def run(inputs: FitInputs) -> FitRun:
         how |= {"planned": inputs.plan.get("seconds", {}).get("evaluations")}
         degrees = {question.degree for question in inputs.comparisons}  # where all figures scale, and shares stay:
         scales = None not in degrees and (inputs.objective.normalize == "root" or degrees == {2})
-        how |= {"exponent": None if scales else 0}  # in units of a power of two
+        how |= {"exponent": None if scales and not inputs.predictor.outputs else 0}  # in units of a power of two
         evaluations, extent = evaluate(inputs.route, asked, reference, **how)
     if evaluations.snapped:
         limits = inputs.resources, asked.checked, inputs.seed
-        note = grid_check(inputs.comparisons, inputs.route, evaluations, reference, limits)
+        note = grid_check(inputs.comparisons, inputs.route, evaluations, reference, limits, inputs.y)
         record.note("max_grid", note)
         record.remember(in_words(note))
     with record.stage("search"), one_blas_thread():
@@ -185,7 +189,33 @@ def run(inputs: FitInputs) -> FitRun:
     figures = {"roots": roots, "floors": floors, "chance": chance, "path": path}
     complete = Later(partial(_completed, inputs, evaluations))
     result = _described(inputs, evaluations, reference, found, **figures, complete=complete)
-    return FitRun(result, evaluations, inputs, error, complete)
+    return by_output(FitRun(result, evaluations, inputs, error, complete))
+
+
+def by_output(joint: FitRun) -> FitRun:
+    """With what a fit of each output would know, had it been given the regions that were found for all."""
+    inputs, known, runs = joint.inputs, joint.result, dict[Any, FitRun]()
+    for k, (name, predictor) in enumerate(inputs.predictor.outputs.items()):
+        count, evaluations = len(known.comparisons) // len(inputs.predictor.outputs), joint.evaluations.outputs[k]
+        own = slice(k * count, (k + 1) * count)
+        asked = tuple(q.about(0, q.question.label.removesuffix(f" of {name}")) for q in known.comparisons[own])
+        chance = known.chance and Chance(*(each[own] for each in astuple(known.chance)))
+        figures: dict[str, Any] = {"roots": known.roots[own], "floors": known.floors[own], "chance": chance}
+        alone = replace(inputs, route=Route(predictor, inputs.table), comparisons=asked, y=evaluations.y)
+        weights = inputs.question_weights[own]
+        alone = replace(alone, question_weights=weights, partitioner=GivenRules(known.partition))
+        with one_blas_thread():
+            found = search(alone, evaluations, (figures["roots"], figures["floors"], joint.error), chance)
+        complete = Later(partial(_completed, alone, evaluations))
+        told = _described(alone, evaluations, known.reference, found, **figures, complete=complete)
+        runs[name] = FitRun(told, evaluations, alone, joint.error, complete)
+    if not runs:
+        return joint
+    outputs = {name: each.result for name, each in runs.items()}
+    shares = [(one.additive.value.fidelity, one.additive.value.global_fidelity) for one in outputs.values()]
+    both = dict(zip(("fidelity", "global_fidelity"), np.mean(shares, axis=0).tolist(), strict=True))
+    additive = Later(lambda: replace(known.additive.value, **both), now=True)
+    return joint._replace(result=replace(known, outputs=outputs, additive=additive), outputs=runs)
 
 
 def again(inputs: FitInputs, evaluations: Evaluations, floors: FloatArray, error: float, rows: IntArray) -> Partition:
@@ -193,6 +223,7 @@ def again(inputs: FitInputs, evaluations: Evaluations, floors: FloatArray, error
     evaluations, route = evaluations.restrict(rows), Route(inputs.predictor, inputs.table.take(rows))
     some = replace(inputs, route=route, y=evaluations.y, weights=evaluations.weights, diagnostics=Diagnostics())
     some = replace(some, clusters=np.unique(inputs.clusters[rows], return_inverse=True)[1].reshape(-1))
+    some = replace(some, resources=replace(inputs.resources, progress=False))  # searches are shown, not their rows
     with one_blas_thread():
         whole = Splits.whole(evaluations.weights, evaluations.primitives)
         roots = np.array([question.regional(evaluations, whole)[0, 0] for question in inputs.comparisons])
@@ -204,11 +235,13 @@ def find_path(inputs: FitInputs, evaluations: Evaluations, measured: Measured, c
     problem = _problem(inputs, evaluations, measured, chance)
 
     def searched(rows: IntArray, alpha: float) -> Node:
+        told(1)
         return cast(Node, again(inputs.priced(alpha), evaluations, *measured[1:], rows).root)
 
     if problem.below_noise_floor:
         return Path()
-    return path_of(inputs.table, inputs.clusters, inputs.seed, problem.share, searched)
+    with closing(Meter(inputs.resources, 0, desc="path", unit="searches")) as told:
+        return path_of(inputs.table, inputs.clusters, inputs.seed, problem.share, searched)
 
 
 def _described(
@@ -235,7 +268,8 @@ def requested(inputs: FitInputs) -> EvaluationPlan:
     effects = [side for comparison in inputs.comparisons for side in (comparison.first, comparison.second)]
     also = _additive(inputs) if _asks_all(inputs) else frozenset()
     every = [*effects, *inputs.extra_effects]
-    return request(inputs.table, every, also, inputs.resources.grid, inputs.route.cells)
+    asked = request(inputs.table, every, also, inputs.resources.grid, inputs.route.cells)
+    return replace(asked, outputs=len(inputs.predictor.outputs) or 1)
 
 
 def _asks_all(inputs: FitInputs) -> bool:
@@ -244,7 +278,7 @@ def _asks_all(inputs: FitInputs) -> bool:
         c for c in inputs.table.columns if c.kind == "nominal" and c.position in inputs.tree.columns(inputs.table)
     )
     sets = (members for question in inputs.comparisons for members in question.first.layout.sets)
-    asked = set().union(*sets) >= set(inputs.comparisons[0].first.layout.explained)
+    asked = bool(inputs.predictor.outputs) or set().union(*sets) >= set(inputs.comparisons[0].first.layout.explained)
     return asked or any(2 ** (len(column.levels) - 1) > inputs.tree.max_candidates for column in nominal)
 
 
@@ -298,7 +332,9 @@ def search(inputs: FitInputs, evaluations: Evaluations, measured: Measured, chan
         reason = "too few samples" if inputs.table.n_rows <= least else reason
         leaf = Leaf(inputs.table.n_rows, 1.0, float(by_chance), reason)
         return PartitionResult(Partition(leaf, inputs.table.names))
-    return inputs.partitioner.partition(problem)
+    levels = inputs.tree.max_depth * (1 if inputs.tree.search == "greedy" else 2)
+    with closing(Meter(inputs.resources, levels * inputs.table.n_rows, desc="search")) as told:
+        return inputs.partitioner.partition(replace(problem, told=told))
 
 
 def _problem(inputs: FitInputs, evaluations: Evaluations, measured: Measured, chance: Chance | None) -> Problem:

@@ -54,27 +54,34 @@ def measure(
     asked: Asked, evaluations: Evaluations, extent: EvaluationRange, probed: Probe, single: bool, record: Diagnostics
 ) -> tuple[FloatArray, FloatArray, float]:
     """Disagreement of each question on all rows, its noise floor, and the noise of one prediction."""
-    single, unit = single or extent.single_precision, 2.0**extent.exponent
-    error = delta(probed, extent.scale * unit, single)
-    splits = Splits.whole(evaluations.weights, evaluations.primitives)
-    spread = float(np.sqrt(splits.variances(evaluations.predictions[None])[0, 0]))
-    changes = inconstancy(error, extent.changed * unit, spread * unit, single)
-    if changes is not None:
-        record.warn(changes, ModelWarning)
-    error = error / unit if changes is None else max(error / unit, extent.changed)
+    splits, every = Splits.whole(evaluations.weights, evaluations.primitives), evaluations.outputs
+    extents, probes = (extent, *extent.others), (probed, *probed.others)
+    errors = [_noise(*own, single, record) for own in zip(every, extents, probes, strict=True)]
     with np.errstate(over="ignore", invalid="ignore"):  # an overflow is named below (N06)
         roots = np.array([question.regional(evaluations, splits)[0, 0] for question in asked])
-        floors = np.array([_floor(question, evaluations, error) for question in asked])
+        floors = np.array([_floor(q, every[q.output], errors[q.output]) for q in asked])
         countable = np.isfinite(roots * evaluations.n_rows) & np.isfinite(floors)
     told = by_power_of_two(np.stack([floors, roots]), units_of(asked, extent.exponent))
     for name, found in zip(("noise_floor", "measured_disagreement"), told.tolist(), strict=True):
         record.note(name, {question.question.label: each for question, each in zip(asked, found, strict=True)})
+    scales = [each.scale * 2.0**each.exponent for each in extents]
     if not np.all(countable):
-        raise too_large(extent.scale * unit)
-    size = float(np.max(np.abs(evaluations.predictions)))
+        raise too_large(max(scales))
+    sizes = [(float(np.max(np.abs(own.predictions))), scale) for own, scale in zip(every, scales, strict=True)]
     for question, heard, least, root in zip(asked, roots > floors, *told.tolist(), strict=True):
-        _tell(question, bool(heard), least, root, (size, extent.scale * unit), record)
-    return roots, floors, error
+        _tell(question, bool(heard), least, root, sizes[question.output], record)
+    return roots, floors, max(errors)
+
+
+def _noise(own: Evaluations, extent: EvaluationRange, probed: Probe, single: bool, record: Diagnostics) -> float:
+    """The noise of one prediction of an output."""
+    single, unit = single or extent.single_precision, 2.0**extent.exponent
+    error = delta(probed, extent.scale * unit, single)
+    spread = float(np.sqrt(Splits.whole(own.weights, own.primitives).variances(own.predictions[None])[0, 0]))
+    changes = inconstancy(error, extent.changed * unit, spread * unit, single)
+    if changes is not None:
+        record.warn(changes, ModelWarning)
+    return error / unit if changes is None else max(error / unit, extent.changed)
 
 
 def _tell(
@@ -113,7 +120,7 @@ def _floor(question: ResolvedQuestion, evaluations: Evaluations, error: float) -
 
 
 def grid_check(
-    comparisons: Asked, route: Route, evaluations: Evaluations, reference: FittedMaskings, limits: Limits
+    comparisons: Asked, route: Route, evaluations: Evaluations, reference: FittedMaskings, limits: Limits, y: Any
 ) -> dict[str, Any]:
     """A grid's columns, and the root mean square of exact gaps of a few rows and of their difference on the grid."""
     resources, count, seed = limits
@@ -121,7 +128,7 @@ def grid_check(
     effects = [side for comparison in comparisons for side in (comparison.first, comparison.second)]
     part, near = route.table.take(rows), evaluations.restrict(rows)
     own: dict[str, Any] = {"resources": replace(resources, max_grid=None), "exponent": near.exponent}
-    own |= {"y": None if near.y is None else by_power_of_two(near.y, near.exponent), "weights": near.weights}
+    own |= {"y": None if y is None else y[rows], "weights": near.weights}
     asked = Route(route.predictor, part), request(part, effects)
     exact, _ = evaluate(*asked, reference, coordinates=near.coordinates, **own)
     splits, figures = Splits.whole(near.weights, near.primitives), {}
@@ -183,6 +190,7 @@ def causes(questions: Asked, evaluations: Evaluations, floors: FloatArray) -> di
 def _kept(question: ResolvedQuestion, evaluations: Evaluations, floor: float) -> float | None:
     if cause(question.question) == INTERACT:
         return 0.0
+    question, evaluations = question.about(0), evaluations.outputs[question.output]
     without = additive_evaluations(question, evaluations)
     whole = Splits.whole(evaluations.weights, evaluations.primitives)
     total = float(question.regional(evaluations, whole)[0, 0])

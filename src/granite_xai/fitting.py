@@ -21,7 +21,7 @@ from granite_xai.chance.path import Path
 from granite_xai.chance.replicates import Confidence
 from granite_xai.chance.rows import PRECISE, RowChoice, choices
 from granite_xai.chance.stability import RefitCurve, Stability, halves, refit_interval, stability_of
-from granite_xai.compute import Resources, TooSlowError, resolve_jobs
+from granite_xai.compute import Resources, TooSlowError, progress, resolve_jobs
 from granite_xai.cost import FIRST_ROOM, ROOM, affordable, within
 from granite_xai.curves import grid_codes
 from granite_xai.disagreement import Disagreement, Objective
@@ -30,11 +30,11 @@ from granite_xai.evaluations.plan import require_room
 from granite_xai.explainer import target_for
 from granite_xai.fit import FitInputs, FitResult, FitRun, again, find_path, handed_on, run
 from granite_xai.masking.bins import carriers
-from granite_xai.models import Predictor, as_predictor
+from granite_xai.models import Predictor, for_table
 from granite_xai.models.target import allows_missing, read_input, read_weights
-from granite_xai.new_rows import NewRows, evaluate_rows, fitting_estimate, rows_by_region
+from granite_xai.new_rows import NewRows, both_sides, evaluate_rows, fitting_estimate, rows_by_region
 from granite_xai.search.pairs import in_pairs
-from granite_xai.search.problem import Partitioner
+from granite_xai.search.problem import GivenRules, OwnPartitioner, Partitioner
 from granite_xai.search.refine import refused
 from granite_xai.search.tree import Tree
 from granite_xai.surrogate import fit_surrogate
@@ -109,6 +109,8 @@ class OpenInputs:
         route = Route(self.predictor, some.table, record, seed)
         extra_effects = self.partitioner.extra_effects(route, resources, seed)
         asked = [question.compare(route, resources, seed) for question, _ in self.questions]
+        names = tuple(self.predictor.outputs)
+        every = [each.about(k, f"{each.question.label} of {name}") for k, name in enumerate(names) for each in asked]
         if self.tree.search == "optimal" and not all(map(in_pairs, asked)):
             raise refused()
         for text in some.table.notices:
@@ -120,8 +122,8 @@ class OpenInputs:
             **handed_on(self, *_OF_INPUTS),
             **handed_on(some, "y", "weights", "clusters"),
             route=route,
-            comparisons=tuple(each if self.confidence is None else each.beyond_chance() for each in asked),
-            question_weights=tuple(weight for _, weight in self.questions),
+            comparisons=tuple(each if self.confidence is None else each.beyond_chance() for each in every or asked),
+            question_weights=tuple(weight for _, weight in self.questions) * (len(names) or 1),
             extra_effects=extra_effects,
             diagnostics=record,
         )
@@ -148,8 +150,11 @@ def open_inputs(g: Any, X: Any, y: Any, sample_weight: Any, clusters: Any, recor
     choice = choose("missing", g.missing, {name: name for name in ("auto", "allow", "error")})
     table = read_rows_of(g, X)
     weights = read_weights(sample_weight, table)
-    ways = {"output": g.output, "response": g.response, "batch_size": resources.batch_size}
-    predictor = as_predictor(g.model, **ways, record=record)
+    ways = {"response": g.response, "batch_size": resources.batch_size, "record": record}
+    predictor = for_table(g.model, table, g.output, **ways)
+    if predictor.outputs and not isinstance(partitioner, Tree | GivenRules | OwnPartitioner):
+        text = f"{type(partitioner).__name__} reads the effects of one output, not of all."
+        raise InputError(text, code="P03", argument="output", hint="Name one output, or leave partitioner out.")
     missing = allows_missing(choice, g.model, predictor, table)
     everyone = Rows(table, target_for(y, table, predictor, *behaviors), weights, _clusters(clusters, table))
     given = None
@@ -191,8 +196,8 @@ def searched(opened: OpenInputs, record: Diagnostics, kept: dict[str, Any] | Non
             text = f"M13: {few} search: twice as many do not fit the limits "
             record.warn(text + "(Resources(max_seconds=), Resources(memory_limit=)).", ModelWarning)
             break
-        judged = _judged(opened, again, choice)
-        found = again._replace(result=replace(again.result, estimate=judged))
+        found = _judged(opened, again, choice)
+        judged = found.result.estimate
         error = None if judged is None or np.isnan(judged.standard_error) else judged.standard_error
         steps.append({"search": len(choice.search), "held_out": len(choice.held_out), "standard_error": error})
         used = choice
@@ -252,17 +257,27 @@ def _resumed(opened: OpenInputs, choice: RowChoice, record: Diagnostics, kept: d
     return replace(within(now, past.resources), plan=past.plan, unfinished=past.unfinished)
 
 
-def _judged(opened: OpenInputs, found: FitRun, choice: RowChoice) -> Estimate | None:
-    """What the held-out rows say, or without any the fitting rows; None without a confidence level."""
+def _judged(opened: OpenInputs, found: FitRun, choice: RowChoice) -> FitRun:
+    """With what the held-out rows say, or without any the fitting rows; as it is without a confidence level."""
     if opened.confidence is None:
-        return None
+        return found
     others = opened.given if len(choice.held_out) == 0 else opened.everyone.take(choice.held_out)
+    runs, seen = {None: found, **found.outputs}, None
     with found.inputs.diagnostics.stage("estimate"):
-        if others is None:
-            return fitting_estimate(found, found.inputs.clusters)
-        route = Route(opened.predictor, others.table)
-        new = NewRows(found.result, route, others.y, found.inputs.resources, others.weights)
-        return evaluate_rows(new, found.result.partition.apply(others.table), others.clusters, "held-out").estimate
+        for k, (name, run) in enumerate(runs.items(), -1):
+            known, asked = run.result, run.inputs
+            if others is None:
+                judged: Estimate | None = fitting_estimate(run, asked.clusters)
+            else:
+                y = others.y if k < 0 or others.y is None else others.y[:, k]
+                new = NewRows(known, Route(asked.predictor, others.table), y, asked.resources, others.weights)
+                seen = seen or new.observe(both_sides(known.comparisons))  # the model is asked once
+                told = (known.partition.apply(others.table), others.clusters, "held-out")
+                judged = evaluate_rows(new, *told, seen if k < 0 else seen.of_output(k)).estimate
+            runs[name] = run._replace(result=replace(known, estimate=judged))
+    joint = runs.pop(None)
+    results = {name: run.result for name, run in runs.items()}
+    return joint._replace(result=replace(joint.result, outputs=results), outputs=runs)
 
 
 def _clusters(clusters: Any, table: Table) -> IntArray:
@@ -304,9 +319,13 @@ def half_samples(g: Any, count: int) -> Stability:
     """The search on random halves of the fitting rows and on their complements."""
     found = kept_run(g, "stability()", "models", "Fit again, or read stability_ of a saved fit.")
     inputs = found.inputs
+    if isinstance(inputs.partitioner, GivenRules):
+        text, hint = "the regions were given, so that they are the same on any rows.", "Ask the fit that searched."
+        raise InputError(text, code="P03", argument="partitioner", hint=hint)
     parts = (pair for pair in halves(inputs.clusters, count, inputs.seed) if len(pair[0]))
     known = (inputs, found.evaluations, found.result.floors, found.error)
-    pairs = [(again(*known, one), again(*known, two)) for one, two in parts]
+    shown = progress(parts, inputs.resources, "resamples", count)
+    pairs = [(again(*known, one), again(*known, two)) for one, two in shown]
     return stability_of(found.result.partition, inputs.table, pairs)
 
 
@@ -319,7 +338,7 @@ def refits(g: Any, models: Sequence[tuple[Any, Any, Any]]) -> Stability:
     columns, told = [result.table.columns[i] for i in result.table.explained], rows_by_region(result.regions)
     places = [(k, column) for k, rows in told for column in (each.take(rows) for each in columns)]
     places = [(k, column.take(carriers(column, grid_codes(column, POINTS)))) for k, column in places]
-    for model, X, y in models:
+    for model, X, y in progress(models, options.chosen_limits(g.resources), "refits", len(models)):
         own = clone(g).set_params(model=model, holdout=False, max_samples=None)
         opened = open_inputs(own, X, y, None, None, Diagnostics())
         found, rows = searched(opened, Diagnostics()), opened.everyone

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from statistics import fmean
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from granite_xai.base.errors import InputError
-from granite_xai.base.options import whole_number
+from granite_xai.base.options import unknown, whole_number
 from granite_xai.base.typing import FloatArray, IntArray, Later
 from granite_xai.base.wording import Told, count, number, percent, shortened
 from granite_xai.behavior import Behavior
@@ -112,6 +113,11 @@ class Observation(NamedTuple):
             told = zip(names, self.effects, strict=True)
             return [regional_part(region, name, effect, self.evaluations, rows, drawn) for name, effect in told]
 
+    def of_output(self, number: int) -> Observation:
+        """What is known of one of several outputs, whose effects are as many as those of any other."""
+        count = len(self.effects) // len(self.evaluations.outputs)
+        return Observation(self.effects[:count], self.evaluations.outputs[number])
+
     def questions(self, asked: Sequence[ResolvedQuestion]) -> tuple[ResolvedQuestion, ...]:
         """The questions whose sides these effects are, as they are read here."""
         told = zip(asked, self.effects[::2], self.effects[1::2], strict=True)
@@ -183,11 +189,13 @@ def rows_by_region(regions: IntArray) -> Iterator[tuple[int, IntArray]]:
         yield region, np.flatnonzero(regions == region)
 
 
-def evaluate_rows(new: NewRows, regions: IntArray, clusters: IntArray | None = None, kind: str = "given") -> Evaluation:
+def evaluate_rows(
+    new: NewRows, regions: IntArray, clusters: IntArray | None = None, kind: str = "given", seen: Any = None
+) -> Evaluation:
     """Measure the regions on other rows (C17); with a confidence level, also corrected for chance and its interval."""
     fitted, table = new.fitted, new.route.table
     sides = both_sides(fitted.comparisons)
-    observed = new.observe(sides)
+    observed: Observation = seen or new.observe(sides)  # what is known already
     everywhere, questions = observed.evaluations, observed.questions(fitted.comparisons)
     with one_blas_thread():
         objective = _scaled(fitted, questions, everywhere)
@@ -205,8 +213,8 @@ def evaluate_rows(new: NewRows, regions: IntArray, clusters: IntArray | None = N
     judged = None
     if fitted.confidence is not None:
         everyone = Sample(questions, everywhere, np.arange(table.n_rows))
-        truth = everywhere.predictions + everywhere.offset
-        told = partial(_fidelities, new, regions, truth, everywhere.weights, everywhere.exponent)
+        answers = [(e.predictions + e.offset, e.weights, e.exponent) for e in everywhere.outputs or (everywhere,)]
+        told = partial(_fidelities, new, regions, answers)
         later = Later(told, now=fitted.additive.made)
         judged = _judged(fitted, everyone, samples, clusters, rows=kind, fidelities=later)
     rules = tuple(str(rule) for rule in fitted.partition.rules)
@@ -240,10 +248,17 @@ def _judged(
     return found.in_units(dict(zip(labels, fitted.unit.tolist(), strict=True))) if fitted.exponent else found
 
 
-def _fidelities(
+def _fidelities(new: NewRows, regions: IntArray, answers: Sequence[Any]) -> tuple[float, float]:
+    """Share of the prediction's variance on other rows that curves explain; of several outputs the mean."""
+    fits = list(new.fitted.outputs.values()) or [new.fitted]
+    found = [_fidelity(replace(new, fitted=one), regions, *known) for one, known in zip(fits, answers, strict=True)]
+    return fmean(one for one, _ in found), fmean(two for _, two in found)
+
+
+def _fidelity(
     new: NewRows, regions: IntArray, truth: FloatArray, weights: FloatArray, exponent: int
 ) -> tuple[float, float]:
-    """Share of the prediction's variance on other rows that curves explain, with and without regions."""
+    """The same of one output, with and without regions."""
     fitted, table, shares = new.fitted.additive.value, new.route.table, weights / weights.sum()
     variance = float(shares @ np.square(truth - shares @ truth))
     if variance == 0.0:
@@ -299,6 +314,16 @@ class FittedGranite:
     max_samples: int | str | None
     run: FitRun | None = None  # its evaluations and inputs, while they are in memory
 
+    def of_output(self, name: Any) -> FittedGranite:
+        """One of several outputs in the regions of all, and what was noted about it."""
+        if name not in self.result.outputs:
+            raise unknown("output", name, self.result.outputs, what="Outputs")
+        result, run = self.result.outputs[name], self.run and self.run.outputs[name]
+        labels, notes = [each.question.label for each in result.comparisons], dict(self.diagnostics)
+        for key in notes.keys() & {"noise_floor", "measured_disagreement", "chance", "cause"}:  # by question
+            notes[key] = {label: notes[key][f"{label} of {name}"] for label in labels}
+        return replace(self, result=result, diagnostics=notes, run=run)
+
     @property
     def seed(self) -> int:
         """Seed of everything that was drawn."""
@@ -348,7 +373,9 @@ class FittedGranite:
         return rows_needed(history, half_width, confidence.normal)
 
     def predict(self, table: Table, exact: bool = False) -> FloatArray:
-        """The regional additive surrogate of the model on other rows."""
+        """The regional additive surrogate of the model on other rows; a column for each output where all are asked."""
+        if self.result.outputs:
+            return np.stack([self.of_output(name).predict(table, exact) for name in self.result.outputs], axis=1)
         surrogate = self.result.additive.value.surrogate
         asked = self.result.predictor if exact or surrogate.needs_model else None
         return surrogate.predict(table, self.regions(table), asked, exact)

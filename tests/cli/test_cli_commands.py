@@ -18,6 +18,8 @@ import pytest
 
 import granite_xai as gx
 from granite_xai import cli
+from granite_xai.cli import files
+from granite_xai.tables.opening import collected
 
 GOLDEN = Path(__file__).parent / "golden"
 MODULE = """
@@ -437,3 +439,54 @@ def test_S09_files_are_the_same_whatever_the_locale(folder):
         texts.add(page)
     assert len(texts) == 1
     assert "≤".encode() in page
+
+
+@pytest.fixture
+def large(folder):
+    """A Parquet file of many batches, and a model of its columns."""
+    pytest.importorskip("pyarrow")
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"a": rng.integers(-4, 5, 150_000), "b": rng.integers(0, 2, 150_000), "w": np.ones(150_000)})
+    table.to_parquet("large.parquet", row_group_size=20_000)
+    (folder / "large_model.py").write_text("def model(X):\n    return X['a'] * (2 * X['b'] - 1)\n")
+    return table
+
+
+@pytest.fixture
+def not_collected(monkeypatch):
+    """Nobody reads a Parquet file as a whole."""
+    for name in ("pandas.read_parquet", "pyarrow.parquet.read_table", "pyarrow.parquet.ParquetFile.read"):
+        monkeypatch.setattr(name, lambda *_, **__: pytest.fail("the whole file was read"))
+
+
+def test_of_a_large_parquet_file_a_sample_is_read(large, not_collected, folder, capsys):
+    asked = ["explain", "large.parquet", "--predictor", "large_model:model", "--weights", "w", "--save", "g.json"]
+    code, out, err = run(capsys, *asked, "--max-samples", "300")
+    assert code == 0, err
+    assert "600 of the 150,000 rows of large.parquet are read." in err
+    assert "b ≤ 0" in out
+    again = gx.load("g.json")
+    assert again.diagnostics_["rows"]["steps"][0]["search"] == 300
+
+
+def test_the_sample_is_that_of_a_lazy_frame(large, not_collected, folder):
+    polars = pytest.importorskip("polars")
+    options = SimpleNamespace(max_samples="auto", train_on=None, seed=3)
+    found = files.read_table("large.parquet", options)
+    same, _, _ = collected(polars.scan_parquet("large.parquet"), None, None, None, 3)
+    assert len(found) == 50_000
+    assert found.to_numpy().tolist() == same.to_numpy().tolist()
+    for options.max_samples, options.train_on in (("all", None), ("auto", "y")):
+        assert len(files.read_table("large.parquet", options)) == len(large)
+
+
+def test_regions_of_a_large_parquet_file_are_printed_batch_by_batch(large, not_collected, folder, capsys):
+    gx.save(gx.Partition.from_rules(["b ≤ 0 and a ≤ 0", "b ≤ 0 and a > 0", "b > 0"]), "p.json")
+    code, out, _ = run(capsys, "apply", "p.json", "large.parquet")
+    assert code == 0
+    lines = out.splitlines()
+    expected = np.where(large["b"] > 0, 2, (large["a"] > 0).astype(int))
+    assert lines[0] == "row,region"
+    assert lines[1:] == [f"{row},{region}" for row, region in enumerate(expected.tolist())]
+    code, out, _ = run(capsys, "apply", "p.json", "large.parquet", "--json")
+    assert json.loads(out) == {"regions": expected.tolist()}

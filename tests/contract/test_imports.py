@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import json
 import subprocess
 import sys
@@ -61,14 +62,11 @@ def test_a_room_does_not_hide_the_function_of_the_same_name():
 
 
 def test_type_checkers_see_the_same_names():
-    """The imports under TYPE_CHECKING are the table of rooms, spelled for tools that do not run the code."""
-    tree = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
-    block = next(node for node in tree.body if isinstance(node, ast.If))
-    seen = {
-        name.asname: ".".join(
-            [statement.module, *([name.name] if name.name in granite_xai._NAMESPACES else [])]
-        ).removeprefix("granite_xai.")
-        for statement in block.body
-        for name in statement.names
-    }
-    assert seen == granite_xai._ROOMS
+    """The stub is the table of rooms: each public name once, as itself, in the room where it is."""
+    tree = ast.parse((PACKAGE / "__init__.pyi").read_text(encoding="utf-8"))
+    names = [name for node in tree.body if isinstance(node, ast.ImportFrom) for name in node.names]
+    assert [name.asname for name in names] == [name.name for name in names] == granite_xai.__all__
+    assert len(set(granite_xai.__all__)) == len(names)
+    for name, room in granite_xai._ROOMS.items():
+        found = importlib.import_module(f"granite_xai.{room}" if room else f"granite_xai.{name}")
+        assert getattr(granite_xai, name) is (getattr(found, name) if room else found)

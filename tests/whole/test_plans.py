@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import granite_xai as gx
-from granite_xai.compute import Meter, TooSlowError
+from granite_xai.compute import Meter, TooSlowError, progress
 from granite_xai.evaluations.noise_floor import Speed, measured
 from granite_xai.models import as_predictor
 from granite_xai.tables import read_table
@@ -199,3 +199,62 @@ def test_R01_what_an_interrupt_left_is_neither_cloned_nor_pickled():
     assert "_unfinished" in vars(g)
     assert "_unfinished" not in vars(clone(g))
     assert "_unfinished" not in vars(pickle.loads(pickle.dumps(g)))
+
+
+class Bars:
+    """Stands for the bars of a fit: what each is called, how much there is, and how much was told."""
+
+    def __init__(self):
+        self.seen = []
+
+    def __call__(self, resources, total, planned=None, desc="evaluations", unit="rows"):
+        told = SimpleNamespace(desc=desc, total=total, unit=unit, shown=resources.progress, done=0)
+        self.seen.append(told)
+
+        class Bar:
+            def __call__(self, count):
+                told.done += count
+
+            def close(self):
+                told.closed = True
+
+        return Bar()
+
+
+@pytest.mark.parametrize("search", ["greedy", "refined"])
+def test_the_search_tells_how_many_rows_went_through_a_level(search, monkeypatch):
+    bars = Bars()
+    monkeypatch.setattr("granite_xai.fit.Meter", bars)
+    X = np.random.default_rng(0).normal(size=(200, 4))
+    g = gx.Granite(product, search=search, max_samples=None, holdout=False, resources=gx.Resources(progress=True)).fit(
+        X
+    )
+    (bar,) = bars.seen
+    assert (bar.desc, bar.unit, bar.closed, bar.shown) == ("search", "rows", True, True)
+    assert bar.total == (3 if search == "greedy" else 6) * 200
+    assert bar.done == pytest.approx(bar.total)
+    bars.seen.clear()
+    assert len(g.path_) > 1
+    assert [bar.desc for bar in bars.seen if bar.shown] == ["path"]  # the searches inside it are not shown one by one
+    assert next(bar.done for bar in bars.seen if bar.desc == "path") == len(bars.seen) - 1
+
+
+def test_resamples_are_told_one_by_one(monkeypatch):
+    seen = []
+    monkeypatch.setattr("granite_xai.fitting.progress", lambda items, *told: seen.append(told[1:]) or items)
+    g = gx.Granite(product, max_samples=None, holdout=False).fit(np.random.default_rng(0).normal(size=(120, 4)))
+    g.stability(3)
+    assert seen == [("resamples", 3)]
+
+
+def test_a_bar_is_there_soon_although_its_first_item_takes_long(monkeypatch, capsys):
+    monkeypatch.setattr("granite_xai.compute.jobs.SOON", 0.05)
+    for _ in progress(range(1), gx.Resources(progress=True), "resamples", 1):
+        time.sleep(0.3)
+        assert "resamples" in capsys.readouterr().err
+    for _ in progress(range(1), gx.Resources(progress=False), "resamples", 1):
+        time.sleep(0.1)
+    for _ in progress(range(1), gx.Resources(progress=True), "short", 1):
+        pass
+    time.sleep(0.2)  # a bar that is closed does not come back
+    assert "short" not in capsys.readouterr().err

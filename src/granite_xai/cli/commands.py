@@ -6,6 +6,8 @@ import argparse
 import os
 from collections.abc import Iterable, Sequence
 from functools import partial
+from importlib.resources import files
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -15,19 +17,10 @@ import granite_xai as gx
 from granite_xai.base.wording import aligned
 from granite_xai.catalog import meaning
 from granite_xai.cli import escaped, remark, remarks_instead_of_warnings, say, say_json
-from granite_xai.cli.files import Case, check_outputs, features_and_target, load_model, opened, read_table
+from granite_xai.cli.files import Case, check_outputs, features_and_target, load_model, opened, read_parts, read_table
 from granite_xai.fit_checks import cause
 
-_STORY = """\
-HistGradientBoostingRegressor on the {data} data, {n_rows} rows and {n_columns} columns.
-Where do a row's own curves (ICE) and the average curves (PDP) tell the same story?
-
-{partition}
-
-disagreement_     {disagreement:<10.4g} mean squared gap between ICE and PDP over all rows
-remaining_        {remaining:<10.1%} of it is left inside the regions
-global_fidelity_  {global_fidelity:<10.1%} of the model's variance is explained by one curve per column
-fidelity_         {fidelity:<10.1%} by one curve per column and region"""
+_STORY = files("granite_xai.cli").joinpath("story.txt").read_text(encoding="utf-8").rstrip()
 
 
 def explain(options: argparse.Namespace) -> None:
@@ -166,7 +159,8 @@ def _loaded(path: str, model: Any = None) -> Any:
 
 def _fit_and_rows(options: argparse.Namespace) -> tuple[gx.Granite, Any, Any, Any]:
     """A saved fit with its model, and other rows with their target and weights."""
-    X, y, weights = features_and_target(read_table(options.data), options)
+    sampled = options if hasattr(options, "max_samples") else None
+    X, y, weights = features_and_target(read_table(options.data, sampled), options)
     granite = _loaded(options.saved, load_model(options))
     if not isinstance(granite, gx.Granite):
         message = f"{options.saved} holds a {type(granite).__name__}, which is no fit."
@@ -220,14 +214,17 @@ def _fitting_columns(granite: gx.Granite, X: Any) -> Any:
 
 def apply(options: argparse.Namespace) -> None:
     """The region of each row."""
-    X = read_table(options.data)
-    saved = _loaded(options.saved)
+    saved, row = _loaded(options.saved), count()
     if not isinstance(saved, gx.Granite | gx.Partition):
         raise gx.FormatError(f"{options.saved} holds no regions.", code="F04", argument="saved")
+    known: Any = partial(_fitting_columns, saved) if isinstance(saved, gx.Granite) else lambda X: X
     with remarks_instead_of_warnings(options):
-        regions = saved.apply(_fitting_columns(saved, X) if isinstance(saved, gx.Granite) else X).tolist()
-    lines = ["row,region", *(f"{row},{region}" for row, region in enumerate(regions))]
-    say_json({"regions": regions}) if options.json else say("\n".join(lines))
+        parts = (saved.apply(known(X)).tolist() for X in read_parts(options.data))
+        if options.json:
+            say_json({"regions": [*chain.from_iterable(parts)]})
+            return
+        for number, part in enumerate(parts):  # the head stands above the first
+            say("\n".join([*["row,region"][number:], *(f"{next(row)},{region}" for region in part)]))
 
 
 def show(options: argparse.Namespace) -> None:

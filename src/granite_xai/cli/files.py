@@ -17,11 +17,13 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 import granite_xai as gx
 from granite_xai.base.files import require_writable
 from granite_xai.cli import remark
+from granite_xai.tables.opening import MOST, some_rows
 
 _SEPARATORS = {".tsv": "\t", ".tab": "\t"}
 _BINARY = {".parquet": "read_parquet", ".pq": "read_parquet", ".feather": "read_feather", ".arrow": "read_feather"}
@@ -55,8 +57,11 @@ def _needs(package: str, path: str, refused: Any = _bad_model) -> Iterator[None]
         raise refused(f"{path} needs the package {package}.", hint=f"pip install {package} installs it.") from error
 
 
-def read_table(path: str) -> Any:
-    """Read a CSV, Parquet or Feather file, or CSV from standard input (``-``), as a pandas frame (S12)."""
+def read_table(path: str, options: argparse.Namespace | None = None) -> Any:
+    """Read a CSV, Parquet or Feather file, or CSV from standard input (``-``), as a pandas frame (S12).
+
+    Of a Parquet file, only rows that the options ask for: a sample is drawn batch by batch, the rest is not collected.
+    """
     if "://" in path:
         raise _bad_table(f"{path} is an address; only files are read.", hint="Download the file first.")
     ending = Path(path).suffix.lower()
@@ -64,12 +69,39 @@ def read_table(path: str) -> Any:
         if ending in _BINARY:
             odd = _any_error(f"{path} is not what its name says", _bad_table, gx.InputError)
             with Path(path).open("rb") as file, odd, _needs("pyarrow", path, _bad_table):
+                if options is not None and _BINARY[ending] == "read_parquet":
+                    return _sampled(file, path, options)
                 return getattr(pd, _BINARY[ending])(file)  # a path could be an address to pandas
         raw = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
     except OSError as error:
         words = f"{path} cannot be read ({error.strerror or error})."
         raise _bad_table(words, hint="Check the name of the file.") from error
     return _csv(raw, "standard input" if path == "-" else path, _SEPARATORS.get(ending, ","))
+
+
+def _sampled(file: Any, path: str, options: argparse.Namespace) -> Any:
+    """Rows of a Parquet file: twice as many as may search, 50,000 if nobody says, all if a model is to be trained."""
+    source, most, parts, start = import_module("pyarrow.parquet").ParquetFile(file), options.max_samples, [], 0
+    total, trains = source.metadata.num_rows, getattr(options, "train_on", None)
+    wanted = total if trains or most in ("all", 0) else MOST if most == "auto" else 2 * most
+    rows = some_rows(total, min(wanted, total), getattr(options, "seed", 0))
+    for batch in source.iter_batches():
+        inside = slice(*np.searchsorted(rows, (start, start + len(batch))))
+        parts.append(batch.take(rows[inside] - start))
+        start += len(batch)
+    if len(rows) < total:
+        remark(f"{len(rows):,} of the {total:,} rows of {path} are read.")
+    return import_module("pyarrow").Table.from_batches(parts, source.schema_arrow).to_pandas()
+
+
+def read_parts(path: str) -> Iterator[Any]:
+    """A table in parts that fit the memory: the batches of a Parquet file; any other as it is."""
+    if _BINARY.get(Path(path).suffix.lower()) != "read_parquet" or not Path(path).is_file():
+        yield read_table(path)
+        return
+    with _any_error(f"{path} is not what its name says", _bad_table, gx.GraniteError):
+        for batch in import_module("pyarrow.parquet").ParquetFile(path).iter_batches():
+            yield batch.to_pandas()
 
 
 def _csv(raw: bytes, name: str, separator: str) -> Any:
@@ -182,7 +214,7 @@ class Case(NamedTuple):
 
 def opened(options: argparse.Namespace) -> Case:
     """Read the table, then load or fit the model."""
-    X, y, weights = features_and_target(read_table(options.data), options)
+    X, y, weights = features_and_target(read_table(options.data, options), options)
     other = features_and_target(read_table(options.test), options)[:2] if options.test else None
     if not options.train_on:
         return Case(load_model(options), X, y, other, weights)

@@ -17,6 +17,7 @@ from granite_xai.compute.limits import Resources, TooSlowError, duration
 Item = TypeVar("Item")
 Task = TypeVar("Task")
 Result = TypeVar("Result")
+SOON = 1.5  # seconds after which a bar is there
 EARLY = 0.2  # share of the time limit (of ten seconds at most) after which a rate is believed
 
 
@@ -29,7 +30,11 @@ def _bar(resources: Resources, items: Iterable[Any] | None = None, **options: An
         return None
     from tqdm.auto import tqdm
 
-    return tqdm(items, delay=1.0, leave=False, **options)
+    bar = tqdm(items, delay=1.0, leave=False, **options)
+    late = threading.Timer(SOON, bar.refresh)  # also where the first of the items takes long; a closed bar stays away
+    late.daemon = True
+    late.start()
+    return bar
 
 
 def progress(items: Iterable[Item], resources: Resources, desc: str, total: int | None = None) -> Iterator[Item]:
@@ -42,12 +47,19 @@ def progress(items: Iterable[Item], resources: Resources, desc: str, total: int 
 class Meter:
     """Counts rows that a model has answered, shows them, stops what takes far longer than ``planned`` seconds (M13)."""
 
-    def __init__(self, resources: Resources, total: int, planned: float | None = None) -> None:
+    def __init__(
+        self,
+        resources: Resources,
+        total: int,
+        planned: float | None = None,
+        desc: str = "evaluations",
+        unit: str = "rows",
+    ) -> None:
         self.limit, self.total, self.planned = resources.max_seconds, total, planned
-        self.done, self.begin = 0, time.perf_counter()
-        self._bar = _bar(resources, desc="evaluations", total=total, unit=" rows", unit_scale=True)
+        self.done, self.begin = 0.0, time.perf_counter()
+        self._bar = _bar(resources, desc=desc, total=total or None, unit=f" {unit}", unit_scale=True)
 
-    def __call__(self, rows: int) -> None:
+    def __call__(self, rows: float) -> None:
         """Take note of so many more rows."""
         self.done += rows
         if self._bar is not None:

@@ -41,6 +41,7 @@ class EvaluationRange:
     float32: bool = True
     integers: bool = True
     changed: float = 0.0  # how much the answers for the same row differ
+    others: tuple[EvaluationRange, ...] = ()  # of further outputs
 
     def compare(self, again: FloatArray, first: FloatArray) -> None:
         """Take note of how far answers for the table's own rows are from the first ones."""

@@ -192,6 +192,12 @@ class Evaluations:
     sampled: Mapping[Reading, Matrix] = field(default_factory=dict)
     primitives: ArrayNamespace | None = None  # those of the device that holds the matrices; None: the processor
     exponent: int = 0  # predictions, and y, are in units of this power of two
+    others: tuple[Evaluations, ...] = ()  # of the same rows, where several outputs are explained: the further ones
+
+    @property
+    def outputs(self) -> tuple[Evaluations, ...]:
+        """The evaluations of each output."""
+        return (replace(self, others=()), *self.others) if self.others else (self,)
 
     @property
     def n_rows(self) -> int:
@@ -255,6 +261,7 @@ class Evaluations:
             vectors=tuple(vectors.restrict(rows) for vectors in self.vectors),
             snapped={key: snapped.restrict(rows) for key, snapped in self.snapped.items()},
             sampled={key: matrix.restrict(rows, self.space, self.primitives) for key, matrix in self.sampled.items()},
+            others=tuple(other.restrict(rows) for other in self.others),
         )
 
     def on(self, primitives: ArrayNamespace | None) -> Evaluations:
@@ -266,7 +273,8 @@ class Evaluations:
             return {key: replace(matrix, values=primitives.array(matrix.values)) for key, matrix in known.items()}
 
         matrices, attributions, sampled = moved(self.matrices), moved(self.attributions), moved(self.sampled)
-        return replace(self, matrices=matrices, attributions=attributions, sampled=sampled, primitives=primitives)
+        here = replace(self, matrices=matrices, attributions=attributions, sampled=sampled, primitives=primitives)
+        return replace(here, others=tuple(other.on(primitives) for other in self.others))
 
     def divide(self, inside: BoolArray, column: int, inner: bool) -> Evaluations:
         """One side of a cut along a column; only curves on a grid of this column know which column it is."""

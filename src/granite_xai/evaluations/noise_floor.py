@@ -36,6 +36,7 @@ class Probe:
     seconds_per_row: float
     seconds_per_call: float = 0.0
     refused: bool = False  # whether it failed on moved values, as lookups do
+    others: tuple[Probe, ...] = ()  # of further outputs
 
 
 def probe(predictor: Predictor, table: Table, diagnostics: Diagnostics | None = None) -> Probe:
@@ -45,14 +46,16 @@ def probe(predictor: Predictor, table: Table, diagnostics: Diagnostics | None = 
     rows = np.arange(min(_PROBED, table.n_rows, predictor.batch_size), dtype=np.intp)
     watch = _Watch(predictor, table)
     first, again, back = watch.ask(rows), watch.ask(rows), watch.ask(rows[:_REVERSED][::-1])
-    moved, refused = _moved(predictor, table, rows, first)
-    repeat, reorder = (float(np.max(np.abs(each))) for each in (again - first, back[::-1] - first[:_REVERSED]))
-    found = Probe(repeat, reorder, moved, watch.mutated, *watch.costs(), refused is not None)
+    medians, refused = _moved(predictor, table, rows, first)
+    gaps = (again - first, back[:, ::-1] - first[:, :_REVERSED])
+    figures = np.stack([*(np.max(np.abs(each), axis=1) for each in gaps), medians], axis=1).tolist()
+    every = [Probe(a, b, c, watch.mutated, *watch.costs(), refused is not None) for a, b, c in figures]
     if refused is not None and diagnostics is not None:  # it may as well fail at random
         diagnostics.note("failed_on_moved_values", refused)
-    for message in _warnings(found, first, predictor.native_float32 or is_float32(first)):
-        (recorder.warn if diagnostics is None else diagnostics.warn)(message, ModelWarning)
-    return found
+    for found, answers in zip(every, first, strict=True):
+        for message in _warnings(found, answers, predictor.native_float32 or is_float32(answers)):
+            (recorder.warn if diagnostics is None else diagnostics.warn)(message, ModelWarning)
+    return replace(every[0], others=tuple(every[1:]))
 
 
 class _Watch:
@@ -70,7 +73,7 @@ class _Watch:
             return sent[-1]
 
         before = self.predictor.usage.seconds
-        values = self.predictor.evaluate(build, Rows(len(rows), self.table, rows))
+        values = self.predictor.evaluate_every(build, Rows(len(rows), self.table, rows))
         self.timings.append((len(rows), self.predictor.usage.seconds - before))
         self.mutated = self.mutated or not _equal(sent[0], build(slice(None)))
         return values
@@ -93,19 +96,20 @@ def _equal(sent: Any, fresh: Any) -> bool:
     return bool(sent.equals(fresh))
 
 
-def _moved(predictor: Predictor, table: Table, rows: IntArray, first: FloatArray) -> tuple[float, str | None]:
-    """Larger of the two median changes under moved floats, and what the model said if it refused them."""
-    medians, refused = [0.0], None
+def _moved(predictor: Predictor, table: Table, rows: IntArray, first: FloatArray) -> tuple[FloatArray, str | None]:
+    """Larger of the two median changes of each output under moved floats, and what the model said if it refused."""
+    medians, refused = np.zeros(len(first)), None
     # Whole numbers are counts or codes: they carry no rounding, and a model that looks codes up would jump.
     fractions = {c.position for c in table.columns if c.kind == "numeric" and np.any(c.levels != np.rint(c.levels))}
     columns = [c.position for c in table.columns if c.kind not in ("numeric", "boolean") or c.position in fractions]
     for direction in (1, -1):
         try:
-            medians.append(float(np.median(np.abs(predictor(nudged(table, rows, direction, columns)) - first))))
+            gaps = predictor.every(nudged(table, rows, direction, columns)) - first
+            medians = np.maximum(medians, np.median(np.abs(gaps), axis=1))
         except ModelError as error:
             # A lookup of exact values has no neighbours: no rounding of the input can reach it either.
             refused = str(error)
-    return max(medians), refused
+    return medians, refused
 
 
 def _warnings(found: Probe, first: FloatArray, float32: bool) -> list[str]:

@@ -10,10 +10,12 @@ from granite_xai.base.diagnostics import Diagnostics, warn
 from granite_xai.base.errors import GraniteError, ModelError, ModelWarning
 from granite_xai.base.options import choose, whole_number
 from granite_xai.models import estimators, networks
-from granite_xai.models.output import SCALES, ModelOutput, first_line, outside_unit_interval, read_numbers
-from granite_xai.models.predictor import DEFAULT_BATCH, Predictor, Rows, Usage
+from granite_xai.models.output import ALL, EVERY, SCALES, ModelOutput, first_line, outside_unit_interval, read_numbers
+from granite_xai.models.predictor import DEFAULT_BATCH, Predictor, Rows, Usage, together
+from granite_xai.tables import Table
 
-__all__ = ["DEFAULT_BATCH", "Predictor", "Rows", "Usage", "accepts_missing", "as_predictor", "outside_unit_interval"]
+__all__ = ["DEFAULT_BATCH", "Predictor", "Rows", "Usage", "accepts_missing", "as_predictor", "for_table"]
+__all__ += ["outside_unit_interval", "together"]
 
 Record = Diagnostics | None
 _RESPONSES = {name: name for name in ("auto", "predict", "probability", "raw")}
@@ -38,6 +40,15 @@ def as_predictor(
     if found.warning is not None:
         (warn if record is None else record.warn)(found.warning, ModelWarning)
     return Predictor(found, batch_size)
+
+
+def for_table(model: Any, table: Table, output: Any, **how: Any) -> Predictor:
+    """The same for the outputs that a fit on a table explains: one, or "all", unless that is the name of a class."""
+    if isinstance(output, str) and output == ALL:
+        names = as_predictor(model, output=EVERY, **how).names(table)
+        if ALL not in names:
+            return together({name: as_predictor(model, output=name, **how) for name in names})
+    return as_predictor(model, output=output, **how)
 
 
 _PASS_A_MODEL = "Pass a fitted estimator or a function of the table."

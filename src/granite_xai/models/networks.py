@@ -85,7 +85,8 @@ def read_session(model: Any, output: Any, response: str) -> ModelOutput:
     elif not several:
         found = read_numbers(send, output, f"output {names[0]!r}", scale)
     else:
-        name = ask_which(names) if output is None else names[class_position(names, output) or 0]
+        at = -1 if output is None else class_position(names, output) or 0
+        name = ask_which(names) if at < 0 else names[at]
         found = ModelOutput(partial(model.run, [name]), Choice(scale), f"output {name!r}")
     return found._replace(prepare=prepare, unpack=_stacked)
 

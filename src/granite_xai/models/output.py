@@ -19,6 +19,7 @@ Scale = Literal["predict", "probability", "raw"]
 Classes = tuple[Any, ...] | None
 Send = Callable[[Any], Any]
 
+ALL, EVERY, _EVERY = "all", object(), -1  # the word for every output, what readers are asked for, and its column
 _PASS_A_FUNCTION = "Pass a function that returns the output to explain."
 _no_answer = partial(ModelError, code="M03", argument="model", hint="The model must return one number a row.")
 _no_output = partial(ModelError, code="M02", argument="output")
@@ -69,6 +70,8 @@ def _as_numbers(array: NDArray[Any]) -> NDArray[Any]:
 
 def one_column(array: Any, count: int, choice: Choice, returned: Any) -> Any:
     """The output that is explained, of an answer as an array of any library."""
+    if choice.column == _EVERY:
+        return array
     if array.shape == (count, 1):
         array = array[:, 0]
     if array.shape == (count,):
@@ -195,7 +198,7 @@ def class_names(model: Any) -> Classes:
 
 def class_position(classes: Classes, output: Any) -> int | None:
     """Find the class named by ``output``; without one, the second of two (M02 where there are more)."""
-    if classes is None:
+    if classes is None or output is EVERY:
         return _position(output)
     if output is None:
         if len(classes) > 2:
@@ -212,8 +215,8 @@ def class_position(classes: Classes, output: Any) -> int | None:
 
 
 def _position(output: Any) -> int | None:
-    if output is None:
-        return None
+    if output is None or output is EVERY:
+        return None if output is None else _EVERY
     if _is_whole(output) and output >= 0:
         return int(output)
     message = f"output={output!r} is not known: the model's outputs have no names."

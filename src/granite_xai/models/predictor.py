@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from copy import deepcopy
+from copy import copy, deepcopy
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -41,17 +42,37 @@ class Predictor:
         self.batch_size = DEFAULT_BATCH if batch_size is None else batch_size
         self.usage = Usage()
         self.native_float32 = False  # whether it has answered in single precision
+        self.outputs: Mapping[Any, Predictor] = {}  # of one that speaks for several: each by its name, itself first
         self._lock = threading.Lock()
         self._watch: Callable[[int], None] | None = None
+        self.told: deque[FloatArray] = deque()  # of a further output: its share of what the first was answered
 
     @contextmanager
     def watched(self, watch: Callable[[int], None]) -> Iterator[None]:
-        """Tell someone how many rows were answered, batch by batch."""
+        """Tell someone how many rows were answered, batch by batch; further outputs repeat what the first asks."""
         self._watch = watch
         try:
             yield
         finally:
             self._watch = None
+            for other in self.others:
+                other.told.clear()
+
+    @property
+    def others(self) -> tuple[Predictor, ...]:
+        """All outputs but the first."""
+        return tuple(self.outputs.values())[1:]
+
+    def names(self, table: Table) -> tuple[Any, ...]:
+        """Every output by class or position; a model whose outputs have no names is asked about a row (M02)."""
+        if self.classes is not None:
+            return self.classes
+        rows = Rows(1, table, np.zeros(1, dtype=np.intp))
+        (answer,) = self._batch(lambda _: table.take([0]).native, slice(0, 1), rows)
+        if answer.ndim != 2:
+            message, hint = "the model returned one number a row: there are no others.", "Leave output=None."
+            raise ModelError(message, code="M02", argument="output", hint=hint)
+        return tuple(range(answer.shape[1]))
 
     @property
     def explained_class(self) -> Any:
@@ -61,12 +82,16 @@ class Predictor:
 
     def __call__(self, frame: Any) -> FloatArray:
         """Values of the rows of a container, in one call; the model gets a copy."""
+        return np.asarray(self.every(frame)[0])
+
+    def every(self, frame: Any) -> FloatArray:
+        """The same of each output, (outputs, rows)."""
         rows = Rows(len(frame))
         # what can be written to is copied; the columns of polars and pyarrow are read-only and shared
-        copy = next((getattr(frame, way) for way in ("copy", "clone") if callable(getattr(frame, way, None))), None)
-        own = deepcopy(frame) if isinstance(frame, list) else frame if copy is None else copy()
+        ways = (getattr(frame, name, None) for name in ("copy", "clone"))
+        own = deepcopy(frame) if isinstance(frame, list) else next(filter(callable, ways), lambda: frame)()
         try:
-            return self._checked(self._ask(own, len(frame)), rows)
+            return np.stack([self._checked(each, rows) for each in self._ask(own, len(frame))])
         except Raised as raised:
             raise failure(raised, rows) from raised.cause
 
@@ -87,54 +112,71 @@ class Predictor:
 
     def evaluate(self, build: Callable[[slice | IntArray], Any], rows: Rows) -> FloatArray:
         """F of rows that ``build`` makes batch by batch, each time in a fresh container."""
-        values = np.empty(rows.count, dtype=np.float64)
+        if self.told:
+            if len(known := self.told.popleft()) != rows.count:
+                raise ValueError(f"{len(known)} rows were asked of the first output, {rows.count} of another")
+            return known
+        values = self.evaluate_every(build, rows)
+        for other, own in zip(self.others if self._watch else (), values[1:], strict=False):
+            other.told.append(own)
+        return np.asarray(values[0])
+
+    def evaluate_every(self, build: Callable[[slice | IntArray], Any], rows: Rows) -> FloatArray:
+        """The same of each output, (outputs, rows), in one call of the model a batch."""
+        values = np.empty((len(self.outputs) or 1, rows.count), dtype=np.float64)
         for start in range(0, rows.count, self.batch_size):
             batch = slice(start, min(start + self.batch_size, rows.count))
-            values[batch] = self._batch(build, batch, rows)
+            values[:, batch] = self._batch(build, batch, rows)
             if self._watch is not None:
                 self._watch(batch.stop - batch.start)
         return values
 
-    def _batch(self, build: Callable[[slice | IntArray], Any], batch: slice, rows: Rows) -> FloatArray:
-        def ask(part: slice) -> FloatArray:
+    def _batch(self, build: Callable[[slice | IntArray], Any], batch: slice, rows: Rows) -> list[FloatArray]:
+        def ask(part: slice) -> list[FloatArray]:
             return self._ask(build(part), part.stop - part.start)
 
         try:
-            return self._checked(ask(batch), rows, batch.start)
+            return [self._checked(each, rows, batch.start) for each in ask(batch)]
         except Raised as raised:
             first = raised
         # Outside the handler, so that the error's history is the model's own and not that of the search.
         at, last, once = smallest_failing(ask, batch, first)
         raise failure(last, rows.at(at), once) from last.cause
 
-    def _ask(self, frame: Any, count: int) -> FloatArray:
-        """Call the model once; whatever it raises comes out as `Raised`, so that our own errors stay apart."""
+    def _ask(self, frame: Any, count: int) -> list[FloatArray]:
+        """Each output by one call; whatever the model raises comes out as `Raised`: our own errors stay apart."""
         sent = self.model_output.prepare(frame)
         with self._lock:
             # Read while the lock is held: the answer may be a buffer that the next call overwrites.
-            values, choice = self._answer(sent, count)
-            numbers, single = read_answer(values, count, choice)
-        self.native_float32 = self.native_float32 or single
-        return numbers
+            returned, found = self._answer(sent, count), []
+            for each in self.outputs.values() or (self,):
+                values, choice = each.taken(returned)
+                numbers, single = read_answer(values, count, choice)
+                self.native_float32 = each.native_float32 = self.native_float32 or single
+                found.append(numbers)
+        return found
 
-    def _answer(self, sent: Any, count: int) -> tuple[Any, Choice]:
+    def taken(self, returned: Any) -> tuple[Any, Choice]:
+        """What the model returned as one array, and the output that is taken from it."""
+        unpack, choice = self.model_output.unpack, self.model_output.choice
+        return (returned, choice) if unpack is None else unpack(returned, choice)
+
+    def _answer(self, sent: Any, count: int) -> Any:
         """What the model answers to what it takes, counted."""
         begin = time.perf_counter()
         try:
-            returned = self.model_output.send(sent)
+            return self.model_output.send(sent)
         except Exception as error:
             raise Raised(error) from error
         finally:
             past, spent = self.usage, time.perf_counter() - begin
             self.usage = Usage(past.calls + 1, past.rows + count, past.seconds + spent)
-        unpack, choice = self.model_output.unpack, self.model_output.choice
-        return (returned, choice) if unpack is None else unpack(returned, choice)
 
     def on_device(self, sent: Any, count: int, take: Callable[[Any], Any], primitives: ArrayNamespace) -> Any:
         """F of rows that lie on a device, as an array there; None where a value is no number or no probability."""
         xp = primitives.xp
         with self._lock:
-            values, choice = self._answer(sent, count)
+            values, choice = self.taken(self._answer(sent, count))
             values = take(values)
             self.native_float32 = self.native_float32 or values.dtype == xp.float32
             numbers = one_column(xp.astype(values, xp.float64), count, choice, values)
@@ -167,6 +209,13 @@ class Predictor:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._lock, self._watch = threading.Lock(), None
+
+
+def together(outputs: Mapping[Any, Predictor]) -> Predictor:
+    """One that asks the model once for all outputs: it speaks for the first, and the others hear of it."""
+    first = copy(next(iter(outputs.values())))
+    first.outputs = outputs
+    return first
 
 
 class Raised(Exception):  # noqa: N818 - never leaves the room; the error for users is made from it

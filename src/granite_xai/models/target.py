@@ -24,6 +24,15 @@ def read_target(
     y: Any, table: Table, predictor: Predictor, needed: bool = True, probability_loss: str | None = None
 ) -> FloatArray | None:
     """The target as numbers, for a classifier 1 where it is the explained class and 0 elsewhere; None: not needed."""
+    if needed and predictor.outputs and y is not None:  # a column for each output
+        ones, own = predictor.outputs.values(), [y] * len(predictor.outputs)
+        if predictor.classes is None and len(ones) > 1:
+            if np.shape(y)[1:] != (len(ones),):
+                raise _wrong(f"y has shape {np.shape(y)}; {len(ones)} outputs are explained.", "T04", _ONE_VALUE)
+            own = [getattr(y, "iloc", np.asarray(y))[:, k] for k in range(len(ones))]
+        each = zip(own, ones, strict=True)
+        read: Any = [read_target(column, table, one, True, probability_loss) for column, one in each]
+        return np.stack(read, axis=1)
     if not needed:
         if hasattr(y, "__len__"):  # not used, but a y of other rows is a slip worth telling
             _check_length(y, table)

@@ -123,7 +123,7 @@ def load(path: str | os.PathLike[str], model: Any = None, verify: bool = True) -
 def _content(obj: Saved, kind: str, include_data: bool) -> dict[str, Any]:
     if isinstance(obj, Partition):
         return {kind: obj.to_dict()}
-    table = fitted_view(obj).result.table if isinstance(obj, Granite) else obj.table
+    table = fitted_view(obj, several=True).result.table if isinstance(obj, Granite) else obj.table
     if include_data:
         require_rows(table, "include_data=True")
     if isinstance(obj, Granite):

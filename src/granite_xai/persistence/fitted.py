@@ -5,10 +5,10 @@ from __future__ import annotations
 import inspect
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import partial
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 from typing import Any, NoReturn, cast
 
 import numpy as np
@@ -27,7 +27,7 @@ from granite_xai.fit import FitResult
 from granite_xai.fit_options import chosen_influence
 from granite_xai.interaction import INTERACTIONS, Partial
 from granite_xai.masking import MASKINGS, bins
-from granite_xai.models import Predictor, Usage, as_predictor
+from granite_xai.models import Predictor, Usage, as_predictor, together
 from granite_xai.regions.partition import Partition
 from granite_xai.resolved import MAX_PAIRS
 from granite_xai.search.original import NumericTree
@@ -35,7 +35,7 @@ from granite_xai.surrogate import SurrogateFit
 from granite_xai.tables import Column, Outline, Table, read_alike, recombine, rows_from_dict, rows_to_dict
 
 THE_TABLE = "the table of this file"
-_KNOWN = ("table", "predictor", "comparisons", "fingerprint", "additive")
+_KNOWN = ("table", "predictor", "comparisons", "fingerprint", "outputs", "additive")
 MAX_TERMS = 2**24  # that questions may have together: resolving them again costs about a microsecond each
 COUNT = 8
 TOLERANCE = 1e-5  # of predictions, in shares of their size: machines round differently, models differ by more
@@ -113,12 +113,12 @@ class Resolution:
 
 def granite_to_dict(granite: Granite, include_data: bool) -> dict[str, Any]:
     """Write a fitted Granite; the model is left out."""
-    view = fitted_view(granite)
+    view = fitted_view(granite, several=True)
     found = view.result
     form = structure(found.table, by_row=include_data)
     parameters = {name: value for name, value in granite.get_params(deep=False).items() if name != "model"}
     kept = replace(found, reference=_without_rows(found.reference, found.table))
-    sides = [(question.first, question.second) for question in found.comparisons]
+    sides = [(question.first, question.second) for question in found.comparisons if not question.output]
     resolutions = [Resolution(a.by_paths or b.by_paths, (len(a.draws), len(b.draws))) for a, b in sides]
     fingerprint = found.fingerprint  # of a loaded object that has no rows, or no model, to ask again
     if has_rows(found.table) and not isinstance(found.predictor, Detached):
@@ -130,6 +130,7 @@ def granite_to_dict(granite: Granite, include_data: bool) -> dict[str, Any]:
         "diagnostics": form.write(view.diagnostics, dict[str, Any], "diagnostics_"),
         "fitted": form.write(kept, FitResult, "fitted", _KNOWN)
         | form.write(found.additive.value, SurrogateFit, "fitted"),
+        "outputs": [granite_to_dict(granite.of_output(name), include_data) for name in found.outputs],
     }
 
 
@@ -152,14 +153,24 @@ def granite_from_dict(data: dict[str, Any], model: Any, table: Table, place: str
     resolutions = part("questions", list[Resolution], list)
     seed = entry(findings, "seed", int, f"{place}.diagnostics")
     questions = _questions(granite, resolutions, seed, predictor, table, place)
-    if model is not None:
+    outputs = dict[Any, FitResult]()
+    for own in entry(data, "outputs", list, place) if "outputs" in data else ():
+        view = granite_from_dict(own, model, table, f"{place}.outputs")
+        named = isinstance(view.output, str | int | float) and view.output not in outputs and not view.outputs_
+        require(named, f"{place}.outputs", f"have {view.output!r:.60}, which is no name of one output")
+        outputs[view.output] = fitted_view(view).result
+    if outputs:
+        predictor = together({name: own.predictor for name, own in outputs.items()})
+        labels = [(k, name, each) for k, name in enumerate(outputs) for each in questions]
+        questions = tuple(each.about(k, f"{each.question.label} of {name}") for k, name, each in labels)
+    elif model is not None:
         batch_size = None if granite.resources is None else granite.resources.batch_size
         predictor = as_predictor(model, output=granite.output, response=granite.response, batch_size=batch_size)
         fingerprint.check(predictor)
     fitted, names = entry(data, "fitted", dict, place), SurrogateFit.__dataclass_fields__
     own, rest = ({k: v for k, v in fitted.items() if (k in names) is described} for described in (True, False))
     additive: SurrogateFit = form.read(own, SurrogateFit, f"{place}.fitted")
-    given = (table, predictor, questions, fingerprint, Later(lambda: additive, now=True))
+    given = (table, predictor, questions, fingerprint, outputs, Later(lambda: additive, now=True))
     known = dict(zip(_KNOWN, given, strict=True))
     found: FitResult = form.read(rest, FitResult, f"{place}.fitted", **known)
     _check(found, f"{place}.fitted")
@@ -266,6 +277,7 @@ class Detached:
 
     native_float32 = False
     usage = Usage()
+    outputs: Mapping[Any, Detached] = MappingProxyType({})  # one that stands for several has them
 
     def __init__(self, fingerprint: Fingerprint) -> None:
         self.label, self.classes = fingerprint.label, fingerprint.classes

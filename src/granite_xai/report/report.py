@@ -12,6 +12,7 @@ import tempfile
 import time
 import webbrowser
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Unpack
@@ -22,7 +23,7 @@ from granite_xai.base.errors import InputError
 from granite_xai.base.files import write_text
 from granite_xai.base.typing import FloatArray
 from granite_xai.base.wording import ALL_ROWS, brief, plain
-from granite_xai.compute import one_blas_thread
+from granite_xai.compute import Meter, one_blas_thread
 from granite_xai.compute.units import by_power_of_two
 from granite_xai.display.figures import framed
 from granite_xai.estimator import Granite, fit_with_evaluations, fitted_view
@@ -258,10 +259,12 @@ def tell(
     begin = began or time.perf_counter()
     fitted, granite, amounts = source.fitted, source.granite, Amounts.of(source)
     gaps, values, found = gaps_left(source), source.values, fitted.estimate
-    with one_blas_thread():
+    with one_blas_thread(), closing(Meter(fitted_view(granite).resources, 3, desc="report", unit="parts")) as done:
         sizes = [] if values is None else [importance(values, asked) for asked in fitted.comparisons]
         columns = triage(source, sizes[0], amounts) if sizes else []
+        done(1)
         told = {"sets": [], "questions": []} if values is None else disagreement_map(values)
+        done(1)
         explained, curves = ledger(source), effects(source, columns)
         parts = regions(source, curves, gaps)
     evaluation = None if test is None else _evaluation(granite, test)

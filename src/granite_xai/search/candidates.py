@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations, groupby
+from itertools import combinations, groupby, product
 from operator import attrgetter
 
 import numpy as np
@@ -172,11 +172,13 @@ def order_levels(column: Column, rows: IntArray, present: IntArray, evaluations:
     members /= members.sum(axis=1, keepdims=True)
     others = (frozenset({position}) for position in sorted(evaluations.everything - {column.position}))
     blocks = []
-    for other in (each for each in others if each in evaluations.stored_as):  # not those that pass
-        matrix = evaluations.matrix(other)
-        shares = np.bincount(matrix.codes, weights=evaluations.weights, minlength=len(matrix.values))
-        effects = members @ matrix.values.T - (members @ evaluations.predictions)[:, None]
-        blocks.append((effects - effects.mean(axis=0)) * np.sqrt(shares / shares.sum()))
+    present_too = (each for each in others if each in evaluations.stored_as)  # not those that pass
+    for other, own in product(present_too, evaluations.outputs):
+        matrix = own.matrix(other)
+        shares = np.bincount(matrix.codes, weights=own.weights, minlength=len(matrix.values))
+        effects = members @ matrix.values.T - (members @ own.predictions)[:, None]
+        unit = (np.std(own.predictions) or 1.0) if evaluations.others else 1.0  # each output counts by its own
+        blocks.append((effects - effects.mean(axis=0)) * np.sqrt(shares / shares.sum()) / unit)
     if not blocks:
         return present
     left, sizes, _ = np.linalg.svd(np.hstack(blocks), full_matrices=False)

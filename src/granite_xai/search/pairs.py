@@ -120,7 +120,7 @@ class PairTables:
                 return None
             mode, sets = question.measure.mode or SQUARE, question.first.layout.sets
             for members, gap, values in zip(sets, question.gaps, question.gap_values(known, splits), strict=True):
-                own = known.on_grid(union(members))
+                own = known.outputs[question.output].on_grid(union(members))
                 parts = [partial(masking.masked(own, splits).pair_block, terms) for masking, terms in gap.items()]
                 found.append((factor * (known.weights @ question.loss(values[0])), factor, mode, parts))
         found = sorted((entry for entry in found if entry[0] > 0), key=lambda entry: -entry[0])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -55,6 +55,7 @@ class Problem(Routed):
     error: float = 0.0
     seed: int = 0
     chance: ChanceRule | None = None
+    told: Callable[[float], None] = lambda _: None  # how many rows have gone through a level of the tree
 
     @property
     def below_noise_floor(self) -> bool:

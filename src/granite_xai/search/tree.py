@@ -253,9 +253,10 @@ class _Growth:
         by_chance = not np.any(found.exceeded(shares.floors) & (shares.factors > 0.0))
         return replace(node, share=share, by_chance=by_chance)
 
-    def grow(self, node: _Open) -> _Grown:
-        """The pruned subtree below a node."""
+    def grow(self, node: _Open, part: float = 1.0) -> _Grown:
+        """The pruned subtree below a node; ``part``: of its rows that are told, where several cuts are followed."""
         if reason := self._reason_to_stop(node):
+            self.problem.told(part * len(node.rows) * (self.settings.max_depth - node.depth))
             return self._leaf(node, reason)
         evaluations = node.evaluations()
         limits = (self.settings.max_candidates, self.settings.min_samples_leaf, self.settings.cuts)
@@ -270,9 +271,11 @@ class _Growth:
             self.known_optima[node.rows.tobytes()] = best
             return self.follow(node, best.plan)
         followed = self._followed(node, options, evaluations)
+        self.problem.told(part * len(node.rows))
         if self.settings.min_improvement is not None and max(choice.gain for choice in followed) < node.required:
             return self._leaf(node, "improvement too small")
-        return self._pruned(node, [self._split(node, choice, evaluations) for choice in followed])
+        part = part / len(followed)
+        return self._pruned(node, [self._split(node, choice, evaluations, part=part) for choice in followed])
 
     def _reason_to_stop(self, node: _Open) -> str | None:
         reasons = {
@@ -328,7 +331,9 @@ class _Growth:
         """Disagreements (K, 2, Q) and mass (K, 2) of both sides of every candidate."""
         return scored(self.problem, node.rows, options, evaluations, self.settings.max_candidates)
 
-    def _split(self, node: _Open, choice: _Choice, evaluations: Evaluations, plan: Plan | None = None) -> _Grown:
+    def _split(
+        self, node: _Open, choice: _Choice, evaluations: Evaluations, plan: Plan | None = None, part: float = 1.0
+    ) -> _Grown:
         column = self.problem.table.columns[choice.candidate.column]
         inside = choice.candidate.inside(column.codes[node.rows])
         grown = []
@@ -337,7 +342,7 @@ class _Growth:
             cut_out = partial(evaluations.divide, inside, column.position, k == 0)
             found = float(choice.mass[k]), choice.disagreements[k], choice.gain
             below = self._open(node.rows[side], cut_out, node.depth + 1, *found)
-            grown.append(self.grow(below) if plan is None else self.follow(below, (plan.left, plan.right)[k]))
+            grown.append(self.grow(below, part) if plan is None else self.follow(below, (plan.left, plan.right)[k]))
         both = conditions(column, choice.candidate, node.rows, self.problem.missing)
         (one, two), fraction = grown, node.weight / self.problem.shares.total
         split = Split(column.name, *both, (one.node, two.node), len(node.rows), fraction, node.plug_in)

@@ -144,13 +144,14 @@ def region_numbers(assigned: Any, name: str) -> IntArray:
     return np.asarray(numbers, dtype=np.intp)
 
 
-def _some(total: int, count: int, seed: int) -> IntArray:
+def some_rows(total: int, count: int, seed: int) -> IntArray:
+    """So many of a number of rows, by the seed, in their order."""
     return np.sort(np.random.default_rng(seed).choice(total, size=count, replace=False))
 
 
 def _exactly(found: Any, count: int, seed: int) -> Any:
     """So many of rows of which an engine has drawn a few more."""
-    return found if len(found) <= count else found.iloc[_some(len(found), count, seed)]
+    return found if len(found) <= count else found.iloc[some_rows(len(found), count, seed)]
 
 
 def _polars(X: Any, count: int, seed: int) -> Any:
@@ -159,7 +160,7 @@ def _polars(X: Any, count: int, seed: int) -> Any:
     total = X.select(pl.len()).collect().item()
     if total <= count:
         return X.collect()
-    rows = pl.Series(_some(total, count, seed), dtype=pl.UInt32)
+    rows = pl.Series(some_rows(total, count, seed), dtype=pl.UInt32)
     return X.with_row_index(_ROW).filter(pl.col(_ROW).is_in(rows.implode())).drop(_ROW).collect()
 
 

@@ -20,6 +20,7 @@ from granite_xai.evaluations.plan import Distinct, Plan
 from granite_xai.evaluations.resident import Resident, resident
 from granite_xai.models import Predictor
 from granite_xai.tables import Table, read_table, recombine
+from granite_xai.tables.table import distinct_rows
 from granite_xai.trees.ensembles import AdditiveModel, Ensemble, TermsOnTable, TreesOnTable, read_ensemble
 from granite_xai.trees.forest import RefusalError
 
@@ -116,13 +117,21 @@ class Route:
 
     def __init__(self, predictor: Predictor, table: Table, record: Diagnostics | None = None, seed: int = 0) -> None:
         self.predictor, self.table, self._seed = predictor, table, seed  # which draws the rows of the audit
-        self._tell = warn if record is None else record.warn
+        self._record, self._tell = record, warn if record is None else record.warn
         self._resident: Resident | None = None
         self._looked = False
 
     @cached_property
+    def others(self) -> tuple[Route, ...]:
+        """The routes of further outputs."""
+        return tuple(Route(other, self.table, self._record, self._seed) for other in self.predictor.others)
+
+    @cached_property
     def _way(self) -> tuple[OnTable | str, Audit]:
         """The trees, or why it is not they, and how they were compared with the model; found when first asked for."""
+        for other in self.others:
+            if other.reason is not None:  # all of them, or the model, which answers for all at once
+                return other.reason, Audit()
         try:
             ensemble = _ensemble(self.predictor)
             found = audit(self.predictor, self.table, ensemble, self._seed)
@@ -154,7 +163,11 @@ class Route:
     @property
     def cells(self) -> IntArray | None:
         """Where the trees answer, the cell of each row in each column (n, d): they tell no values of one cell apart."""
-        return self.trees.cell_numbers if isinstance(self.trees, TreesOnTable) else None
+        own = [each.trees.cell_numbers for each in (self, *self.others) if isinstance(each.trees, TreesOnTable)]
+        if len(own) < 2:
+            return own[0] if own else None
+        columns = range(self.table.n_columns)
+        return np.stack([distinct_rows(self.table.n_rows, (each[:, j] for each in own))[0] for j in columns], axis=1)
 
     @property
     def reason(self) -> str | None:
@@ -177,11 +190,16 @@ class Route:
             return self
         values = sum(len(distinct) for plan in plans for distinct in plan.stores.values())
         steps = sum(forest.n_trees * len(forest.levels) for forest in ensemble.forests)
-        if ensemble.n_leaves * count <= values * steps * (WALKED if available() else 1.0):
+        outputs = 1 + len(self.others)  # each has trees of its own, the model answers for all
+        if outputs * ensemble.n_leaves * count <= values * steps * (WALKED if available() else 1.0):
             return self
-        cheaper = Route(self.predictor, self.table)
-        cheaper.__dict__["_way"] = "the model's own predict is cheaper", Audit(self._way[1].rows)
-        return cheaper
+        return self.by_model("the model's own predict is cheaper", self._way[1].rows)
+
+    def by_model(self, reason: str | None, audited: int = 0) -> Route:
+        """The same table, where every evaluation is a call of the model."""
+        found = Route(self.predictor, self.table)
+        found.__dict__["_way"] = reason, Audit(audited)
+        return found
 
     def fast(self, count: int) -> bool:
         """Whether so many matrices are worth the compiled walk; by counts alone, so that repeats are equal."""

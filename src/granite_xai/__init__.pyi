@@ -1,0 +1,46 @@
+"""The public names and their rooms, once: for tools that do not run the code, and read by ``__init__``."""
+
+from granite_xai import datasets as datasets, frameworks as frameworks, partitioners as partitioners
+from granite_xai.base.errors import (
+    BinWarning as BinWarning,
+    DataWarning as DataWarning,
+    FormatError as FormatError,
+    GraniteError as GraniteError,
+    GraniteWarning as GraniteWarning,
+    InputError as InputError,
+    ModelError as ModelError,
+    ModelWarning as ModelWarning,
+    ResourceError as ResourceError,
+)
+from granite_xai.behavior import Local as Local, Risk as Risk, Sensitivity as Sensitivity
+from granite_xai.catalog import explanations as explanations, question as question, questions as questions
+from granite_xai.chance.estimate import Estimate as Estimate
+from granite_xai.chance.stability import Stability as Stability
+from granite_xai.comparison import Comparison as Comparison, compare as compare
+from granite_xai.compute import Resources as Resources
+from granite_xai.disagreement import Disagreement as Disagreement, Objective as Objective
+from granite_xai.display.decisions import ComparisonDisplay as ComparisonDisplay, RowDisplay as RowDisplay
+from granite_xai.display.effect import EffectDisplay as EffectDisplay
+from granite_xai.display.importance import ImportanceDisplay as ImportanceDisplay
+from granite_xai.display.network import InteractionDisplay as InteractionDisplay
+from granite_xai.display.path import GroupsDisplay as GroupsDisplay, PathDisplay as PathDisplay
+from granite_xai.display.tree import PartitionDisplay as PartitionDisplay, StabilityDisplay as StabilityDisplay
+from granite_xai.estimator import Granite as Granite
+from granite_xai.explainer import Explainer as Explainer
+from granite_xai.explanation import Explanation as Explanation
+from granite_xai.groups import GroupProposal as GroupProposal, propose_groups as propose_groups
+from granite_xai.influence import Individual as Individual, Interactions as Interactions, Joint as Joint
+from granite_xai.interaction import Full as Full, Partial as Partial, Pure as Pure
+from granite_xai.masking import (
+    Accumulated as Accumulated,
+    Baseline as Baseline,
+    Conditional as Conditional,
+    Marginal as Marginal,
+)
+from granite_xai.persistence import load as load, save as save
+from granite_xai.regions.partition import Partition as Partition, Region as Region
+from granite_xai.regions.rule import Rule as Rule
+from granite_xai.report import Report as Report, explain as explain
+from granite_xai.row import RowExplanation as RowExplanation
+
+__version__: str
