@@ -312,12 +312,12 @@ class Granite(BaseEstimator):
     @property
     def fidelity_(self) -> float:
         """Share of the prediction's variance that an additive surrogate explains in the regions."""
-        return fitted_view(self).result.additive.value.fidelity
+        return fitted_view(self, several=True).result.additive.value.fidelity
 
     @property
     def global_fidelity_(self) -> float:
         """The same without regions."""
-        return fitted_view(self).result.additive.value.global_fidelity
+        return fitted_view(self, several=True).result.additive.value.global_fidelity
 
     @property
     def path_(self) -> Any:
