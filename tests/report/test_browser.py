@@ -39,13 +39,16 @@ def files(tmp_path_factory):
 
     told = gx.explain(model, X, model(X), test=(X, model(X)), rows=X.iloc[[0, 5]], alpha="auto", max_depth=2)
     told.html(folder / "plain.html")
+    gx.explain(lambda X: np.column_stack([model(X), -model(X) + X.iloc[:, 0]]), X, output="all").html(
+        folder / "outputs.html"
+    )
     report = hostile_report()
     report.html(folder / "hostile.html")
     (folder / "notebook.html").write_text(f"<!doctype html><body>{report._repr_html_()}", encoding="utf-8")
     return folder
 
 
-@pytest.mark.parametrize("name", ["plain", "hostile", "notebook"])
+@pytest.mark.parametrize("name", ["plain", "hostile", "notebook", "outputs"])
 def test_S01_S02_no_request_no_script_no_complaint(browser, files, name):
     browser.open(files / f"{name}.html")
     assert browser.requests == []
@@ -201,7 +204,7 @@ def test_the_data_of_a_figure_open_as_a_table(browser, files):
     assert browser.run("document.querySelector('#differs details table').offsetHeight") > 0
 
 
-@pytest.mark.parametrize("name", ["plain", "hostile"])
+@pytest.mark.parametrize("name", ["plain", "hostile", "outputs"])
 @pytest.mark.parametrize("width", [1280, 1000, 390])
 def test_nothing_is_wider_than_the_screen(browser, files, name, width):
     """Wide tables scroll in a box of their own."""
@@ -232,7 +235,7 @@ def test_a_thumb_finds_every_control_on_a_phone(browser, files, name):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", ["plain", "hostile"])
+@pytest.mark.parametrize("name", ["plain", "hostile", "outputs"])
 @pytest.mark.parametrize("width", [1280, 390])
 def test_axe_finds_nothing_to_complain_about(browser, files, scheme, name, width):
     if not AXE.exists():
@@ -279,3 +282,15 @@ def test_print_shows_every_region_and_no_controls(browser, files):
     top = "document.querySelector('{}').getBoundingClientRect().top"
     assert browser.run(top.format("h1")) < browser.run(top.format(".tree")) < browser.run(top.format("main"))
     browser.media()
+
+
+def test_one_output_is_shown_at_a_time_and_arrows_move_between_them(browser, files):
+    browser.open(files / "outputs.html")
+    shown = "[...document.querySelectorAll('.output')].map(each => getComputedStyle(each).display)"
+    assert browser.run(shown) == ["block", "none"]
+    browser.run("document.querySelector('[role=tab]').focus()")
+    browser.run(
+        "document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowRight', bubbles: true}))"
+    )
+    assert browser.run(shown) == ["none", "block"]
+    assert browser.run("document.activeElement.getAttribute('aria-selected')") == "true"

@@ -369,3 +369,22 @@ def test_the_page_says_why_there_are_so_many_regions(X):
     assert "what fewer regions would leave" in told.html()
     assert told.html().count("(chosen)") == 1
     assert gx.explain(interacting, X, max_depth=1, search="greedy").story["path"] is None
+
+
+def test_the_report_of_all_outputs_is_that_of_each(X):
+    """One tab an output: the story of its own view, in the regions of all."""
+
+    def model(X):
+        x = np.asarray(X)
+        return np.column_stack([x[:, 0] * np.sign(x[:, 1]), x[:, 2] + x[:, 0] * np.sign(x[:, 1])])
+
+    told = gx.explain(model, X, output="all", search="greedy", max_depth=1, title="Both")
+    assert list(told.story["outputs"]) == [str(name) for name in told.granite.outputs_]
+    for name, story in zip(told.granite.outputs_, told.story["outputs"].values(), strict=True):
+        alone = told.granite.of_output(name).report().story
+        assert story["effects"] == alone["effects"]
+        assert story["regions"] == alone["regions"]
+    assert told.html().count('role="tab"') == 2
+    assert set(told.frame()["output"]) == set(told.story["outputs"])
+    assert str(told).count("Explained variance of the predictions") == 2
+    assert told.markdown().startswith("# ")

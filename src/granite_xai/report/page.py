@@ -33,7 +33,12 @@ _MARKS = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_[]<>|#"})
 
 
 def render(story: dict[str, Any], page: str = "page.html") -> str:
-    """Fill the templates of a page with a story."""
+    """Fill the templates of a page with a story; of several outputs, with the page of each."""
+    if "outputs" in story:
+        from markupsafe import escape
+
+        pages = {name: escape(render(one)) for name, one in story["outputs"].items()}
+        page, story = "outputs.html", {**story, "pages": pages}
     colors = {"all": EVERYONE, **{f"r{k}": pair for k, pair in enumerate(REGIONS)}}  # the others are in the style
     light, dark = (";".join(f"--{use}:{pair[k]}" for use, pair in colors.items()) for k in (0, 1))
     regional = "".join(f".r{k}{{--c:var(--r{k})}}" for k in range(len(REGIONS)))
@@ -128,12 +133,16 @@ def _without_markup(finalize: Any = None) -> Any:
 
 def story_text(story: dict[str, Any], tree: str) -> str:
     """The story for a terminal: sentences, ledger, columns, tree, regions, held-out figures, warnings."""
+    if "outputs" in story:
+        return "\n\n".join(story_text(each, tree) for each in story["outputs"].values())
     amounts = Amounts(story["amounts"]["squared"], "")
     return str(_without_markup().get_template("report.txt").render(story=story, tree=tree, amounts=amounts))
 
 
 def markdown(story: dict[str, Any]) -> str:
     """The story in Markdown: sentences, figures, regions and provenance, in tables that a model card can hold."""
+    if "outputs" in story:
+        return "\n".join(map(markdown, story["outputs"].values()))
     templates = _without_markup(lambda cell: plain(cell).translate(_MARKS) if isinstance(cell, str) else cell)
     return str(templates.get_template("report.md").render(story=story)) + "\n"
 

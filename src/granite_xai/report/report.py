@@ -36,6 +36,7 @@ from granite_xai.report import page, sentences
 from granite_xai.report.panels import disagreement_map, effects, gaps_left, importance, ledger, regions, tree, triage
 from granite_xai.report.sentences import Amounts, ReportSource
 from granite_xai.search.clarity import smooth_changes
+from granite_xai.search.problem import GivenRules
 
 VERSION = 2  # of the dict
 MOST_ROWS, MOST_SETS = 20, 8  # rows that are told one by one, and sets of columns of each
@@ -80,7 +81,12 @@ class Report:
     def __init__(
         self, granite: Granite, X: Any = None, y: Any = None, *, story: Any = None, unit: str = "", **told: Any
     ) -> None:
-        if story is None:
+        if story is None and granite.outputs_:  # the story of each output, in the regions of all
+            views = {str(name): granite.of_output(name) for name in granite.outputs_}
+            each = {name: Report(view, unit=unit, **{**told, "title": name}).story for name, view in views.items()}
+            told["title"] = told.get("title") or f"{len(views)} outputs in the same regions"
+            story = {"title": told["title"], "opening": str(granite.partition_.headline), "outputs": each}
+        elif story is None:
             story = tell(_source(granite, fitted_view(granite).run, X, y, unit), **told)
         object.__setattr__(self, "granite", granite)
         object.__setattr__(self, "story", story)
@@ -124,19 +130,21 @@ class Report:
     def frame(self) -> Any:
         """One line for each scope and set, in the library of X: both sides and their disagreement.
 
-        Region -1 stands for all rows. first and second are importances: root mean squares of local effects, the
-        number itself for sensitivity and risk.
+        Region -1 stands for all rows; where all outputs are explained, the first column names them. first and second
+        are importances: root mean squares of local effects, the number itself for sensitivity and risk.
         """
-        regions = {None: (-1, ALL_ROWS, self.story["provenance"]["rows"])}
-        regions |= {r["region"]: (r["region"], r["rule"], r["n_samples"]) for r in self.story["regions"]}
-        lines = [
-            (*regions[scope["region"]], name, importance["question"], *cells)
-            for importance in self.story["importances"]
-            for scope in importance["scopes"]
-            for name, *cells in zip(importance["sets"], *(scope[k] for k in ("first", "second", "gap")), strict=True)
-        ]
-        keys = "region rule n_samples set question first second disagreement"
-        return framed(keys, lines, fitted_view(self.granite).result.table)
+        stories, lines = self.story.get("outputs", {"": self.story}), list[tuple[Any, ...]]()
+        for output, story in stories.items():
+            regions = {None: (-1, ALL_ROWS, story["provenance"]["rows"])}
+            regions |= {r["region"]: (r["region"], r["rule"], r["n_samples"]) for r in story["regions"]}
+            asked = ((told, scope) for told in story["importances"] for scope in told["scopes"])
+            for told, scope in asked:
+                cells = zip(told["sets"], *(scope[k] for k in ("first", "second", "gap")), strict=True)
+                head = (*([output] if output else []), *regions[scope["region"]])
+                lines += [(*head, name, told["question"], *rest) for name, *rest in cells]
+        keys = "output region rule n_samples set question first second disagreement"
+        table = fitted_view(self.granite, several=True).result.table
+        return framed(keys if "outputs" in self.story else keys.removeprefix("output "), lines, table)
 
     def _repr_html_(self) -> str:
         """The page in a frame of its own: neither its style nor its script reaches the notebook (S16)."""
@@ -210,6 +218,8 @@ def explain(
     granite = Granite(model, question, **options)
     X, y, sample_weight = collected_for(granite, X, y, sample_weight)
     found = fit_with_evaluations(granite, X, y, sample_weight)
+    if granite.outputs_:
+        return Report(granite, unit=unit, test=test, rows=rows, title=title)
     told = tell(_source(granite, found, X, y, unit), test=test, rows=rows, title=title, began=begin)
     return Report(granite, story=told)
 
@@ -224,7 +234,8 @@ def _source(granite: Granite, found: FitRun | None, X: Any, y: Any, unit: str) -
     if found is None:
         return ReportSource(granite, None, unit)
     small = found.result.table.n_rows * found.result.table.n_columns <= SEARCHED and len(granite.partition_) > 1
-    if small and granite.stability_ is None and granite.confidence_level is not None:
+    given = isinstance(found.inputs.partitioner, GivenRules)
+    if small and granite.stability_ is None and granite.confidence_level is not None and not given:
         granite.stability(HALVES)
     values, target = known_values(granite, found, X, y)
     known, score = values.evaluations, None

@@ -24,10 +24,7 @@ from granite_xai.search.splitting import conditions
 NEARLY = 0.05  # share of what a split takes away that a nearly equal cut leaves more, at most
 WIDE = 0.1  # share of a node's rows between the first and the last nearly equal cut from which a cut is one of many
 VALUES, DEGREE = 8, 3  # values of a column, at least, along which effects may change as a polynomial of its ranks
-CLOSE, SIGNS = (
-    0.5,
-    16,
-)  # share of the same that a second column may be behind to be looked at; pairs of weights for that
+CLOSE, SIGNS = 0.5, 16  # share of it that a second column may be behind to be looked at; pairs of weights for that
 
 
 def split_clarity(problem: Problem, node: Node, drawn: FloatArray, rows: IntArray) -> Iterator[dict[str, Any]]:
