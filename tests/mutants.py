@@ -40,20 +40,21 @@ TREES = ("search/test_candidates.py", "search/test_partitioners.py", "search/tes
 FRAMEWORKS = ("search/test_partitioners.py", "frameworks/test_exact.py", "frameworks/test_known_answers.py")
 VECTORS = ("search/test_cohorts.py", "search/test_scatter.py", *FRAMEWORKS)
 MASKED = ("engine/test_masked.py", "engine", "test_fuzz.py", "paper")
-GROWN = "candidates levels problem shortlist tree"
+LOOKED_AHEAD = ("search/test_refined.py", *TREES)
 
 # Which tests belong to which file or room, quick and decisive ones first; the file's own examples run before them. The
 # name of a room is also that of the one file it may be.
 ROOMS: dict[str, tuple[str, ...]] = {
-    "engine": ("engine/test_sides.py", *MASKED),
+    "engine": MASKED,
     "masking": ("masking", *MASKED),
     "behavior": (*MASKED, "test_disagreement.py"),
     "interaction": ("engine/test_games.py", *MASKED),
-    "disagreement": ("test_disagreement.py", "whole/test_numerics.py", "test_fuzz.py"),
-    "objective": ("test_objective.py", "test_disagreement.py", "whole/test_numerics.py", "search/test_tree.py"),
+    "disagreement": ("test_disagreement.py", "test_objective.py", "whole/test_numerics.py", "test_fuzz.py"),
+    "chance": ("chance", "test_new_rows.py"),
     "regions": (*RULES, FRAMEWORKS[0]),
     "search": (*VECTORS, "search"),  # what no line below names
-    **{f"search/{name}": (*TREES, "search/test_shortlist.py") for name in GROWN.split()},
+    **{f"search/{name}": (*TREES, LOOKED_AHEAD[0]) for name in ("candidates", "problem", "scoring", "tree")},
+    **{f"search/{name}": LOOKED_AHEAD for name in ("pairs", "refine")},
     "search/splitting": (*RULES, *TREES),
 }
 

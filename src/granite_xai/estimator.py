@@ -267,9 +267,9 @@ class Granite(BaseEstimator):
         table = view.read(one_row(view.result.table, x))
         return explain_one(view.result, table, view.regions(table), view.resources, view.seed)
 
-    def report(self, X: Any = None, y: Any = None, test: Any = None, title: str | None = None) -> Any:
+    def report(self, X: Any = None, y: Any = None, test: Any = None, title: str | None = None, rows: Any = None) -> Any:
         """The `Report` of this fit, as `explain` tells it; with the rows of the fit or, if X is None, those it kept."""
-        return import_module("granite_xai.report").explain(self, X, y, test=test, title=title)
+        return import_module("granite_xai.report").explain(self, X, y, test=test, title=title, rows=rows)
 
     def stability(self, n_resamples: int = 50, models: Sequence[tuple[Any, Any, Any]] | None = None) -> Stability:
         """Which splits and regions come back: on random halves of the fitting rows, or for refits of the learner.

@@ -52,7 +52,7 @@ class RegionProfile(NamedTuple):
         who = "; ".join(f"{plain(t.column)} {t.here}, elsewhere {t.elsewhere}" for t in own)
         means = {"mean prediction": self.prediction, "mean target": self.target}
         told = [f"{name} {number(a)}, elsewhere {number(b)}" for name, (a, b) in means.items() if not np.isnan(a + b)]
-        if self.risk[1] > 0 and self.risk[0] == self.risk[0]:
+        if self.risk[0] == self.risk[0] and self.risk[1] > 1e-20 * np.square(np.max(np.abs(self.prediction))):
             told.append(f"the model's error is {_times(self.risk[0] / self.risk[1])} elsewhere")
         found = [f"Besides its rule: {who}" if who else "", ", ".join(told)]
         return [*(f"{f[0].upper()}{f[1:]}." for f in found if f), *(effect.words for effect in self.effects[:most])]

@@ -85,7 +85,8 @@ class RowExplanation(Told):
     @property
     def rest(self) -> float:
         """What the columns do only together."""
-        return self.prediction - self.mean - float(self.contributions.sum())
+        rest = self.prediction - self.mean - float(self.contributions.sum())
+        return rest if abs(rest) > 1e-12 * max(abs(self.prediction), abs(self.mean)) else 0.0
 
     @property
     def order(self) -> IntArray:

@@ -73,7 +73,7 @@ def fitted(question: Any = "ice-pdp", X: Any = None, **options: Any) -> gx.Grani
     X = table() if X is None else X
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", gx.BinWarning)
-        return gx.Granite(model, question, min_samples_leaf=10, **options).fit(X, target(X))
+        return gx.Granite(model, question, **{"min_samples_leaf": 10, "search": "greedy", **options}).fit(X, target(X))
 
 
 def objects() -> dict[str, tuple[Any, bool]]:

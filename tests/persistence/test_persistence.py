@@ -316,7 +316,7 @@ def test_round_trips_of_random_fits(rows, seed, tmp_path_factory):
 
     question = ("ice-pdp", "mplot-pdp", "ale", "cfi-pfi")[seed % 4]
     y = np.arange(len(X), dtype=float) % 3
-    granite = gx.Granite(random_model, question, min_samples_leaf=2, alpha=0.0).fit(X, y)
+    granite = gx.Granite(random_model, question, min_samples_leaf=2, alpha=0.0, search="greedy").fit(X, y)
     path = tmp_path_factory.mktemp("random") / "a.json"
     loaded = gx.load(gx.save(granite, path, include_data=bool(seed % 2)), model=random_model)
     assert loaded.partition_ == granite.partition_

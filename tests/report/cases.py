@@ -61,7 +61,7 @@ def hostile_report(**options):
     X = table(HOSTILE, HOSTILE[:5])
     model = Classifier(HOSTILE, classes=(HOSTILE[1], HOSTILE[2]))
     y = model.predict(X)
-    return gx.explain(model, X, y, title=HOSTILE[0] + HOSTILE[8], test=(X, y), **options)
+    return gx.explain(model, X, y, title=HOSTILE[0] + HOSTILE[8], test=(X, y), search="greedy", **options)
 
 
 def product(X):
@@ -73,7 +73,12 @@ def stories():
     X, y = gx.datasets.load_diabetes()
     yield "diabetes", gx.explain(product, X, y, test=(X.iloc[::4], y.iloc[::4]), max_depth=2)
     yield "additive", gx.explain(lambda X: np.asarray(X["bmi"]) + np.asarray(X["s5"]) ** 2, X, max_samples=200)
+    yield "classifier", late()
+
+
+def late():
+    """The report of a classifier."""
     names = ["weather", "temp", "wind"]
     people = table(names, ["clear", "mist", "light rain"])
     model = Classifier(names)
-    yield "classifier", gx.explain(model, people, model.predict(people), title="Will it be late?")
+    return gx.explain(model, people, model.predict(people), title="Will it be late?")

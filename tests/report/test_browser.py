@@ -37,7 +37,8 @@ def files(tmp_path_factory):
         x = np.asarray(X)
         return x[:, 0] * np.where(x[:, 1] > 0, np.where(x[:, 3] > 0, 3.0, 1.0), -1.0) + x[:, 2]
 
-    gx.explain(model, X, model(X), test=(X, model(X)), max_depth=2).html(folder / "plain.html")
+    told = gx.explain(model, X, model(X), test=(X, model(X)), rows=X.iloc[[0, 5]], alpha="auto", max_depth=2)
+    told.html(folder / "plain.html")
     report = hostile_report()
     report.html(folder / "hostile.html")
     (folder / "notebook.html").write_text(f"<!doctype html><body>{report._repr_html_()}", encoding="utf-8")

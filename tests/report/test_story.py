@@ -15,7 +15,7 @@ import granite_xai as gx
 from granite_xai.base.wording import brief
 from granite_xai.report.sentences import spoken
 from granite_xai.tables import read_table
-from report.cases import Classifier, product, stories, table
+from report.cases import Classifier, late, product, stories, table
 
 
 def interacting(X):
@@ -30,11 +30,11 @@ def X():
 
 @pytest.fixture(scope="module")
 def report(X):
-    return gx.explain(interacting, X, interacting(X), test=(X.iloc[:60], None), min_samples_leaf=30)
+    return gx.explain(interacting, X, interacting(X), test=(X.iloc[:60], None), min_samples_leaf=30, search="greedy")
 
 
 def test_figures_are_those_of_the_estimator(report, X):
-    granite = gx.Granite(interacting, "ice-pdp", min_samples_leaf=30).fit(X)
+    granite = gx.Granite(interacting, "ice-pdp", min_samples_leaf=30, search="greedy").fit(X)
     figures = report.story["figures"]
     for name in ("disagreement", "remaining", "fidelity", "global_fidelity"):
         assert figures[name] == getattr(granite, f"{name}_") == getattr(report.granite, f"{name}_")
@@ -166,7 +166,7 @@ def test_S15_no_raw_rows(report, X):
 
 
 def test_S15_regions_of_few_rows_are_flagged(X):
-    told = gx.explain(interacting, X.iloc[:60], min_samples_leaf=5)
+    told = gx.explain(interacting, X.iloc[:60], min_samples_leaf=5, search="greedy")
     small = [region for region in told.story["regions"] if region["n_samples"] < 20]
     assert small
     assert all(region["small"] for region in small)
@@ -204,7 +204,7 @@ def test_frame_has_one_line_for_each_scope_and_set(report):
     "question", ["mplot-pdp", "shap-pdp", "pfi-risk", "sobol", "coe", "ale", ["ice-pdp", "variance"]]
 )
 def test_every_kind_of_question_has_a_story(question, X):
-    told = gx.explain(interacting, X.iloc[:60], interacting(X.iloc[:60]), question=question)
+    told = gx.explain(interacting, X.iloc[:60], interacting(X.iloc[:60]), question=question, search="greedy")
     assert told.story["opening"] in str(told).replace("\n", " ")
     assert "<!doctype html>" in told.html()
 
@@ -250,7 +250,7 @@ def test_the_plan_counts_what_the_fit_then_sends(X):
 
 
 def test_two_reports_of_one_fit_are_equal():
-    first, second = (dict(stories())["classifier"] for _ in range(2))
+    first, second = late(), late()
     for told in (first, second):
         told.story["provenance"].update(made="", seconds={"fit": 0, "model": 0, "report": 0})
     assert first.json() == second.json()
@@ -267,8 +267,8 @@ def test_the_models_of_these_tests_interact():
 def test_a_fit_has_the_report_that_explain_would_have_told(X, question):
     """The same story but for its costs, by the three ways to ask for it."""
     y = interacting(X)
-    told = gx.explain(interacting, X, y, question=question, max_samples=100, title="One").story
-    g = gx.Granite(interacting, question, max_samples=100).fit(X, y)
+    told = gx.explain(interacting, X, y, question=question, max_samples=100, title="One", search="greedy").story
+    g = gx.Granite(interacting, question, max_samples=100, search="greedy").fit(X, y)
     stories_of_the_fit = [
         gx.explain(g, X, y, title="One").story,
         g.report(X, y, title="One").story,
@@ -281,13 +281,13 @@ def test_a_fit_has_the_report_that_explain_would_have_told(X, question):
 
 
 def test_the_report_of_a_fit_needs_no_table(X):
-    g = gx.Granite(interacting).fit(X)
-    assert g.report().story["effects"] == gx.explain(interacting, X).story["effects"]
+    g = gx.Granite(interacting, search="greedy").fit(X)
+    assert g.report().story["effects"] == gx.explain(interacting, X, search="greedy").story["effects"]
     assert g.report(test=X[:40]).story["evaluation"]["n_rows"] == 40
 
 
 def test_the_report_of_a_fit_says_what_it_lacks(X):
-    g = gx.Granite(interacting, "pfi-risk").fit(X, interacting(X))
+    g = gx.Granite(interacting, "pfi-risk", search="greedy").fit(X, interacting(X))
     assert g.report().story["effects"] == g.report(X, interacting(X)).story["effects"]
     with pytest.raises(gx.InputError, match="not the table of the fit"):
         g.report(X[::-1], interacting(X))
@@ -335,7 +335,7 @@ def test_S04_names_cannot_act_in_markdown():
 
 @pytest.mark.parametrize("question", ["ice-pdp", "pfi-risk"])
 def test_figures_and_their_numbers_lie_in_a_folder(X, tmp_path, question):
-    told = gx.explain(interacting, X[:60], interacting(X[:60]), question=question, max_depth=1)
+    told = gx.explain(interacting, X[:60], interacting(X[:60]), question=question, max_depth=1, search="greedy")
     written = told.figures(tmp_path / "out", ("png", "svg", "pdf"))
     assert all(path.stat().st_size > 0 for path in written)
     names = {"regions", "effects", "report"} | ({"importances"} if question == "ice-pdp" else set())
@@ -343,3 +343,29 @@ def test_figures_and_their_numbers_lie_in_a_folder(X, tmp_path, question):
     assert pd.read_csv(tmp_path / "out" / "report.csv").shape == told.frame().shape
     again = gx.load(gx.save(told.granite, tmp_path / "g.json"))
     assert {path.stem for path in gx.Report(again).figures(tmp_path / "again")} == {"regions", "report"}
+
+
+def test_single_rows_add_up_in_the_report(X):
+    """What columns add, and what they do only together, leads from the mean of the region to the prediction."""
+    told = gx.explain(interacting, X, rows=X.iloc[[3, 40]], max_depth=1, search="greedy")
+    for line, each in zip((3, 40), told.story["rows"], strict=True):
+        found = told.granite.explain_row(X.iloc[[line]])
+        assert each["region"] == told.granite.apply(X.iloc[[line]])[0]
+        total = sum(adds for _, _, adds in each["lines"])
+        assert total == pytest.approx(found.prediction - found.mean, abs=1e-12)
+    assert "Row 40 is in region" in told.html()
+    assert "no other" in told.html()
+    assert "No row of the data" in gx.explain(told.granite, X).html()
+    with pytest.raises(gx.InputError, match="20 rows at most"):
+        told.granite.report(rows=X.iloc[:21])
+
+
+def test_the_page_says_why_there_are_so_many_regions(X):
+    """The path that chose alpha is drawn, with its table; where alpha was given there is none."""
+    told = gx.explain(interacting, X, alpha="auto", max_depth=2, search="greedy")
+    steps = told.story["path"]["steps"]
+    assert [step["regions"] for step in steps if step["chosen"]] == [len(told.granite.partition_)]
+    assert steps == told.granite.path_.to_dict("records")
+    assert "what fewer regions would leave" in told.html()
+    assert told.html().count("(chosen)") == 1
+    assert gx.explain(interacting, X, max_depth=1, search="greedy").story["path"] is None

@@ -54,8 +54,9 @@ def test_bike_sharing_opens_with_the_sentence_a_reader_needs(data_folder):
 
 
 def test_S04_nothing_in_a_name_acts_on_a_terminal():
-    text = str(hostile_report())
+    report = hostile_report()
+    text = str(report)
     assert all(character == "\n" or character.isprintable() for character in text)
     assert "\\u202eevil" in text
-    assert repr(hostile_report()).isprintable()
+    assert repr(report).isprintable()
     assert HOSTILE[10] not in text

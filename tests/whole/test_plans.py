@@ -37,6 +37,7 @@ def test_what_fits_with_room_to_spare_is_exact_and_nothing_more_is_asked():
     assert g.diagnostics_["warnings"] == []
 
 
+@pytest.mark.slow
 def test_a_slow_model_is_planned_on_grids_then_on_fewer_rows_and_it_is_said():
     limits = gx.Resources(max_seconds=6)
     with pytest.warns(gx.ModelWarning, match=r"M13: 4 columns on grids of \d+ values; exact would take about"):
@@ -72,6 +73,7 @@ def test_what_no_plan_fits_is_refused_with_the_seconds_it_needs():
         gx.Granite(product, resources=gx.Resources(max_evaluations=100)).fit(X)
 
 
+@pytest.mark.slow
 def test_partial_effects_are_drawn_from_fewer_pairs_when_the_time_is_short():
     wide = np.random.default_rng(0).normal(size=(30, 14))
     with pytest.warns(gx.ModelWarning, match=r"M13: (8|16|32) pairs of orders"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import astuple, dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,10 +53,15 @@ class Path:
         kept = f"keeps {100 * KEPT:.0f} % of what the largest ({self.steps[0].regions}) removes on left-out rows"
         return f"{regions} regions: the smallest tree that {kept}."
 
+    def facts(self) -> dict[str, Any]:
+        """The steps and the line in plain types."""
+        steps = [{**asdict(step), "chosen": step is self.chosen} for step in self.steps]
+        return {"steps": steps, "line": self.line, "kept": KEPT}
+
     def frame(self) -> Any:
         """One line for each tree: alpha, regions, left, left_out (rows that the search did not see), chosen."""
-        columns = dict(zip(PathStep.__dataclass_fields__, zip(*map(astuple, self.steps), strict=True), strict=True))
-        return frame({**columns, "chosen": [step is self.chosen for step in self.steps]})
+        steps = self.facts()["steps"]
+        return frame({key: [step[key] for step in steps] for key in steps[0]})
 
 
 class Pruned(NamedTuple):

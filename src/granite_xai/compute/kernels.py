@@ -170,19 +170,42 @@ def side_sums(
                 squares_right[k] += 0.0 if member[k] else square
 
 
-def quarter_sums(mode: int, sums: Any, here: Any, there: Any, scale: Any, weights: Any, out: Any) -> None:
+def quarter_sums(
+    mode: int, by_cell: Any, first: Any, second: Any, here: Any, there: Any, scale: Any, weights: Any, out: Any
+) -> None:
     """Add the loss of each row's mean over its own quarter, for all pairs of cuts; see `search.pairs`."""
-    c, count, other = sums.shape
-    for i in range(c):
-        for k in range(count - 1):
-            left, above, part, whole = here[i, k], sums[i, k, other - 1], sums[i, k], sums[i, count - 1]
-            first, second = (0, 1) if left else (2, 3)
-            for j in range(other - 1):
-                # Both are computed and one is kept: a branch would be mispredicted.
-                low = part[j] if left else whole[j] - part[j]
-                high = above - part[j] if left else whole[other - 1] - above - whole[j] + part[j]
-                inside = there[i, j]
-                value = low * scale[first, k, j] if inside else high * scale[second, k, j]
+    # From sums over the cells of two columns, (A, B, c), and what each cut adds to the one before (see `left_sums`).
+    (fresh, ends, added), (fresh_2, ends_2, added_2) = first, second
+    (_, width, c), count, other = by_cell.shape, len(fresh), len(fresh_2)
+    running, line, sums = np.zeros((width, c)), np.zeros(c), np.empty((count, other, c))
+    for k in range(count):
+        if fresh[k]:
+            running[:] = 0.0
+        for step in range(ends[k - 1] if k else 0, ends[k]):
+            running += by_cell[added[step]]
+        for j in range(other):
+            if fresh_2[j]:
+                line[:] = 0.0
+            for step in range(ends_2[j - 1] if j else 0, ends_2[j]):
+                part = running[added_2[step]]
+                for i in range(c):
+                    line[i] += part[i]
+            sums[k, j] = line
+    total = sums[count - 1, other - 1]
+    for k in range(count - 1):
+        above, left = sums[k, other - 1], here[k]
+        for j in range(other - 1):
+            part, whole, inside = sums[k, j], sums[count - 1, j], there[j]
+            s0, s1, s2, s3 = scale[0, k, j], scale[1, k, j], scale[2, k, j], scale[3, k, j]
+            r0, r1, r2, r3 = out[0, k, j], out[1, k, j], out[2, k, j], out[3, k, j]
+            for i in range(c):
+                # All are computed and one is kept: a branch would be mispredicted.
+                low = part[i] * s0 if left[i] else (whole[i] - part[i]) * s2
+                high = (above[i] - part[i]) * s1 if left[i] else (total[i] - above[i] - whole[i] + part[i]) * s3
+                value = low if inside[i] else high
                 loss = weights[i] * (value * value if mode == 0 else abs(value))
-                out[first, k, j] += loss if inside else 0.0
-                out[second, k, j] += 0.0 if inside else loss
+                r0 += loss if left[i] and inside[i] else 0.0
+                r1 += loss if left[i] and not inside[i] else 0.0
+                r2 += loss if inside[i] and not left[i] else 0.0
+                r3 += 0.0 if left[i] or inside[i] else loss
+            out[0, k, j], out[1, k, j], out[2, k, j], out[3, k, j] = r0, r1, r2, r3

@@ -9,7 +9,6 @@ each primitive in the words of the array API standard (torch on a device, array-
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -45,22 +44,13 @@ class Pairs(NamedTuple):
         return Pairs(self.lines[rows], self.columns[rows])
 
 
-@dataclass(eq=False)
 class Families:
     """The candidates of several columns: which of its segments each sends left, one (k, size) table a column."""
 
-    left: Sequence[BoolArray]
-    moved: tuple[Any, Any] | None = None  # the table of all of them, with the primitives of the device it is on
-
-    @cached_property
-    def sizes(self) -> tuple[int, ...]:
-        """Segments of each column."""
-        return tuple(table.shape[1] for table in self.left)
-
-    @cached_property
-    def starts(self) -> IntArray:
-        """Where the segments of each column begin, and where all end."""
-        return np.cumsum((0, *self.sizes))
+    def __init__(self, left: Sequence[BoolArray]) -> None:
+        self.left, self.sizes = left, tuple(table.shape[1] for table in left)  # sizes: segments of each column
+        self.starts: IntArray = np.cumsum((0, *self.sizes))  # where the segments of each column begin, and all end
+        self.moved: tuple[Any, Any] | None = None  # the table of all, with the primitives of the device it is on
 
     @cached_property
     def table(self) -> BoolArray:

@@ -11,7 +11,8 @@ share the bin of the visible ones, and marginal masking has one bin. With ``E_S`
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -32,14 +33,13 @@ Summed = Callable[[Array], tuple[Array, Array]]  # from a block, one line a refe
 Hybrids = tuple[Rows, Array, Summed, Array]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Averages(Masked):
     """The masked model of a node."""
 
     evaluations: Evaluations
     splits: Splits
     bins: Callable[[Coalition], Bins | None] = lambda visible: None  # of the rows, by visible columns; None: one
-    _means: list[Array] = field(default_factory=list)
 
     def combined(self, terms: Terms) -> RowValues:
         """A linear combination of masked models and pairwise attributions."""
@@ -110,15 +110,13 @@ class Averages(Masked):
             total = P.side_sums(SPREAD, P.take(splits.zeros, rows, 0), None, both, inside, weights, total)
         return total[0, :, :] * splits.scale[0, :, :]
 
-    @property
+    @cached_property
     def mean(self) -> Array:
         """``F`` of nothing: the mean prediction of both sides, (2, K)."""
-        if not self._means:
-            predictions = self.splits.primitives.array(self.evaluations.predictions)
-            left, total = self.splits.sums(predictions[:, None])
-            sides = self.splits.primitives.xp.concat([left, total[:, None] - left], axis=0)
-            self._means.append(sides * self.splits.scale[0, :, :])
-        return self._means[0]
+        predictions = self.splits.primitives.array(self.evaluations.predictions)
+        left, total = self.splits.sums(predictions[:, None])
+        sides = self.splits.primitives.xp.concat([left, total[:, None] - left], axis=0)
+        return sides * self.splits.scale[0, :, :]
 
     def _table(self, matrix: Matrix, bins: Bins | None, coefficient: float) -> Part:
         """``F_S`` of columns that are shown: one entry a value, from the references in the bin of its first carrier."""
@@ -147,8 +145,9 @@ class Averages(Masked):
         self, matrix: Matrix, splits: Splits, references: Pairs, carriers: IntArray, alike: Alike = None
     ) -> tuple[Array, Array]:
         """Sums of the lines of some rows over references, (rows, K) and (rows,); only within equal bins."""
-        P, found = splits.primitives, []
-        for some in splits.tiles(len(carriers), splits.n_rows, self.evaluations.space.block):
+        P, space, found = splits.primitives, self.evaluations.space, []
+        for some in splits.tiles(len(carriers), splits.n_rows, space.block):
+            space.release(8 * len(matrix.codes) * len(carriers[some]))
             if matrix.columns is None and references is matrix.pairs:  # all rows, in their order
                 block = P.take(matrix.values, matrix.codes[carriers[some]], 0).T
             else:
@@ -165,13 +164,13 @@ class Averages(Masked):
         P, splits = self.splits.primitives, self.splits
         shares = [[hidden * sums for sums in splits.shares(m.codes, m.n_values)] for m, hidden in products.items()]
         width = max([splits.count, splits.n_rows if pairs else 0, *(matrix.n_values for matrix in products)])
-        space = self.evaluations.space
+        space, many = self.evaluations.space, len(pairs) + len(products)
         # Few matrices may stay in memory; of many, lying in files, the system maps sixteen pages around each line.
-        read = max(8 * width, 2**16) * len(pairs) if 8 * len(pairs) * splits.n_rows**2 > 4 * space.block else 0
+        read = max(8 * width, 2**16) * many if 8 * many * splits.n_rows**2 > 4 * space.block else 0
         for rows in splits.tiles(splits.n_rows, width, space.block):
             found: list[tuple[Array, Array]] = []
+            space.release(read * (rows.stop - rows.start))
             if pairs:
-                space.release(read * (rows.stop - rows.start))
                 blocks = [P.pair_block(m.values, m.pairs, m.pairs.at(rows), hide, show) for m, hide, show in pairs]
                 found.append(splits.sums(sum(blocks[1:], blocks[0])))
             for matrix, (left, total) in zip(products, shares, strict=True):

@@ -41,7 +41,7 @@ class Cut:
 
     def at(self, lines: IntArray) -> Cut:
         """Only some of its splits."""
-        return Cut.of(self.column, self.left[lines], self.classes)
+        return self if len(lines) == len(self.left) else Cut.of(self.column, self.left[lines], self.classes)
 
 
 def _distinct_columns(table: BoolArray) -> tuple[IntArray, IntArray]:

@@ -36,6 +36,7 @@ from granite_xai.report.panels import disagreement_map, effects, gaps_left, impo
 from granite_xai.report.sentences import Amounts, ReportSource
 
 VERSION = 2  # of the dict
+MOST_ROWS, MOST_SETS = 20, 8  # rows that are told one by one, and sets of columns of each
 HALVES, SEARCHED = 4, 10_000  # halves that the search is repeated on, where a table has at most so many cells
 _NOT_IN_JSON = re.compile("[\u2028\u2029\ud800-\udfff]")
 
@@ -50,7 +51,7 @@ class Report:
         Fitted; one that was loaded or unpickled tells what its curves hold.
     X, y : table and array, optional
         Those of the fit; with them the report also maps questions about risk.
-    test, title
+    test, rows, title
         As in `explain`.
 
     Attributes
@@ -158,6 +159,7 @@ def explain(
     question: Any = "ice-pdp",
     sample_weight: Any = None,
     test: Any = None,
+    rows: Any = None,
     title: str | None = None,
     unit: str = "",
     **options: Unpack[GraniteOptions],
@@ -173,6 +175,8 @@ def explain(
         Weights of the rows, as in ``Granite.fit``.
     test : tuple (X, y) or table, optional
         Rows that the fit does not see; adds figures on them.
+    rows : table, optional
+        A few rows to explain one by one; the page then holds their values.
     title : str, optional
         What the report is about, above its headline.
     unit : str, optional
@@ -199,12 +203,13 @@ def explain(
         if options:
             hint = "Fit another Granite, or leave the options out."
             raise InputError("a fit has its options already.", code="P03", argument=next(iter(options)), hint=hint)
-        return Report(model, X, y, unit=unit, test=test, title=title)
+        return Report(model, X, y, unit=unit, test=test, rows=rows, title=title)
     begin = time.perf_counter()
     granite = Granite(model, question, **options)
     X, y, sample_weight = collected_for(granite, X, y, sample_weight)
     found = fit_with_evaluations(granite, X, y, sample_weight)
-    return Report(granite, story=tell(_source(granite, found, X, y, unit), test=test, title=title, began=begin))
+    told = tell(_source(granite, found, X, y, unit), test=test, rows=rows, title=title, began=begin)
+    return Report(granite, story=told)
 
 
 _OWN, _PASSED = (inspect.signature(each).parameters for each in (explain, Granite))
@@ -245,7 +250,9 @@ def _score(view: FittedGranite, X: Any, fitting: FloatArray, target: FloatArray)
     return {"text": text, "rows": told}
 
 
-def tell(source: ReportSource, test: Any = None, title: str | None = None, began: float = 0.0) -> dict[str, Any]:
+def tell(
+    source: ReportSource, test: Any = None, title: str | None = None, began: float = 0.0, rows: Any = None
+) -> dict[str, Any]:
     """Build the dict; without evaluations (a loaded object) it holds what the stored curves tell."""
     begin = began or time.perf_counter()
     fitted, granite, amounts = source.fitted, source.granite, Amounts.of(source)
@@ -277,11 +284,28 @@ def tell(source: ReportSource, test: Any = None, title: str | None = None, began
         "regions": parts,
         "tree": tree(source, gaps),
         "stability": sentences.stability(source),
+        "path": None if fitted.path is None else fitted.path.facts(),
         "evaluation": evaluation,
+        "rows": [] if rows is None else _single_rows(granite, rows),
         "glossary": sentences.glossary(),
         "warnings": list(granite.diagnostics_.get("warnings", [])),
         "provenance": sentences.provenance(source, time.perf_counter() - begin),
     }
+
+
+def _single_rows(granite: Granite, rows: Any) -> list[dict[str, Any]]:
+    """Some rows one by one: in words, and what each column adds to the mean of its region."""
+    table, told = fitted_view(granite).read(rows), []
+    if table.n_rows > MOST_ROWS:
+        hint = "Use explain_row, or granite row, for more."
+        raise InputError(f"a report tells of {MOST_ROWS} rows at most.", code="P02", argument="rows", hint=hint)
+    for number in range(table.n_rows):
+        found = granite.explain_row(table.take(np.array([number])).native)
+        lines = [(found.sets[i], found.values[i], float(found.contributions[i])) for i in found.order[:MOST_SETS]]
+        rest = [("all others", "", float(found.contributions[found.order[MOST_SETS:]].sum()))]
+        lines += [*rest[: len(found.order) > MOST_SETS], ("only together", "", float(found.rest))]
+        told.append({"region": found.region, "sentences": found.sentences(), "lines": lines})
+    return told
 
 
 def _evaluation(granite: Granite, test: Any) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations, groupby
 from operator import attrgetter
 
@@ -21,13 +22,20 @@ from granite_xai.tables import Column, Table
 MOST_LEVELS = 100  # levels of a nominal column that splits tell apart; the rarer ones share a group
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Family:
     """All candidates of one column: levels that every one of them sends the same way are one class."""
 
     column: int  # position of the column
     classes: IntArray  # (levels + 1,) int: class of missing values (entry 0) and of each level (entries 1, 2, …)
     inner: BoolArray  # (K, classes) bool: which classes go left
+
+    @cached_property
+    def last(self) -> IntArray:
+        """Of an ordered column the last level that each candidate sends left; -1 where only missing values go."""
+        ends = np.zeros(self.inner.shape[1], dtype=np.intp)
+        np.maximum.at(ends, self.classes, np.arange(len(self.classes)))
+        return np.asarray(np.max(np.where(self.inner, ends, 0), axis=1) - 1)
 
     def enough(self, counts: IntArray, least: int) -> list[Candidate]:
         """Only the candidates that leave so many rows on both sides, given the rows at each entry."""
@@ -58,7 +66,7 @@ class Candidate:
     @property
     def code(self) -> int:
         """Of an ordered column the last level that goes left; -1 where only missing values do."""
-        return int(np.flatnonzero(self.left)[-1]) - 1
+        return int(self.family.last[self.number])
 
     def inside(self, codes: IntArray) -> BoolArray:
         """Which rows go left, from their codes."""

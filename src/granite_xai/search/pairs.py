@@ -6,9 +6,9 @@ columns give the gaps of every rectangle of the grid, so that all trees of two l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial, reduce
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial, reduce
 from itertools import combinations_with_replacement
 from operator import itemgetter
 from typing import NamedTuple
@@ -19,7 +19,7 @@ from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.compute import in_threads, one_blas_thread, resolve_jobs
 from granite_xai.compute.compiled import available, compiled, primitives_for
 from granite_xai.compute.kernels import quarter_sums
-from granite_xai.compute.primitives import SQUARE, ArrayNamespace, Families
+from granite_xai.compute.primitives import SQUARE, ArrayNamespace, Families, Pairs
 from granite_xai.disagreement import ResolvedQuestion
 from granite_xai.engine.splits import Cut, Splits
 from granite_xai.interaction import union
@@ -27,9 +27,8 @@ from granite_xai.search.candidates import Candidate, cuts_of
 from granite_xai.search.problem import Problem
 
 TILE = 2**16  # pairs of rows looked at together: few enough for the cache
+KEPT = 8  # the matrices of gaps that are kept take two parts in so many of the memory limit
 STAGES = (4, 8, 16, 32, 64, 128, 256, 512)  # sets, by share, after which pairs of cuts that cannot be best are dropped
-# The gap of one set for some references and rows, (references, rows); in a region it is the mean over its rows.
-PairGap = Sequence[Callable[[IntArray, IntArray], FloatArray]]
 Known = dict[tuple[int, int], FloatArray]  # by pair of columns, what their quarters leave; infinite: of no use
 
 
@@ -46,14 +45,21 @@ class Plan(NamedTuple):
         return 1 + max(0 if side is None else side.height for side in (self.left, self.right))
 
 
+class _Side:
+    """A cut of some rows, and the whole of them as a last one."""
+
+    def __init__(self, cut: Cut) -> None:
+        self.left, self.classes = cut.left.astype(np.float64), cut.classes
+        self.members = cut.left[:, cut.classes]  # (k, n)
+        self.families = Families([np.vstack([cut.left, np.ones_like(cut.left[:1])])])
+
+
 class _Grid:
     """Two cuts of some rows: the cell of each row, and one over the mass of each quarter."""
 
-    def __init__(self, one: Cut, two: Cut, weights: FloatArray, primitives: ArrayNamespace) -> None:
-        self.cuts, self.shape = (one, two), (one.left.shape[1], two.left.shape[1])
+    def __init__(self, one: _Side, two: _Side, weights: FloatArray, primitives: ArrayNamespace) -> None:
+        self.sides, self.shape = (one, two), (one.left.shape[1], two.left.shape[1])
         self.cells = one.classes * self.shape[1] + two.classes
-        # The cuts of both columns, and the whole as a last one.
-        self.families = [Families([np.vstack([cut.left, np.ones_like(cut.left[:1])])]) for cut in self.cuts]
         self.order = primitives.order(self.cells[None], Families([np.zeros((0, np.prod(self.shape)), dtype=np.bool_)]))
         mass = self.quarters(weights)
         some = mass > 0.5 * weights.min()  # less than the lightest row is round-off of nothing
@@ -62,8 +68,38 @@ class _Grid:
     def quarters(self, weights: FloatArray | None) -> FloatArray:
         """Rows or mass of every quarter, (4, k, l)."""
         table = np.bincount(self.cells, weights, minlength=self.shape[0] * self.shape[1]).reshape(self.shape)
-        first, second = (cut.left.astype(np.float64) for cut in self.cuts)
+        first, second = (side.left for side in self.sides)
         return np.stack([(a @ table) @ b.T for a in (first, 1.0 - first) for b in (second, 1.0 - second)])
+
+
+@dataclass(frozen=True, eq=False)
+class _PairGap:
+    """The gap of one set as a matrix of references and rows: in a region that of a row is the mean of its column."""
+
+    factor: float  # of the question
+    mode: int  # of its loss
+    parts: Sequence[Callable[[IntArray, IntArray], FloatArray]]  # of references and rows
+    weights: FloatArray
+    kept: bool  # whether there is room for the whole matrix
+    last: dict[bytes, list[FloatArray]] = field(default_factory=dict)  # its blocks for the rows asked for last
+
+    @cached_property
+    def matrix(self) -> FloatArray:
+        """All references, times their weights, and all rows."""
+        return self._made(*[np.arange(len(self.weights))] * 2)
+
+    def blocks(self, rows: IntArray, tiles: list[slice], P: ArrayNamespace) -> Iterable[FloatArray]:
+        """Some references and the same rows, a few at a time."""
+        if not self.kept:
+            return (self._made(rows, rows[tile]) for tile in tiles)
+        if (key := rows.tobytes()) not in self.last:
+            self.last.clear()
+            at = Pairs(rows, rows)
+            self.last[key] = [np.asarray(P.pair_block(self.matrix, at, at.at(tile), 1.0, 0.0)) for tile in tiles]
+        return self.last[key]
+
+    def _made(self, references: IntArray, rows: IntArray) -> FloatArray:
+        return reduce(np.add, (part(references, rows) for part in self.parts)) * self.weights[references][:, None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +108,7 @@ class PairTables:
 
     problem: Problem
     least: int  # rows of a region, at least
-    gaps: tuple[tuple[float, int, PairGap], ...]  # factor of the question, mode of its loss, and the gap of each set
+    gaps: tuple[_PairGap, ...]  # of each set that disagrees
 
     @classmethod
     def of(cls, problem: Problem, least: int) -> PairTables | None:
@@ -86,15 +122,18 @@ class PairTables:
             for members, gap, values in zip(sets, question.gaps, question.gap_values(known, splits), strict=True):
                 own = known.on_grid(union(members))
                 parts = [partial(masking.masked(own, splits).pair_block, terms) for masking, terms in gap.items()]
-                found.append((factor * (known.weights @ question.loss(values[0])), (factor, mode, parts)))
+                found.append((factor * (known.weights @ question.loss(values[0])), factor, mode, parts))
         found = sorted((entry for entry in found if entry[0] > 0), key=lambda entry: -entry[0])
-        return cls(problem, least, tuple(entry for _, entry in found))
+        room = problem.resources.memory_limit // KEPT // (8 * known.n_rows**2)
+        gaps = (_PairGap(*entry[1:], known.weights, number < room) for number, entry in enumerate(found))
+        return cls(problem, least, tuple(gaps))
 
     def tables(self, rows: IntArray, pairs: Sequence[tuple[Cut, Cut]], sets: slice = slice(None)) -> list[FloatArray]:
         """What some sets leave in the quarters of some pairs of cuts, (4, k, l); infinite in those too small."""
         # Left and left, left and right, right and left, right and right.
         weights, P = self.problem.evaluations.weights[rows], primitives_for(len(rows) ** 2)
-        grids = [_Grid(one, two, weights, P) for one, two in pairs]
+        sides = {id(cut): _Side(cut) for pair in pairs for cut in pair}
+        grids = [_Grid(sides[id(one)], sides[id(two)], weights, P) for one, two in pairs]
         with one_blas_thread():
             add = partial(_of_set, rows, weights, grids, P)
             found = in_threads(add, self.gaps[sets], resolve_jobs(self.problem.n_jobs))
@@ -121,38 +160,36 @@ def in_pairs(question: ResolvedQuestion) -> bool:
 
 
 def _of_set(
-    rows: IntArray, weights: FloatArray, grids: list[_Grid], P: ArrayNamespace, gap: tuple[float, int, PairGap]
+    rows: IntArray, weights: FloatArray, grids: list[_Grid], P: ArrayNamespace, gap: _PairGap
 ) -> list[FloatArray]:
     """Sums of one set's losses over the quarters of every grid."""
-    factor, mode, parts = gap
     found, step = [np.zeros_like(grid.scale) for grid in grids], max(1, TILE // len(rows))
-    for start in range(0, len(rows), step):
-        tile = slice(start, start + step)
-        block = reduce(np.add, (part(rows, rows[tile]) for part in parts)) * weights[:, None]
+    tiles = [slice(start, start + step) for start in range(0, len(rows), step)]
+    for tile, block in zip(tiles, gap.blocks(rows, tiles, P), strict=True):
+        own = gap.factor * weights[tile]
         for grid, out in zip(grids, found, strict=True):
-            (A, B), c = grid.shape, block.shape[1]
-            one = P.left_sums(P.segment_sum(block, grid.order).reshape(A, B * c), grid.families[0]).reshape(B, -1)
-            both = P.left_sums(one, grid.families[1]).reshape(c, len(grid.cuts[0].left) + 1, -1)
-            inside = [cut.left.T[cut.classes[tile]] for cut in grid.cuts]
-            _add(mode, both, inside, grid.scale, factor * weights[tile], out)
+            by_cell = P.segment_sum(block, grid.order).reshape(*grid.shape, -1)
+            inside = [np.ascontiguousarray(side.members[:, tile]) for side in grid.sides]
+            if available():
+                added = (side.families.additions for side in grid.sides)
+                compiled(quarter_sums)(gap.mode, by_cell, *added, *inside, grid.scale, own, out)
+            else:
+                out += _quarter_sums(gap.mode, by_cell, grid, inside, own)
     return found
 
 
-def _add(
-    mode: int, sums: FloatArray, inside: list[BoolArray], scale: FloatArray, weights: FloatArray, out: FloatArray
-) -> None:
-    """Add the loss of each row's mean over its own quarter, weighted, to out (4, k, l)."""
-    # From sums over what both cuts send left, (c, k + 1, l + 1), the last of each being all rows.
-    if available():
-        compiled(quarter_sums)(mode, *map(np.ascontiguousarray, (sums, *inside)), scale, weights, out)
-        return
+def _quarter_sums(
+    mode: int, by_cell: FloatArray, grid: _Grid, inside: list[BoolArray], weights: FloatArray
+) -> FloatArray:
+    """The same as the compiled loop: the loss of each row's mean over its own quarter, weighted, (4, k, l)."""
+    first, second = (side.families.left[0].astype(np.float64) for side in grid.sides)
+    sums = np.einsum("ka,abi,lb->ikl", first, by_cell, second, optimize=True)
     both, above, every, total = sums[:, :-1, :-1], sums[:, :-1, -1:], sums[:, -1:, :-1], sums[:, -1:, -1:]
     parts = (both, above - both, every - both, total - above - every + both)
-    here, there = inside[0][:, :, None], inside[1][:, None, :]
+    here, there = inside[0].T[:, :, None], inside[1].T[:, None, :]
     members = (here & there, here & ~there, ~here & there, ~here & ~there)
-    for quarter, part in enumerate(parts):
-        gaps = np.where(members[quarter], part * scale[quarter], 0.0)
-        out[quarter] += np.einsum("i,ikl->kl", weights, np.square(gaps) if mode == SQUARE else np.abs(gaps))
+    gaps = np.stack([np.where(own, part, 0.0) for own, part in zip(members, parts, strict=True)]) * grid.scale[:, None]
+    return np.asarray(np.einsum("i,qikl->qkl", weights, np.square(gaps) if mode == SQUARE else np.abs(gaps)))
 
 
 def one_side(quarters: FloatArray, side: int, first: bool) -> FloatArray:

@@ -12,7 +12,7 @@ import numpy as np
 from granite_xai.base.errors import InputError
 from granite_xai.base.options import real_number, unknown, whole_number
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.chance.replicates import ChanceRule
+from granite_xai.chance.replicates import Chance, ChanceRule
 from granite_xai.compute.compiled import device_faults, primitives_on
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
@@ -180,6 +180,7 @@ class _Growth:
     ahead: Ahead | None = None  # tables over pairs of cuts, where the questions have them
     width: int = 1  # columns that are followed
     known: dict[bytes, Scores] = field(default_factory=dict)  # scores of nodes, by their rows
+    by_chance: dict[bytes, Chance] = field(default_factory=dict)  # what chance says of nodes, by their rows
     known_optima: dict[bytes, Optimum] = field(default_factory=dict)  # the best two levels of nodes, by their rows
 
     def searched(self, root: _Open) -> _Grown:
@@ -241,12 +242,16 @@ class _Growth:
         return node if node.silent or self.problem.chance is None else self._corrected(node, self.problem.chance)
 
     def _corrected(self, node: _Open, rule: ChanceRule) -> _Open:
-        """The node with its share corrected for chance; its evaluations are cut out for it."""
-        shares, evaluations = self.problem.shares, node.evaluations()
-        found = rule.of(evaluations, node.rows, self.problem.n_jobs)
+        """The node with its share corrected for chance; its evaluations are cut out for it, once."""
+        shares, key = self.problem.shares, node.rows.tobytes()
+        if key not in self.by_chance:
+            evaluations = node.evaluations()
+            self.by_chance[key] = rule.of(evaluations, node.rows, self.problem.n_jobs)
+            node = replace(node, evaluations=lambda: evaluations)
+        found = self.by_chance[key]
         share = float(replace(shares, factors=rule.factors).of(found.corrected, np.array(node.weight)))
         by_chance = not np.any(found.exceeded(shares.floors) & (shares.factors > 0.0))
-        return replace(node, evaluations=lambda: evaluations, share=share, by_chance=by_chance)
+        return replace(node, share=share, by_chance=by_chance)
 
     def grow(self, node: _Open) -> _Grown:
         """The pruned subtree below a node."""
