@@ -43,7 +43,7 @@ LEARNED = (
     "regions were searched, and intervals cover about as often as they promise; not those of importances by risk "
     "at 1,000 rows, 70 to 78 % (squared errors have heavy tails). Judge on about as many rows as search: bins that "
     "6,000 rows made and 300 rows fill put `cfi-pfi` 22 points too high. Replicates make a greedy search about twice "
-    "as long (0.4 to 2.7 times here, on a busy machine), and ask the model nothing."
+    "as long (0.3 to 3.3 times in processor time), and ask the model nothing."
 )
 
 
