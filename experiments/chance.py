@@ -17,7 +17,7 @@ REGIONS = ["workingday ≤ 0", "workingday > 0 and hr ≤ 6", "workingday > 0 an
 ALL_ROWS: dict[str, Any] = {"max_samples": None, "holdout": False}
 QUESTIONS = ("ice-pdp", "mplot-pdp", "pfi-risk", "cfi-pfi")
 KINDS = ("normal", "heavy", "binary", "mixed")
-WORST = (("mplot-pdp", 200, "normal"), ("mplot-pdp", 1000, "binary"), ("variance", 1000, "binary"))
+WORST = (("mplot-pdp", 200, "normal", 200), ("mplot-pdp", 1000, "binary", 200), ("variance", 1000, "binary", 50))
 DEAR = ("shap-pdp", "ice-shap", "cshap-shap", "sage-risk")
 
 
@@ -35,7 +35,16 @@ def told(data: dict[str, Any]) -> Result:
     return Result("Chance", "\n\n".join([*parts, LEARNED]), data)
 
 
-LEARNED = "**What a practitioner learns.** LATER"
+LEARNED = (
+    "**What a practitioner learns.** With the rule of chance a search in noise ends with one region about as "
+    "often as the level promises (at most 6 % over all kinds of columns, 7.5 % in the worst cell that was looked "
+    "at closely), where the paper's algorithm nearly always finds some; clear effects are found as before. What "
+    "the regions leave is estimated without much bias already from 300 rows, also with weights and where the "
+    "regions were searched, and intervals cover about as often as they promise; not those of importances by risk "
+    "at 1,000 rows, 70 to 78 % (squared errors have heavy tails). Judge on about as many rows as search: bins that "
+    "6,000 rows made and 300 rows fill put `cfi-pfi` 22 points too high. Replicates make a greedy search about twice "
+    "as long (0.3 to 3.3 times in processor time), and ask the model nothing."
+)
 
 
 _WORDS = {
@@ -48,7 +57,7 @@ _WORDS = {
         "The same with 1000 rows and eight columns (Shapley values and SAGE: three), 10 samples of each kind."
     ),
     "false regions, again": (
-        "Cells of both tables above that are over 10 %, again with 200 other samples (1000 rows: 50). `cice-mplot` and "
+        "Cells of both tables above that are over 10 %, again with more and other samples. `cice-mplot` and "
         "`pfi-risk` have the figures of `mplot-pdp` and `variance` there."
     ),
     "power": "Percent of 20 samples of 500 rows whose first split is the right one.",
@@ -58,15 +67,16 @@ _WORDS = {
         "stay those of the fit). Bias in points with its standard error, and how often the 95 % interval covers. "
         "Fixed: three given regions; weighted: the same with weights 3 for rows of the second year; searched: those "
         "that the search finds (samples that show nothing beyond chance are left out); toy: x0 x1 + x2 sign(x1) with "
-        "columns of correlation .5, two given regions. 40 samples of fixed regions, 20 of the others."
+        "columns of correlation .5, two given regions. Width: the median of the intervals, in points. The 4,000 rows "
+        "have an error of their own, half of that of 1,000."
     ),
     "bins of many rows": (
         "The same regions of bike rentals, bins of a fit on 6,000 rows, judged on 300 rows: 20 samples. Cells that "
         "hold 20 rows among 6,000 hold one among 300, and one row shows no variance."
     ),
     "cost": (
-        "Seconds of the search with replicates and without, 1000 rows, depth 3, one core, the best of five in one run "
-        "(refined search: of two)."
+        "Seconds of the greedy search with replicates and without, 1000 rows, depth 3, one core, the best of three in "
+        "one run; regions without replicates. On a busy machine: read the ratios."
     ),
 }
 
@@ -121,13 +131,14 @@ def false_regions_large(quick: bool) -> list[dict[str, Any]]:
     return lines
 
 
-def worst_again(quick: bool, cells: tuple[tuple[str, int, str], ...] = WORST) -> list[dict[str, Any]]:
+def worst_again(quick: bool) -> list[dict[str, Any]]:
     """Where few samples said more than 10 %."""
     lines = []
-    for question, n, kind in cells:
-        seeds = range(1000, 1200 if n < 1000 else 1050)
-        found = np.mean([found_in_noise(question, kind, n, 4 if n < 1000 else 8, seed) for seed in seeds])
-        lines.append({"question": question, "N": n, "columns": kind, "percent": f"{100 * found:.1f}"})
+    for question, n, kind, samples in WORST:
+        seeds, d = range(1000, 1000 + samples), 4 if n < 1000 else 8
+        found = np.mean([found_in_noise(question, kind, n, d, seed) for seed in seeds])
+        told = {"question": question, "N": n, "columns": kind, "samples": samples}
+        lines.append({**told, "percent": f"{100 * found:.1f}"})
     return lines
 
 
@@ -207,8 +218,8 @@ def estimates(quick: bool) -> list[dict[str, Any]]:
     cases: dict[str, tuple[Any, Any, Any, int]] = {
         "bike, fixed": (rentals, fixed, even, 40),
         "bike, fixed, weighted": (rentals, fixed, weights, 20),
-        "bike, searched": (rentals, None, even, 20),
-        "toy, fixed": (toy(20_000), halves, even, 20),
+        "bike, searched": (rentals, None, even, 8),
+        "toy, fixed": (toy(20_000), halves, even, 8),
     }
     return [
         {"case": case, "question": question, "N": n, **judged(*data, partitioner, weights, repeats, question, n)}
@@ -271,17 +282,15 @@ def cost(quick: bool) -> list[dict[str, Any]]:
         "bike": (model, X.iloc[rows], y[rows]),
         "Gaussian, 10 columns": (mixed, Z, mixed(Z) + rng.normal(size=1000)),
     }
-    cases = [(name, "greedy", question, 5) for name in data for question in QUESTIONS]
-    cases += [("bike", "refined", question, 2) for question in QUESTIONS]
     lines = []
-    for name, search, question, repeats in cases:
+    for name, question in [(name, question) for name in data for question in QUESTIONS]:
         (own, A, b), spent = data[name], {level: list[float]() for level in (0.95, None)}
-        for level in list(spent) * repeats:
-            g = gx.Granite(own, question, search=search, confidence_level=level, **ALL_ROWS).fit(A, b)
+        for level in list(spent) * 3:
+            g = gx.Granite(own, question, search="greedy", confidence_level=level, **ALL_ROWS).fit(A, b)
             spent[level].append(g.diagnostics_["seconds"]["search"])
         taken, without = min(spent[0.95]), min(spent[None])
         seconds = {"with": f"{taken:.3f}", "without": f"{without:.3f}", "ratio": f"{taken / without:.1f}"}
-        lines.append({"data": name, "search": search, "question": question, **seconds})
+        lines.append({"data": name, "question": question, **seconds, "regions": len(g.partition_)})
     return lines
 
 
