@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -219,6 +219,7 @@ _QUESTIONS: dict[str, tuple[str, str]] = {  # name: first, second
     "coe": ("prediction", "additive"),
     "ale": ("local-change", "ale"),
 }
+_NAMED = {name: Disagreement(one, two, name=name) for name, (one, two) in _QUESTIONS.items()}
 
 
 def questions() -> dict[str, Disagreement]:
@@ -230,13 +231,7 @@ def questions() -> dict[str, Disagreement]:
     'ice'
     """
     headings = ("question", "first", "second", "about")
-    return Listed(_questions(), headings, lambda q: (q.first.name or "", q.second.name or "", q.behavior.key))
-
-
-@cache
-def _questions() -> dict[str, Disagreement]:
-    named = explanations()
-    return {name: Disagreement(named[one], named[two], name=name) for name, (one, two) in _QUESTIONS.items()}
+    return Listed(_NAMED, headings, lambda q: (q.first.name or "", q.second.name or "", q.behavior.key))
 
 
 Questions = str | Disagreement | Sequence["str | Disagreement"] | Mapping["str | Disagreement", float]

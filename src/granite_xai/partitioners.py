@@ -20,11 +20,10 @@ True
 from __future__ import annotations
 
 from granite_xai.curves import Ice
-from granite_xai.search.clusters import Clusters
+from granite_xai.search.clusters import Clusters, Subgroups
 from granite_xai.search.cohorts import Cohorts
 from granite_xai.search.original import RepidTree
 from granite_xai.search.problem import GivenRules, Partitioner, PartitionResult, Problem
-from granite_xai.search.subgroups import Subgroups
 from granite_xai.search.tree import AllExcept, Tree
 
 __all__ = ["AllExcept", "Clusters", "Cohorts", "GivenRules", "Ice", "PartitionResult", "Partitioner"]

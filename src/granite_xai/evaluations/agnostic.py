@@ -1,8 +1,8 @@
-"""Evaluations for any model: every planned recombined row is sent to the predictor once."""
+"""Evaluations for any model: every planned recombined row is sent once; and what is summed up as they come."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 from math import ldexp
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from granite_xai.base.errors import InputError
-from granite_xai.base.typing import Coalition, FloatArray, IntArray
+from granite_xai.base.typing import Coalition, FloatArray, IntArray, PairwiseShapley, Terms
 from granite_xai.compute import Resources, Workspace, progress
 from granite_xai.compute.primitives import ArrayNamespace
 from granite_xai.evaluations.evaluations import Matrix
@@ -41,10 +41,6 @@ class EvaluationRange:
     float32: bool = True
     integers: bool = True
     changed: float = 0.0  # how much the answers for the same row differ
-
-    def compare(self, again: FloatArray, first: FloatArray) -> None:
-        """Take note of how far answers for the table's own rows are from the first ones."""
-        self.changed = max(self.changed, float(np.max(np.abs(again - first))))
 
     def see(self, values: Any, primitives: ArrayNamespace | None = None) -> Any:
         """Take note of some evaluations and pass them on, unless they are too large (N06)."""
@@ -125,7 +121,64 @@ def evaluate_plan(
         values = extent.see(matrix(columns, distinct), primitives)
         values -= offset
         carriers = np.arange(plan.n_rows) if distinct.levels is None else distinct.representatives
-        extent.compare(cells_of(values, distinct.codes[carriers], carriers, primitives), predictions[carriers])
+        again = cells_of(values, distinct.codes[carriers], carriers, primitives)
+        extent.changed = max(extent.changed, float(np.max(np.abs(again - predictions[carriers]))))
         found, apart = Matrix(values, distinct.codes, distinct.levels), columns in plan.binned or primitives is not None
         yield columns, found if apart or distinct.levels is not None else found.joined(space)
         del values, found  # nobody may hold the last one while the next is made
+
+
+class ShapleySums:
+    """Pairwise attributions ``Phi[n, m]`` from centred matrices ``E_S`` as they are evaluated: none has to be kept."""
+
+    # The effect of a set on row n against the single reference m. A local effect under marginal masking is linear in
+    # ``R^T[n, m]``, so the sum over coalitions is taken before any region is known: Phi[n, m] = sum over T of
+    # a_T R^T[n, m], and the effect of row n in a region is the mean of Phi[n, m] over its rows m.
+
+    def __init__(
+        self, wanted: Mapping[PairwiseShapley, Terms], predictions: FloatArray, everything: Coalition, space: Workspace
+    ) -> None:
+        self._wanted, self._everything, self._space = wanted, everything, space
+        self.values: dict[PairwiseShapley, FloatArray] = {}
+        n = len(predictions)
+        for term, terms in wanted.items():
+            # The full coalition reads the row's own prediction, the empty one the reference's.
+            own, reference = terms.get(everything, 0.0), terms.get(frozenset(), 0.0)
+            self.values[term] = space.empty((n, n))
+            for part in space.slices(n, 16 * n):
+                self.values[term][part] = own * predictions[part, None] + reference * predictions[None, :]
+
+    def add(self, store: Coalition, matrix: Matrix) -> None:
+        """Add ``R^S`` and its transpose ``R^{-S}`` to every attribution that reads them."""
+        count, n = matrix.values.shape
+        for coalition in (store, self._everything - store):
+            reading = {term: terms[coalition] for term, terms in self._wanted.items() if terms.get(coalition)}
+            for part in self._space.slices(n if reading else 0, 8 * (2 * n + count)):
+                if coalition == store:
+                    lines = matrix.values[matrix.codes[part]]
+                else:
+                    lines = matrix.values[:, part].T.take(matrix.codes, axis=1)
+                for term, coefficient in reading.items():
+                    self.values[term][part] += coefficient * lines
+
+
+class SamplingErrors:
+    """Standard errors of sampled effects: the masked model of every coalition, combined draw by draw."""
+
+    def __init__(self, predictions: FloatArray, weights: FloatArray, everything: Coalition) -> None:
+        mean = np.full_like(predictions, np.average(predictions, weights=weights))
+        self._masked: dict[Coalition, FloatArray] = {everything: predictions, frozenset(): mean}
+        self._shares, self._everything = weights / weights.sum(), everything
+
+    def add(self, store: Coalition, matrix: Matrix) -> None:
+        """Keep the marginal masked model of ``store`` and of its complement."""
+        by_value = np.bincount(matrix.codes, weights=self._shares, minlength=len(matrix.values))
+        self._masked[store] = (matrix.values @ self._shares)[matrix.codes]
+        self._masked[self._everything - store] = by_value @ matrix.values
+
+    def errors(self, draws: Iterable[Terms]) -> FloatArray:
+        """Standard error of the mean over the draws, one for each row."""
+        known = self._masked
+        parts = ([value * known[t] for t, value in terms.items() if isinstance(t, frozenset)] for terms in draws)
+        effects = np.stack([np.sum(each, axis=0) for each in parts])
+        return np.asarray(effects.std(axis=0, ddof=1) / np.sqrt(len(effects)))

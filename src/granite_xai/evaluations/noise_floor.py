@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -43,11 +42,16 @@ def probe(predictor: Predictor, table: Table, diagnostics: Diagnostics | None = 
     # At most the first 64 rows are sent, fewer where a batch is smaller. Warns M09 (not deterministic, or dependent on
     # the batch), M11 (writes into its input) and N01 (jumps between neighbouring floats).
     rows = np.arange(min(_PROBED, table.n_rows, predictor.batch_size), dtype=np.intp)
-    watch = _Watch(predictor, table)
-    first, again, back = watch.ask(rows), watch.ask(rows), watch.ask(rows[:_REVERSED][::-1])
+    asked = [_watched(predictor, table, each) for each in (rows, rows, rows[:_REVERSED][::-1])]
+    (first, again, back), seconds, mutated = zip(*asked, strict=True)
     moved, refused = _moved(predictor, table, rows, first)
     repeat, reorder = (float(np.max(np.abs(each))) for each in (again - first, back[::-1] - first[:_REVERSED]))
-    found = Probe(repeat, reorder, moved, watch.mutated, *watch.costs(), refused is not None)
+    # Seconds a row and a call, from the line through a small and a large call.
+    per_row, per_call = min(seconds) / len(rows), 0.0
+    if len(back) < len(rows):
+        per_row = max(min(seconds[:2]) - seconds[2], 0.0) / (len(rows) - len(back))
+        per_call = max(seconds[2] - len(back) * per_row, 0.0)
+    found = Probe(repeat, reorder, moved, any(mutated), per_row, per_call, refused is not None)
     if refused is not None and diagnostics is not None:  # it may as well fail at random
         diagnostics.note("failed_on_moved_values", refused)
     for message in _warnings(found, first, predictor.native_float32 or is_float32(first)):
@@ -55,33 +59,17 @@ def probe(predictor: Predictor, table: Table, diagnostics: Diagnostics | None = 
     return found
 
 
-class _Watch:
-    """Sends rows as they are, times the calls and looks at what the model did to its input."""
+def _watched(predictor: Predictor, table: Table, rows: IntArray) -> tuple[FloatArray, float, bool]:
+    """Answers for rows as they are, the seconds they took, and whether the model wrote into its input."""
+    sent: list[Any] = []
 
-    def __init__(self, predictor: Predictor, table: Table) -> None:
-        self.predictor, self.table, self.mutated = predictor, table, False
-        self.timings: list[tuple[int, float]] = []
+    def build(at: slice | IntArray) -> Any:
+        sent.append(recombine(table, rows[at], table, rows[at], ()))
+        return sent[-1]
 
-    def ask(self, rows: IntArray) -> FloatArray:
-        sent: list[Any] = []
-
-        def build(at: slice | IntArray) -> Any:
-            sent.append(recombine(self.table, rows[at], self.table, rows[at], ()))
-            return sent[-1]
-
-        before = self.predictor.usage.seconds
-        values = self.predictor.evaluate(build, Rows(len(rows), self.table, rows))
-        self.timings.append((len(rows), self.predictor.usage.seconds - before))
-        self.mutated = self.mutated or not _equal(sent[0], build(slice(None)))
-        return values
-
-    def costs(self) -> tuple[float, float]:
-        """Seconds a row and seconds a call, from the line through a small and a large call."""
-        large, small = min(self.timings[:2], key=itemgetter(1)), self.timings[2]
-        if large[0] == small[0]:
-            return min(large[1], small[1]) / large[0], 0.0
-        per_row = max(large[1] - small[1], 0.0) / (large[0] - small[0])
-        return per_row, max(small[1] - small[0] * per_row, 0.0)
+    before = predictor.usage.seconds
+    values = predictor.evaluate(build, Rows(len(rows), table, rows))
+    return values, predictor.usage.seconds - before, not _equal(sent[0], build(slice(None)))
 
 
 def _equal(sent: Any, fresh: Any) -> bool:

@@ -159,8 +159,6 @@ def link_for(asked: Asked, predictor: Predictor, name: str, alpha: float, output
     """The link of what a predictor explains, and the outputs whose sums it reads."""
     choice = predictor.model_output.choice
     output = choice.default if choice.column is None and outputs == 2 else choice.column
-    if choice.classes is None and choice.column is None and outputs == 1:
-        output = None
     if outputs > 1 and output is None:
         raise RefusalError(f"the trees have {outputs} outputs")
     if choice.scale == "predict" and getattr(asked.model, "classes_", None) is not None:

@@ -170,11 +170,9 @@ class Route:
 
     def for_plans(self, *plans: Plan) -> Route:
         """The same route, unless the model's own ``predict`` is cheaper for these plans."""
-        if self.trees is None:
+        if not isinstance(self.trees, TreesOnTable):
             return self
         ensemble, count = self.trees.ensemble, sum(len(plan.stores) for plan in plans)
-        if isinstance(ensemble, AdditiveModel):
-            return self
         values = sum(len(distinct) for plan in plans for distinct in plan.stores.values())
         steps = sum(forest.n_trees * len(forest.levels) for forest in ensemble.forests)
         if ensemble.n_leaves * count <= values * steps * (WALKED if available() else 1.0):
