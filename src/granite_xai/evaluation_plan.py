@@ -19,10 +19,9 @@ from granite_xai.compute.compiled import available, primitives_on
 from granite_xai.compute.limits import require_free
 from granite_xai.compute.primitives import NUMPY, ArrayNamespace
 from granite_xai.compute.units import by_power_of_two, exponent_of
-from granite_xai.evaluations.agnostic import EvaluationRange, SamplingErrors, ShapleySums, cells_of, evaluate_plan
-from granite_xai.evaluations.evaluations import Bins, Coordinates, Evaluations, GridColumn, Matrix
+from granite_xai.evaluations.agnostic import EvaluationRange, Resident, SamplingErrors, ShapleySums, evaluate_plan
+from granite_xai.evaluations.evaluations import Bins, Coordinates, Evaluations, GridColumn, Matrix, cells_of
 from granite_xai.evaluations.plan import Distinct, Grid, Plan, ends, footprint, plan
-from granite_xai.evaluations.resident import Resident
 from granite_xai.evaluations.steps import Steps
 from granite_xai.interaction import union
 from granite_xai.masking import Masking

@@ -92,6 +92,14 @@ def cut_out(values: FloatArray, lines: IntArray, columns: IntArray, space: Works
     return result
 
 
+def cells_of(values: Any, lines: IntArray, columns: IntArray, primitives: ArrayNamespace | None) -> FloatArray:
+    """Some cells of a matrix, wherever it is."""
+    if primitives is None:
+        return np.asarray(values[lines, columns])
+    flat = primitives.xp.reshape(values, (-1,))
+    return primitives.host(primitives.take(flat, lines * values.shape[1] + columns, 0))
+
+
 def _dense(codes: IntArray, count: int) -> tuple[IntArray, IntArray]:
     """The codes below ``count`` that occur, and each code as its place among them: counted, which beats sorting."""
     occurs = np.zeros(count, dtype=np.bool_)

@@ -15,9 +15,8 @@ from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.compute import Workspace
 from granite_xai.compute.compiled import available
 from granite_xai.compute.primitives import ArrayNamespace
-from granite_xai.evaluations.agnostic import evaluate_matrix
+from granite_xai.evaluations.agnostic import Resident, evaluate_matrix, resident
 from granite_xai.evaluations.plan import Distinct, Plan
-from granite_xai.evaluations.resident import Resident, resident
 from granite_xai.models import Predictor
 from granite_xai.tables import Table, read_table, recombine
 from granite_xai.trees.ensembles import AdditiveModel, Ensemble, TermsOnTable, TreesOnTable, read_ensemble
