@@ -29,11 +29,4 @@ from granite_xai.search.tree import AllExcept, Tree
 __all__ = ["AllExcept", "Clusters", "Cohorts", "GivenRules", "Ice", "PartitionResult", "Partitioner"]
 __all__ += ["Problem", "RepidTree", "Subgroups", "Tree"]
 
-OLD_NAMES = {"Found": PartitionResult, "Given": GivenRules, "Original": RepidTree, "Without": AllExcept}  # of 0.1
-
-
-def __getattr__(name: str) -> type:
-    """The partitioner behind a name of 0.1."""
-    if name in OLD_NAMES:
-        return OLD_NAMES[name]
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+Found, Given, Original, Without = PartitionResult, GivenRules, RepidTree, AllExcept  # their names in 0.1
