@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import granite_xai as gx
+from strategies import quiet
 
 RNG = np.random.default_rng(0)
 X = pd.DataFrame(RNG.normal(size=(400, 3)), columns=["a", "b", "c"]).round(2)
@@ -162,3 +163,51 @@ def test_text_leads_with_the_differences(found):
     assert repr(found).startswith("<Comparison of old, new: ")
     same = gx.compare({"old": champion, "new": champion}, X, partition=RULES)
     assert "Nothing differs from old by more than chance." in str(same)
+
+
+@pytest.mark.parametrize("question", ["ice-pdp", "mplot-pdp", "cfi-pfi"])
+def test_disagreement_is_without_what_chance_adds_as_an_estimate_is(question):
+    options = {"partitioner": gx.partitioners.Given(["b ≤ 0", "b > 0"]), "holdout": False}
+    with quiet():
+        found = gx.compare({"old": champion, "new": challenger}, X, y, partition=RULES, question=question)
+        known = gx.Granite(champion, question, **options).fit(X, y).estimate_.frame().set_index("region")
+    for k in (0, 1):
+        line = value(found, k, "disagreement", "old")
+        assert line.value == pytest.approx(known.loc[k, "corrected"], rel=1e-9, abs=1e-12)
+    assert "with what chance adds" not in str(found)
+
+
+def test_without_a_confidence_level_disagreement_is_as_measured():
+    steep = lambda X: champion(X) * np.asarray(X["b"])  # noqa: E731
+    rows = X["b"] > 0
+    both = [gx.compare([steep, champion], X, partition=RULES, confidence_level=level) for level in (0.95, None)]
+    corrected, plain = (value(each, 1, "disagreement", "first").value for each in both)
+    own = gx.Granite(steep, max_depth=0, confidence_level=None).fit(X[rows])
+    assert plain == pytest.approx(own.disagreement_)
+    assert 0 < corrected < plain
+    assert "with what chance adds" in str(both[1])
+
+
+def test_rows_of_one_cluster_are_one_observation():
+    """Every row four times: with clusters the intervals are those of the single rows, without half as wide."""
+    few = X.iloc[:200]
+    often, names = few.iloc[np.repeat(np.arange(200), 4)].reset_index(drop=True), np.repeat(np.arange(200), 4)
+    models = {"old": lambda X: champion(X) * np.asarray(X["b"]), "new": challenger}
+    once = gx.compare(models, few, partition=RULES)
+    together = gx.compare(models, often, partition=RULES, clusters=names)
+    apart = gx.compare(models, often, partition=RULES)
+    for measure in ("mean prediction", "fraction"):
+        one, two, three = (value(each, 1, measure, "new") for each in (once, together, apart))
+        assert two.high - two.low == pytest.approx(one.high - one.low, rel=0.01)
+        assert three.high - three.low == pytest.approx((one.high - one.low) / 2, rel=0.35)
+    one, two = (next(each.curves(0)) for each in (once, together))
+    assert (one.high - one.low).max() > 0.05
+    np.testing.assert_allclose(two.high - two.low, one.high - one.low, rtol=1e-6)
+    searched = gx.compare(models, often, clusters=names)
+    assert set(searched.cases[0].values.clusters) == set(range(100))
+    assert searched.cases[0].values.table.n_rows == 400
+    dated = gx.compare(champion, {"then": often, "now": often}, partition=RULES, clusters={"now": names})
+    then, now = (value(dated, 1, "mean prediction", case) for case in ("then", "now"))
+    assert now.high - now.low > 1.5 * (then.high - then.low)
+    with pytest.raises(gx.InputError, match="clusters"):
+        gx.compare(champion, {"then": often, "now": often}, clusters=names)

@@ -16,6 +16,7 @@ from granite_xai.base.files import write_text
 from granite_xai.base.typing import FloatArray
 from granite_xai.base.wording import Told, count, number, percent, plain, shortened
 from granite_xai.behavior.behavior import Game
+from granite_xai.chance.estimate import perturbed
 from granite_xai.compute import one_blas_thread
 from granite_xai.compute.units import by_power_of_two
 from granite_xai.engine.splits import Splits, signed_lines, signs, slopes
@@ -127,13 +128,13 @@ class Comparison(Told):
             held, first = np.unique(levels[scope.rows], return_index=True)
             ordered = column.kind not in ("nominal", "boolean") and len(held) > points
             some = np.unique(np.linspace(0, len(held) - 1, points).astype(np.intp)) if ordered else np.arange(len(held))
-            some = some[held[some] >= 0]
-            shares = known.weights[scope.rows] / known.weights[scope.rows].sum()
+            some, shares = some[held[some] >= 0], known.weights[scope.rows] / known.weights[scope.rows].sum()
             lines, own = matrix.values[:, scope.rows], matrix.codes[scope.rows]
             ice = lines[own[first[some]]] - np.bincount(own, weights=shares, minlength=len(lines)) @ lines
             ice = by_power_of_two(ice, known.exponent)
-            mean = ice @ shares
-            half = Z * np.sqrt(np.square(ice - mean[:, None]) @ np.square(shares))
+            mean, together = ice @ shares, case.values.clusters[scope.rows]
+            away = [np.bincount(together, weights=line) for line in (ice - mean[:, None]) * shares]
+            half = Z * np.sqrt(np.square(away).sum(axis=1))
             yield CaseCurve(case.name, scope, column.levels[held[some]], mean, mean - half, mean + half)
 
     def frame(self) -> Any:
@@ -147,7 +148,8 @@ class Comparison(Told):
         rows = " and ".join(f"{count(case.values.table.n_rows, 'row')} ({case.name})" for case in self.cases)
         level, regions = percent(LEVEL, 0), count(len(self.partition), "region")
         told = [f"{regions} on {rows}. Intervals: {level}, the regions being given."]
-        told[0] += " Disagreement is as measured on these rows, with what chance adds."
+        if self.cases[0].values.fitted.confidence is None:
+            told[0] += " Disagreement is as measured on these rows, with what chance adds."
         for f in self.changed[:most]:
             what = f"importance of {f.set}" if f.set else f.measure
             figures, ends = map(number, (f.value - f.difference, f.value)), (f.difference_low, f.difference_high)
@@ -184,7 +186,9 @@ class Comparison(Told):
         return page
 
 
-def compare(models: Any, X: Any, y: Any = None, *, partition: Any = None, **options: Any) -> Comparison:
+def compare(
+    models: Any, X: Any, y: Any = None, *, partition: Any = None, clusters: Any = None, **options: Any
+) -> Comparison:
     """Put the same regions under several models, or under one model on several tables.
 
     Parameters
@@ -196,10 +200,13 @@ def compare(models: Any, X: Any, y: Any = None, *, partition: Any = None, **opti
     y : array, optional
         The target of X; needed for the risk, and for questions about it.
     partition : Partition or fitted Granite, optional
-        The regions. None: those of the first fit; for models, regions found on every other row of the first table, and
-        everything is measured on the rest.
+        The regions. None: those of the first fit; for models, regions found on every other row (cluster) of the first
+        table, and everything is measured on the rest.
+    clusters : array, or mapping of the name of a table to an array, optional
+        Which rows belong together, as in `Granite.fit`: intervals are then those of clusters.
     **options
-        Of `Granite`, for models; ``max_samples`` (1000) rows of each table are used, at most.
+        Of `Granite`, for models; ``max_samples`` (1000) rows of each table are used, at most. Disagreement is without
+        what chance adds (it may be negative), unless ``confidence_level=None``.
 
     Returns
     -------
@@ -214,22 +221,24 @@ def compare(models: Any, X: Any, y: Any = None, *, partition: Any = None, **opti
     >>> gx.compare(g, {"then": toy.X, "now": toy.X + 0.0})
     <Comparison of then, now: 0 differences beyond chance>
     """
-    asked = _cases(models, X, y)
+    asked = _cases(models, X, y, clusters)
     known = asked[0][1] if partition is None and isinstance(asked[0][1], Granite) else partition
     fit = fitted_view(known).result if isinstance(known, Granite) else None
     if fit is None and not isinstance(known, Partition | None):
         text = f"partition={known!r} has no regions."
         raise InputError(text, code="P01", argument="partition", hint="Pass a Partition.")
+    paired = not isinstance(X, Mapping)
     own = {} if fit is None else {**known.get_params(deep=False), "max_samples": MAX_SAMPLES}
     settings = {"max_samples": MAX_SAMPLES, **own, **options}
     settings.pop("model", None)
     found = known if fit is None else fit.partition
     if found is None:  # searched on every other row, measured on the rest
-        found = Granite(asked[0][1], **settings).fit(*(_half(each, 0) for each in asked[0][2:])).partition_
-        asked = [(name, model, _half(X, 1), _half(y, 1)) for name, model, X, y in asked]
+        X, y, together = (_half(each, 0, asked[0][4]) for each in asked[0][2:])
+        found = Granite(asked[0][1], **settings).fit(X, y, clusters=together).partition_
+        asked = [(name, model, *(_half(each, 1, rest[2]) for each in rest)) for name, model, *rest in asked]
     with one_blas_thread():
-        cases = tuple(_case(*each, found, settings) for each in asked)
-        return Comparison(found, cases, tuple(_findings(found, cases, not isinstance(X, Mapping))))
+        cases = tuple(_case(found, settings, *each) for each in asked)
+        return Comparison(found, cases, tuple(_findings(found, cases, paired)))
 
 
 def _findings(partition: Partition, cases: Sequence[Case], paired: bool) -> Iterator[Finding]:
@@ -249,32 +258,37 @@ def _findings(partition: Partition, cases: Sequence[Case], paired: bool) -> Iter
                 yield Finding._make((region.index, scope.rule, *label, case.name, len(scope.rows), value, *ends))
 
 
-def _cases(models: Any, X: Any, y: Any) -> list[tuple[str, Any, Any, Any]]:
-    """Name, model, table and target of each case."""
+def _cases(models: Any, X: Any, y: Any, clusters: Any) -> list[tuple[Any, ...]]:
+    """Name, model, table, target and clusters of each case."""
     several = models if isinstance(models, list | tuple) else [models]
     names = ["first", "second", *(f"model {i + 3}" for i in range(len(several)))]
     named = dict(models) if isinstance(models, Mapping) else dict(zip(names, several, strict=False))
     if isinstance(X, Mapping) and len(named) > 1:
         raise InputError("several models on several tables.", code="P03", argument="X", hint="Pass one of both.")
+    if isinstance(X, Mapping) and not isinstance(clusters, Mapping | None):
+        raise InputError("clusters have no table.", code="P03", argument="clusters", hint="Name the table of each.")
     given = X.items() if isinstance(X, Mapping) else ()
     tables = {name: each if isinstance(each, tuple) else (each, None) for name, each in given}
-    asked = [(name, *named.values(), *pair) for name, pair in tables.items()]
-    asked = asked or [(name, model, X, y) for name, model in named.items()]
+    asked = [(name, *named.values(), *pair, (clusters or {}).get(name)) for name, pair in tables.items()]
+    asked = asked or [(name, model, X, y, clusters) for name, model in named.items()]
     if len(asked) < 2:
         raise InputError("there is one case; compare needs two.", code="P03", argument="models", hint="Name another.")
     return asked
 
 
-def _half(table: Any, start: int) -> Any:
-    """Every other row."""
-    return None if table is None else table.iloc[start::2] if hasattr(table, "iloc") else table[start::2]
+def _half(table: Any, start: int, clusters: Any) -> Any:
+    """Every other row, or the rows of every other cluster."""
+    rows: Any = slice(start, None, 2)
+    if clusters is not None:
+        rows = np.flatnonzero(np.unique(np.asarray(clusters), return_inverse=True)[1].reshape(-1) % 2 == start)
+    return None if table is None else table.iloc[rows] if hasattr(table, "iloc") else table[rows]
 
 
-def _case(name: str, model: Any, X: Any, y: Any, partition: Partition, settings: dict[str, Any]) -> Case:
+def _case(partition: Partition, settings: dict[str, Any], name: str, model: Any, X: Any, y: Any, clusters: Any) -> Case:
     """Evaluate a model on a table once, and read everything off the evaluations."""
     bare = model.model if isinstance(model, Granite) else model
-    granite = Granite(bare, **settings | {"max_depth": 0, "partitioner": None, "confidence_level": None})
-    values, _ = known_values(granite, fit_with_evaluations(granite, X, y), X, y)
+    granite = Granite(bare, **settings | {"max_depth": 0, "partitioner": None, "holdout": False})
+    values, _ = known_values(granite, fit_with_evaluations(granite, X, y, None, clusters), X, y)
     regions = partition.apply(values.table)
     scopes = tuple(Scope(k, np.flatnonzero(regions == k), str(rule)) for k, rule in enumerate(partition.rules))
     figures = _figures(values, scopes)
@@ -284,24 +298,23 @@ def _case(name: str, model: Any, X: Any, y: Any, partition: Partition, settings:
 def _figures(values: FitValues, scopes: Sequence[Scope]) -> FloatArray:
     """The figures of every region, with the weights of the rows and with random signs: (1 + 2 P, regions, figures)."""
     question, known = values.fitted.comparisons[0], values.evaluations
-    lines = signed_lines(signs(np.arange(known.n_rows), values.seed), known.weights)
+    drawn = signs(values.clusters, values.seed)
+    lines = signed_lines(drawn, known.weights)
     predictions, _, losses = values.by_row()
     degree, power = question.degree or 0, known.exponent * (question.second.behavior.degree or 0)
     found = np.full((len(lines), len(scopes), len(MEASURES) + len(question.second.layout.sets)), np.nan)
     found[:, :, 0], floor = 0.0, values.fitted.floors[0]
     for k, rows in ((k, scope.rows) for k, scope in enumerate(scopes) if len(scope.rows)):
         node, mass = known.restrict(rows), lines[:, rows].sum(axis=1)
-        splits = Splits.weighted(lines[:, rows], node.weights, node.primitives)
-        shares = lines[:, rows] / mass[:, None]
-        local, gap, sizes = question.second.behavior.per_row, np.zeros(len(lines)), []
-        for each in question.gap_values(node, splits):
-            losses_by_row = question.loss(each)
-            gap += np.einsum("kn,kn->k", losses_by_row, shares) if local else losses_by_row[:, 0]
+        splits, shares = Splits.weighted(lines[:, rows], node.weights, node.primitives), lines[:, rows] / mass[:, None]
+        local, shown, sizes = question.second.behavior.per_row, perturbed(question, node, drawn[:, rows]), []
+        gap = np.array([shown.plug_in, *shown.moved.ravel()])
+        gap -= 0.0 if values.fitted.confidence is None else shown.plug_in - shown.corrected
         for members, terms in zip(question.second.layout.sets, question.second.combined, strict=True):
             side = Game.of(question.second.behavior, question.second.masking, node.on_grid(union(members)), splits)
             own = side.values(terms)
             sizes.append(np.sqrt(np.einsum("kn,kn->k", np.square(own), shares)) if local else own[:, 0])
-        gap = np.zeros_like(gap) if gap[0] <= floor else gap  # rounding is no disagreement
+        gap = np.zeros_like(gap) if shown.plug_in <= floor else gap  # rounding is no disagreement
         unknown = np.full(len(rows), np.nan)
         means = [shares @ (unknown if cells is None else cells[rows]) for cells in (predictions, losses)]
         told = [mass / lines.sum(axis=1), *means, by_power_of_two(gap, known.exponent * degree)]

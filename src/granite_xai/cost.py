@@ -31,8 +31,7 @@ def costed(inputs: FitInputs, speed: Speed, others: int = 0) -> FitInputs:
     table, (asked, stages) = inputs.table, _room(inputs)
     route = asked.route(inputs.route)
     name = route.name(len(asked.kept.stores) + len(asked.streamed.stores))
-    cells = asked.kept.rows + asked.streamed.rows
-    rows = asked.rows(table, recombined=route.trees is None)
+    cells, rows = asked.kept.rows + asked.streamed.rows, asked.rows(table, recombined=route.trees is None)
     sets = sum(len(question.first.layout.sets) for question in inputs.comparisons)
     splits = sum(min(len(column.levels), inputs.tree.max_candidates) for column in table.columns)
     search = _SEARCH["candidate"] * table.n_rows * sets * splits + _SEARCH["cell"] * cells

@@ -163,8 +163,7 @@ def make_toy(n: int = 1000, random_state: Seed = 0) -> Toy:
     >>> make_toy().model([[1.0, -1.0, 1.0, 0.5]])
     array([-1.])
     """
-    draw = np.random.default_rng(random_state)
-    size = whole_number("n", n, at_least=1)
+    draw, size = np.random.default_rng(random_state), whole_number("n", n, at_least=1)
     x1, x2, x3 = draw.normal(size=size), draw.choice([-1.0, 1.0], size), draw.choice([-1.0, 1.0], size)
     return Toy(_frame(np.column_stack([x1, x2, x3, draw.normal(x3)])), _figure_one)
 
@@ -198,8 +197,7 @@ def make_piecewise_linear(n: int = 1000, d: int = 10, depth: int = 3, random_sta
     >>> toy.X.shape, toy.model.coefficients.shape
     ((100, 5), (4, 5))
     """
-    draw = np.random.default_rng(random_state)
-    width = whole_number("d", d, at_least=1)
+    draw, width = np.random.default_rng(random_state), whole_number("d", d, at_least=1)
     inner = 2 ** whole_number("depth", depth, at_least=0) - 1
     X = _frame(draw.normal(size=(whole_number("n", n, at_least=1), width)))
     splits = draw.integers(width, size=inner), draw.uniform(-1, 1, size=inner)

@@ -351,8 +351,7 @@ def shares(
     """Scale each question by its disagreement on all rows (or the variance), unless it is rounding or chance."""
     audible = (roots > floors) & (roots >= np.finfo(np.float64).tiny) & exceeded  # one over less than tiny is infinite
     chosen = np.where(audible, np.asarray(weights, dtype=np.float64), 0.0)
-    chosen = chosen / (chosen.sum() or 1.0)
-    splits = Splits.whole(evaluations.weights)
+    chosen, splits = chosen / (chosen.sum() or 1.0), Splits.whole(evaluations.weights)
     variance = float(splits.variances(evaluations.predictions[None])[0, 0])
     by_root = np.divide(chosen, roots, out=np.zeros_like(chosen), where=audible)
     by_mass, total = objective.weighting == "mass", float(splits.mass[0, 0])

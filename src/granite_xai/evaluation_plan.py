@@ -196,8 +196,7 @@ def evaluate(
     **given: Any,
 ) -> tuple[Evaluations, EvaluationRange]:
     """Evaluate every planned row once, after checking that the plan fits the limits; ``planned``: its seconds."""
-    route = asked.route(route)
-    count = len(asked.kept.stores) + len(asked.streamed.stores)
+    route, count = asked.route(route), len(asked.kept.stores) + len(asked.streamed.stores)
     if diagnostics is not None:
         diagnostics.note("evaluations", route.note(count))
     rows = asked.rows(route.table, recombined=route.trees is None)
@@ -337,8 +336,7 @@ class _Further(NamedTuple):
             nowhere = np.zeros(table.n_rows, dtype=np.intp)
             return Steps(nowhere[:1], nowhere - 1, nowhere, np.zeros(0))
         places, first, counts = intervals.points(table.columns[position])
-        rows = np.repeat(np.arange(table.n_rows), counts)
-        starts = np.cumsum(counts) - counts - first
+        rows, starts = np.repeat(np.arange(table.n_rows), counts), np.cumsum(counts) - counts - first
         donors = np.arange(len(rows)) - starts[rows]
         values = self.extent.see(self.route.predictor.recombined(table, rows, intervals.ends, donors, [position]))
         return Steps(np.searchsorted(intervals.parts, intervals.edges), places, starts, values)

@@ -90,14 +90,12 @@ class Explainer:
         """The same explanation of other sets."""
         return replace(self, influence=influence)
 
-    def effect(
-        self, route: Route, resources: Resources, random_state: int, pairs: int | None = None
-    ) -> ResolvedExplainer:
+    def effect(self, route: Route, resources: Resources, seed: int, pairs: int | None = None) -> ResolvedExplainer:
         """This explanation resolved on the table of a route: the terms of each set, drawn from ``pairs`` of orders."""
         behavior = self.behavior.resolved(route.predictor.is_probability)
         axes = (self.masking, behavior, self.interaction, self.influence, route.table)
         most, by_paths = resources.max_evaluations, isinstance(self.interaction, Partial) and route.attributes
-        return resolve(*axes, max_evaluations=most, random_state=random_state, by_paths=by_paths, pairs=pairs)
+        return resolve(*axes, max_evaluations=most, random_state=seed, by_paths=by_paths, pairs=pairs)
 
     def explain(
         self,
@@ -130,8 +128,7 @@ class Explainer:
         everyone = read_input(X, model, named=getattr(self.influence, "features", None) or ())
         predictor = as_predictor(model, output=output, response=response, batch_size=limits.batch_size)
         allows_missing("auto", model, predictor, everyone)
-        target = target_for(y, everyone, predictor, self.behavior)
-        weights = read_weights(sample_weight, everyone)
+        target, weights = target_for(y, everyone, predictor, self.behavior), read_weights(sample_weight, everyone)
         chosen = read_rows(rows, weights)
         table = everyone.take(chosen)
         route = Route(predictor, table)
@@ -141,9 +138,8 @@ class Explainer:
         # Ranks, like bins, are those among all rows.
         ranks = Coordinates.of(everyone).restrict(chosen) if asked.coordinates else None
         weights, target = weights[chosen], None if target is None else target[chosen]
-        evaluations, _ = evaluate(
-            route, asked, reference, weights=weights, y=target, resources=limits, coordinates=ranks, exponent=None
-        )
+        how: dict[str, Any] = {"resources": limits, "coordinates": ranks, "exponent": None}
+        evaluations, _ = evaluate(route, asked, reference, weights=weights, y=target, **how)
         with one_blas_thread():
             drawn = signs(np.arange(len(chosen)), random_state)
             part = regional_part(0, self.name or "first", effect, evaluations, chosen, drawn)
@@ -207,8 +203,7 @@ def regional_part(
     """An effect where all rows are the region, in the model's units; with signs, errors tell of the sample, too."""
     splits = Splits.whole(known.weights, known.primitives)
     game = Game.of(side.behavior, side.masking, known, splits)
-    values = _effects(game, side, side.combined)
-    local = side.behavior.per_row
+    values, local = _effects(game, side, side.combined), side.behavior.per_row
     start = game.values({frozenset(): 1.0})[0, slice(None) if local else slice(1)]
     start = start + (known.offset if side.behavior.is_linear else 0.0)
     errors, sizes = _errors(game, side, values), None

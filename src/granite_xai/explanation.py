@@ -109,8 +109,7 @@ class Explanation(Told):
 
     def to_shap(self, name: str | None = None) -> Any:
         """A ``shap.Explanation`` of one local explanation (by its name; None: the first), for shap's own plots."""
-        shap = _package("shap")
-        chosen = self._parts(name)
+        shap, chosen = _package("shap"), self._parts(name)
         if not chosen or chosen[0].rows is None:
             words = f"to_shap needs one value a row; {name or self.names[0]!r} has one value a region."
             raise InputError(words, code="P03", hint="Use frame() for sensitivity and risk.")
@@ -130,8 +129,7 @@ class Explanation(Told):
 
         `row` is the position of the explained row; for sensitivity and risk the region. None: the first.
         """
-        shapiq = _package("shapiq")
-        chosen = self._parts(name)
+        shapiq, chosen = _package("shapiq"), self._parts(name)
         values, base = _values_of(chosen, row)
         players = list(dict.fromkeys(label for names in self.sets for label in names))
         lookup = {tuple(players.index(label) for label in names): i for i, names in enumerate(self.sets)}

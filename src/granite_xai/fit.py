@@ -114,6 +114,7 @@ class FitResult:
     chance: Chance | None = None
     estimate: Estimate | None = None
     stability: Stability | None = None
+    path: Path | None = None  # where the price of a region was chosen by it, or somebody asked for it
     learned: Mapping[str, Any] = field(default_factory=dict)
     fingerprint: object = None
 
@@ -150,13 +151,11 @@ class FitRun(NamedTuple):
     evaluations: Evaluations
     inputs: FitInputs
     error: float  # noise of one prediction
-    path: Path | None = None  # where the price of a region was chosen by it
 
 
 def run(inputs: FitInputs) -> FitRun:
     """Ask the model, search for regions, and describe them."""
-    record = inputs.diagnostics
-    asked = requested(inputs)
+    record, asked = inputs.diagnostics, requested(inputs)
     reference = fit_reference(asked.readings, asked.changes, inputs.table, inputs.weights, inputs.seed)
     record.note("bytes", asked.bytes)
     stages = asked.stages(inputs.route, inputs.resources, candidate_bytes(inputs))
@@ -188,8 +187,8 @@ def run(inputs: FitInputs) -> FitRun:
     if inputs.confidence is not None:
         record.note("cause", causes(inputs.comparisons, evaluations, floors))
     record.note("memory", {"held": evaluations.space.most_held, "spilled": evaluations.space.most_spilled})
-    result = _described(inputs, evaluations, reference, found, roots=roots, floors=floors, chance=chance)
-    return FitRun(result, evaluations, inputs, error, path)
+    measures = {"roots": roots, "floors": floors, "chance": chance, "path": path}
+    return FitRun(_described(inputs, evaluations, reference, found, **measures), evaluations, inputs, error)
 
 
 def again(inputs: FitInputs, evaluations: Evaluations, floors: FloatArray, error: float, rows: IntArray) -> Partition:
@@ -285,8 +284,7 @@ def search(inputs: FitInputs, evaluations: Evaluations, measured: Measured, chan
 def _problem(inputs: FitInputs, evaluations: Evaluations, measured: Measured, chance: Chance | None) -> Problem:
     """What is to become small, in shares of what the rows show."""
     roots, floors, error = measured
-    exceeded = True if chance is None else chance.exceeded(floors)
-    weights = inputs.question_weights
+    exceeded, weights = True if chance is None else chance.exceeded(floors), inputs.question_weights
     scaled = shares(inputs.comparisons, weights, roots, floors, inputs.objective, evaluations, exceeded)
     rule, replicates = None, inputs.replicates
     if chance is not None and replicates is not None:

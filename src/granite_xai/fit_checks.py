@@ -186,9 +186,7 @@ def _kept(question: ResolvedQuestion, evaluations: Evaluations, floor: float) ->
     without = additive_evaluations(question, evaluations)
     whole = Splits.whole(evaluations.weights, evaluations.primitives)
     total = float(question.regional(evaluations, whole)[0, 0])
-    if without is None or total <= floor:
-        return None
-    return float(question.regional(without, whole)[0, 0]) / total
+    return None if without is None or total <= floor else float(question.regional(without, whole)[0, 0]) / total
 
 
 def additive_evaluations(question: ResolvedQuestion, evaluations: Evaluations) -> Evaluations | None:
@@ -200,8 +198,7 @@ def additive_evaluations(question: ResolvedQuestion, evaluations: Evaluations) -
     game = Game.of(Local(), Marginal(), evaluations, Splits.whole(evaluations.weights, evaluations.primitives))
     curves = {player: game.values({player: 1.0, frozenset(): -1.0})[0] for player in players}
     total: FloatArray = np.sum(list(curves.values()), axis=0)
-    start = float(np.average(evaluations.predictions, weights=evaluations.weights))
-    P = evaluations.primitives or NUMPY
+    start, P = float(np.average(evaluations.predictions, weights=evaluations.weights)), evaluations.primitives or NUMPY
 
     def of(columns: Coalition) -> FloatArray:
         inside = [curve for player, curve in curves.items() if player <= columns]

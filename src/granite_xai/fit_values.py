@@ -264,8 +264,7 @@ def _is_known(effect: ResolvedExplainer, evaluations: Evaluations) -> bool:
 def _band(curves: FloatArray, own: FloatArray, weights: FloatArray, clusters: IntArray, tiny: float) -> Band:
     mass, moved = weights.sum(), curves - own
     moved[np.abs(moved) < tiny] = 0.0  # rounding is no effect
-    centre = float(own[0] @ weights / mass)
-    order = np.argsort(moved, axis=1, kind="stable")
+    centre, order = float(own[0] @ weights / mass), np.argsort(moved, axis=1, kind="stable")
     below, ranked = np.cumsum(weights[order], axis=1), np.take_along_axis(moved, order, axis=1)
     places = ((below < share * mass * (1 - 1e-12)).sum(axis=1) for share in (0.1, 0.9))
     low, high = (ranked[np.arange(len(ranked)), place] + centre for place in places)
@@ -288,8 +287,7 @@ def _spread(curves: FloatArray, bins: IntArray, weights: FloatArray) -> float:
     """Variance of the curves between the bins of another column."""
     members = np.where(bins == np.arange(bins.max() + 1)[:, None], weights, 0.0)
     mass = members.sum(axis=1)
-    means = curves @ members.T / np.maximum(mass, 1e-300)
-    centre = curves @ weights / weights.sum()
+    means, centre = curves @ members.T / np.maximum(mass, 1e-300), curves @ weights / weights.sum()
     return float((np.square(means - centre[:, None]) @ mass).sum() / weights.sum())
 
 

@@ -20,25 +20,29 @@ from granite_xai.chance.estimate import Estimate
 from granite_xai.chance.path import Path
 from granite_xai.chance.replicates import Confidence
 from granite_xai.chance.rows import PRECISE, RowChoice, choices
-from granite_xai.chance.stability import Stability, halves, refit_interval, stability_of
+from granite_xai.chance.stability import RefitCurve, Stability, halves, refit_interval, stability_of
 from granite_xai.compute import Resources, TooSlowError, resolve_jobs
 from granite_xai.cost import FIRST_ROOM, ROOM, affordable, within
+from granite_xai.curves import grid_codes
 from granite_xai.disagreement import Disagreement, Objective
 from granite_xai.evaluation_plan import Unfinished
 from granite_xai.evaluations.plan import require_room
 from granite_xai.explainer import target_for
-from granite_xai.fit import FitInputs, FitRun, again, find_path, handed_on, run
+from granite_xai.fit import FitInputs, FitResult, FitRun, again, find_path, handed_on, run
+from granite_xai.masking.bins import carriers
 from granite_xai.models import Predictor, as_predictor
 from granite_xai.models.target import allows_missing, read_input, read_weights
-from granite_xai.new_rows import NewRows, evaluate_rows, fitting_estimate
+from granite_xai.new_rows import NewRows, evaluate_rows, fitting_estimate, rows_by_region
 from granite_xai.search.pairs import in_pairs
 from granite_xai.search.problem import Partitioner
 from granite_xai.search.refine import refused
 from granite_xai.search.tree import Tree
-from granite_xai.tables import Table, read_table
+from granite_xai.surrogate import fit_surrogate
+from granite_xai.tables import Column, Table, read_table
 from granite_xai.tables.opening import collected, is_lazy
 from granite_xai.trees.routes import Route
 
+POINTS = 20  # values at which a curve over refits is told
 LEAST = 125  # rows that search, at least, where time or memory is short
 _OF_THE_TREE = ("max_depth", "min_samples_leaf", "alpha", "max_candidates", "beam", "split_features", "search")
 _OF_INPUTS = ("objective", "partitioner", "tree", "missing", "resources", "n_jobs", "seed", "confidence", "readable")
@@ -127,13 +131,11 @@ def open_inputs(g: Any, X: Any, y: Any, sample_weight: Any, clusters: Any, recor
     """Check everything that the data alone decide."""
     readable = isinstance(g.alpha, str) and g.alpha == "auto" and g.partitioner is None
     tree = Tree(**handed_on(g, *_OF_THE_TREE) | ({"alpha": 0.0} if readable else {}))
-    partitioner = options.chosen_partitioner(g.partitioner, tree)
-    resources = options.chosen_limits(g.resources)
+    partitioner, resources = options.chosen_partitioner(g.partitioner, tree), options.chosen_limits(g.resources)
     resolve_jobs(g.n_jobs)
     influence = options.chosen_influence(g.influence, g.groups, g.features)
     objective = g.question if isinstance(g.question, Objective) else Objective(g.question)
-    questions = objective.weighted(influence)
-    seed = options.chosen_seed(g.random_state)
+    questions, seed = objective.weighted(influence), options.chosen_seed(g.random_state)
     record.note("seed", seed)
     confidence = options.chosen_confidence(g, seed)
     holdout, max_samples = options.chosen_holdout(g), options.chosen_samples(g)
@@ -151,8 +153,7 @@ def open_inputs(g: Any, X: Any, y: Any, sample_weight: Any, clusters: Any, recor
     if isinstance(holdout, tuple | list):
         others = read_table(holdout[0], missing="allow" if missing else "error", like=table, argument="holdout")
         target = target_for(holdout[1], others, predictor, *behaviors)
-        given = Rows(others, target, np.ones(others.n_rows), np.arange(others.n_rows))
-        holdout = False
+        given, holdout = Rows(others, target, np.ones(others.n_rows), np.arange(others.n_rows)), False
     asked, limits = (objective, questions, partitioner, tree), (missing, resources, g.n_jobs, seed)
     return OpenInputs(everyone, predictor, *asked, *limits, confidence, max_samples, holdout, given, readable)
 
@@ -203,9 +204,7 @@ def searched(opened: OpenInputs, record: Diagnostics, kept: dict[str, Any] | Non
     return found
 
 
-def _first(
-    opened: OpenInputs, choice: RowChoice, record: Diagnostics, kept: dict[str, Any]
-) -> tuple[FitRun, RowChoice]:
+def _first(opened: OpenInputs, choice: RowChoice, record: Diagnostics, kept: Any) -> tuple[FitRun, RowChoice]:
     """The first search; where nobody says how many rows, on half of them, and half again, until that fits."""
     while True:
         try:
@@ -286,14 +285,15 @@ def kept_run(g: Any, what: str, argument: str, hint: str) -> FitRun:
 
 def path_of(g: Any) -> Path:
     """The trees from the largest to none; kept with the fit once it is known."""
+    known: FitResult = vars(g)["_fitted"]
+    if known.path is not None:
+        return known.path
     found = kept_run(g, "path_", "alpha", "Fit again.")
     if not isinstance(found.inputs.partitioner, Tree):
         text = f"{type(found.inputs.partitioner).__name__} has no path: its regions have no price."
         raise InputError(text, code="P03", argument="partitioner", hint="Leave partitioner out.")
-    known = found.result
-    measured = (known.roots, known.floors, found.error)
-    path = found.path or find_path(found.inputs, found.evaluations, measured, known.chance)
-    vars(g)["_run"] = found._replace(path=path)
+    path = find_path(found.inputs, found.evaluations, (known.roots, known.floors, found.error), known.chance)
+    vars(g)["_fitted"] = replace(known, path=path)
     return path
 
 
@@ -309,10 +309,13 @@ def half_samples(g: Any, count: int) -> Stability:
 
 def refits(g: Any, models: Sequence[tuple[Any, Any, Any]]) -> Stability:
     """The same question asked of other fits of a learner, each on rows that it has not seen."""
-    result, trees, left, tables = vars(g)["_fitted"], [], [], []
+    result, trees, left, tables, effects = vars(g)["_fitted"], [], [], [], []
     if len(models) < 2:
         text = f"models has {len(models)} entries; two refits are the least."
         raise InputError(text, code="P01", argument="models", hint="Pass [(model, X, y), …], X unseen by its model.")
+    columns, told = [result.table.columns[i] for i in result.table.explained], rows_by_region(result.regions)
+    places = [(k, column) for k, rows in told for column in (each.take(rows) for each in columns)]
+    places = [(k, column.take(carriers(column, grid_codes(column, POINTS)))) for k, column in places]
     for model, X, y in models:
         own = clone(g).set_params(model=model, holdout=False, max_samples=None)
         opened = open_inputs(own, X, y, None, None, Diagnostics())
@@ -320,16 +323,31 @@ def refits(g: Any, models: Sequence[tuple[Any, Any, Any]]) -> Stability:
         trees.append(found.result.partition)
         tables.append(rows.table)
         judged = replace(result, predictor=opened.predictor, floors=found.result.floors)
-        new = NewRows(judged, Route(opened.predictor, rows.table), rows.y, opened.resources)
-        evaluation = evaluate_rows(new, result.partition.apply(rows.table))
+        new, regions = NewRows(judged, found.inputs.route, rows.y, opened.resources), result.partition.apply(rows.table)
+        evaluation = evaluate_rows(new, regions)
         left.append(evaluation.remaining if evaluation.estimate is None else evaluation.estimate.remaining)
+        effects.append(_effects(found, [np.flatnonzero(regions == k) for k in range(len(result.partition))], places))
     again = stability_of(result.partition, result.table, list(combinations(trees, 2)))
     tested = round(float(np.mean([table.n_rows for table in tables])))
     # Rows that other refits were tested on are those that each was trained with, or as many as it was tested on.
     trained = len(set().union(*map(_cells, tables))) - tested
-    confidence = result.confidence or Confidence(0.95, 1, 0)
-    mean, low, high = refit_interval(left, tested, trained or tested, confidence.normal)
-    return replace(again, searches=len(trees), remaining=mean, remaining_low=low, remaining_high=high)
+    rest = tested, trained or tested, (result.confidence or Confidence(0.95, 1, 0)).normal
+    both = zip(places, zip(*effects, strict=True), strict=True)
+    curves = (RefitCurve(k, at.name, at.levels, *refit_interval(values, *rest)) for (k, at), values in both)
+    mean, low, high = map(float, refit_interval(left, *rest))
+    again = replace(again, searches=len(trees), refit_curves=tuple(curves))
+    return replace(again, remaining=mean, remaining_low=low, remaining_high=high)
+
+
+def _effects(found: FitRun, rows: Sequence[IntArray], places: Sequence[tuple[int, Column]]) -> list[FloatArray]:
+    """Effects of columns in regions, given by their rows, at some values; nan where nothing is known of these."""
+    table, told = found.inputs.table, list[FloatArray]()
+    players = tuple(frozenset({i}) for i in table.explained)
+    regions = fit_surrogate(table, found.evaluations, players, 1, rows).regions
+    for (k, column), curve in zip(places, (curve for region in regions for curve in region.curves), strict=True):
+        seen = np.isin(column.levels, curve.column.levels) | (column.kind not in ("nominal", "boolean"))
+        told.append(np.where(seen & bool(len(rows[k])), curve.at(column), np.nan))
+    return told
 
 
 def _cells(table: Table) -> set[tuple[Any, ...]]:

@@ -180,9 +180,7 @@ Influence = Individual | Joint | Interactions
 
 
 def _as_tuple(labels: Sequence[Hashable] | None) -> tuple[Hashable, ...] | None:
-    if labels is None:
-        return None
-    return (labels,) if isinstance(labels, str | int) else tuple(labels)
+    return None if labels is None else (labels,) if isinstance(labels, str | int) else tuple(labels)
 
 
 def _positions(table: Table, labels: Sequence[Hashable]) -> list[int]:

@@ -10,16 +10,14 @@ pure is ``Delta(S, nothing)``, full is ``Delta(S, all others)`` and partial a we
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import chain, combinations
 from math import comb, factorial
 from typing import ClassVar
 
 from granite_xai.base.options import unknown
-from granite_xai.base.typing import Coalition, Term, Terms
-
-Players = Sequence[Coalition]
+from granite_xai.base.typing import Coalition, Players as Players, Term, Terms
 
 
 def union(players: Iterable[Coalition]) -> Coalition:

@@ -205,9 +205,8 @@ def evaluate_rows(new: NewRows, regions: IntArray, clusters: IntArray | None = N
     judged = None
     if fitted.confidence is not None:
         everyone = Sample(questions, everywhere, np.arange(table.n_rows))
-        judged = _judged(
-            fitted, everyone, samples, clusters, rows=kind, fidelities=_fidelities(new, regions, everywhere)
-        )
+        told = {"rows": kind, "fidelities": _fidelities(new, regions, everywhere)}
+        judged = _judged(fitted, everyone, samples, clusters, **told)
     rules = tuple(str(rule) for rule in fitted.partition.rules)
     figures = (regional, by_region, float(regional.sum()), total)
     found = Evaluation(rules, tuple(counts.tolist()), *figures, table, not objective.factors.any(), judged)
@@ -266,15 +265,13 @@ def _scaled(fitted: FitResult, questions: tuple[ResolvedQuestion, ...], evaluati
     return replace(one, factors=np.divide(weights, roots, out=np.zeros_like(roots), where=weights > 0))
 
 
-def _losses_by_row(
-    questions: Sequence[ResolvedQuestion], objective: ScaledObjective, evaluations: Evaluations
-) -> FloatArray | None:
+def _losses_by_row(asked: Sequence[ResolvedQuestion], scaled: ScaledObjective, known: Evaluations) -> FloatArray | None:
     """Each row's part of the disagreement on all rows; None where a question has no value a row."""
-    if not all(question.first.behavior.per_row for question in questions):
+    if not all(question.first.behavior.per_row for question in asked):
         return None
-    whole = Splits.whole(evaluations.weights, evaluations.primitives)
-    losses = np.stack([question.losses(evaluations, whole)[0] for question in questions])
-    return np.asarray((objective.factors @ losses) * evaluations.weights / objective.total)
+    whole = Splits.whole(known.weights, known.primitives)
+    losses = np.stack([question.losses(known, whole)[0] for question in asked])
+    return np.asarray((scaled.factors @ losses) * known.weights / scaled.total)
 
 
 def explain_rows(new: NewRows, regions: IntArray) -> Explanation:
@@ -319,8 +316,7 @@ class FittedGranite:
     def drawn(self, weights: FloatArray, max_samples: int | None = None) -> IntArray:
         """Positions of rows to use, drawn as the fit draws: at most ``max_samples``, None: as many as the fit."""
         most = len(self.diagnostics["rows"]["search"]) if self.max_samples == "auto" else self.max_samples
-        count = most if max_samples is None else max_samples
-        rows = np.flatnonzero(weights > 0)
+        count, rows = most if max_samples is None else max_samples, np.flatnonzero(weights > 0)
         return rows if count is None else drawn(rows, np.arange(len(weights)), int(count), self.seed)
 
     def other_rows(

@@ -100,8 +100,7 @@ def resolve(
     pairs: int | None = None,  # of orders of arrival to draw; 0: effects are exact; None: what can be paid for
 ) -> ResolvedExplainer:
     """Name the terms of each set's effect on a table, sampling partial effects that cost too much."""
-    max_evaluations = max_evaluations or MAX_ROWS
-    layout = influence.layout(table)
+    max_evaluations, layout = max_evaluations or MAX_ROWS, influence.layout(table)
     own = masking.terms((behavior.key, interaction.key, influence.key), layout)
     if own is None and isinstance(interaction, Whole | Additive):  # one set, all columns
         if isinstance(interaction, Additive):

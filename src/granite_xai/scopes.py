@@ -60,13 +60,11 @@ def chosen_question(g: Any, question: str | None) -> ResolvedQuestion:
     return next(iter(labels.values())) if question is None else choose("question", question, labels)
 
 
-def sides_shown(
-    own: tuple[Explainer, Explainer], asked: Any, fits: Callable[[Explainer], bool]
-) -> tuple[Explainer, ...]:
+def sides_shown(own: Sequence[Explainer], asked: Any, fits: Callable[[Explainer], bool]) -> tuple[Explainer, ...]:
     """Those asked for by name or as they are; otherwise both of a question where they fit, or ICE and PDP."""
     known = named_explanations()
     if asked is None:
-        return own if all(map(fits, own)) else (known["ice"], known["pdp"])
+        return tuple(own) if all(map(fits, own)) else (known["ice"], known["pdp"])
     entries = [asked] if isinstance(asked, str | Explainer) else list(asked)
     if not entries:
         raise InputError("explanations is empty.", code="P01", argument="explanations", hint="Name at least one.")

@@ -163,18 +163,16 @@ def grid_curve(column: Column, evaluations: Evaluations, shares: FloatArray) -> 
     return np.append(evaluations.predictions @ shares if present.all() else by_line[0], curve)
 
 
-def fidelity(
-    table: Table, evaluations: Evaluations, players: Players, order: int, regions: Sequence[IntArray]
-) -> float:
+def fidelity(table: Table, known: Evaluations, players: Players, order: int, regions: Sequence[IntArray]) -> float:
     """``1 - mean (F - G)^2 / Var F`` on the fitting rows; 1 for a constant model."""
-    whole = Splits.whole(evaluations.weights)
-    variance = float(whole.variances(evaluations.predictions[None])[0, 0])
+    whole = Splits.whole(known.weights)
+    variance = float(whole.variances(known.predictions[None])[0, 0])
     if variance == 0.0:
         return 1.0
     total = 0.0
     for rows in regions:
-        gap = evaluations.predictions[rows] - additive(table, evaluations, players, order, rows)
-        total += float(evaluations.weights[rows] @ np.square(gap))
+        gap = known.predictions[rows] - additive(table, known, players, order, rows)
+        total += float(known.weights[rows] @ np.square(gap))
     return 1.0 - total / float(whole.mass[0, 0]) / variance
 
 

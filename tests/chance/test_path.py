@@ -107,6 +107,14 @@ def test_a_path_asks_the_model_nothing_and_is_kept():
     assert [line.get_label() for line in display.ax_.lines][:3] == ["fitting rows", "left-out rows", "keeps 90 %"]
 
 
+@pytest.mark.parametrize("alpha", ["auto", 0.05])
+def test_a_path_that_is_known_is_saved_with_the_fit(alpha, tmp_path):
+    g = gx.Granite(two_steps, alpha=alpha, max_depth=1, search="greedy").fit(table(n=200))
+    path = g.path_
+    assert len(path) > 1
+    assert gx.load(gx.save(g, tmp_path / "fit.json")).path_.equals(path)
+
+
 def test_nothing_to_explain_is_one_region():
     g = gx.Granite(lambda X: X.sum(axis=1), alpha="auto").fit(table())
     assert len(g.partition_) == 1
@@ -120,8 +128,9 @@ def test_where_there_is_no_path_is_said(tmp_path):
     gx.save(gx.Granite(two_steps, alpha="auto", max_depth=1).fit(X), tmp_path / "fit.json")
     loaded = gx.load(tmp_path / "fit.json", model=two_steps)
     assert "the smallest tree" in str(loaded.partition_) or len(loaded.partition_) == 1
+    gx.save(gx.Granite(two_steps, max_depth=1).fit(X), tmp_path / "fit.json")
     with pytest.raises(gx.InputError, match="P03.*evaluations of the fit"):
-        _ = loaded.path_
+        _ = gx.load(tmp_path / "fit.json", model=two_steps).path_
     rules = gx.partitioners.GivenRules(["x1 ≤ 0", "x1 > 0"])
     with pytest.raises(gx.InputError, match="P03.*has no path"):
         _ = gx.Granite(two_steps, partitioner=rules).fit(X).path_

@@ -79,8 +79,26 @@ def test_other_losses_are_corrected_by_how_much_moving_the_gaps_raises_them(name
 def test_replicates_are_the_same_for_any_number_of_jobs():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(150, 3))
-    found = [fitted("mplot-pdp", X, None, n_jobs=jobs).diagnostics_["chance"] for jobs in (1, 2)]
+    found = [fitted("mplot-pdp", X, None, n_jobs=jobs, n_resamples=120).diagnostics_["chance"] for jobs in (1, 2)]
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("name", ["ice-pdp", "cfi-pfi"])
+def test_replicates_are_the_same_for_any_memory_and_batch(name):
+    rng = np.random.default_rng(0)
+    X, y = np.round(rng.normal(size=(150, 3)), 1), rng.normal(size=150)
+    limits = [None, gx.Resources(memory_limit=2**22), gx.Resources(batch_size=7)]
+    found = [fitted(name, X, y, resources=each).diagnostics_["chance"][name] for each in limits]
+    for other in found[1:]:
+        assert other == pytest.approx(found[0], rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ["ice-pdp", "cfi-pfi", "sobol"])
+def test_replicates_ask_the_model_nothing(name):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(120, 3)), rng.normal(size=120)
+    asked = [fitted(name, X, y, confidence_level=level).diagnostics_["model"]["rows"] for level in (0.95, None)]
+    assert asked[0] == asked[1]
 
 
 def test_small_cells_show_too_little_of_their_variance():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 
@@ -116,3 +117,39 @@ def test_refits_give_the_learner_s_interval():
     with pytest.raises(gx.InputError, match="two refits"):
         g.stability(models=refits[:1])
     assert refit_interval([0.2, 0.3, 0.4], 100, 200, 1.96) == pytest.approx((0.3, 0.121, 0.479), abs=5e-4)
+
+
+def test_curves_over_refits_that_differ_by_a_factor_have_the_interval_of_that_factor(tmp_path):
+    """Factors 1, 2, 3 on the same rows: mean 2, variance 1, so half = z sqrt(1/3 + 1) times the regional PDP."""
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    g = gx.Granite(step, max_depth=1).fit(X)
+    with quiet():
+        found = g.stability(models=[((lambda X, a=a: a * step(X)), X, None) for a in (1.0, 2.0, 3.0)])
+    lines = found.curves()
+    assert gx.load(gx.save(g, tmp_path / "fit.json")).stability_.curves().equals(lines)
+    assert list(lines) == ["region", "rule", "column", "value", "mean", "low", "high"]
+    assert set(zip(lines["region"], lines["column"], strict=True)) == {(k, c) for k in (0, 1) for c in ("x0", "x1")}
+    inside = g.apply(X)
+    for region, sign in ((0, -1.0), (1, 1.0)):
+        x = X[inside == region]
+        own = lines[(lines["region"] == region) & (lines["column"] == "x0")]
+        assert own["value"].between(x[:, 0].min(), x[:, 0].max()).all()
+        curve = sign * (own["value"] - x[:, 0].mean())
+        np.testing.assert_allclose(own["mean"], 2.0 * curve, atol=1e-10)
+        half = 1.959963984540054 * np.sqrt(1 / 3 + 1) * curve.abs()
+        np.testing.assert_allclose(own["high"] - own["mean"], half, atol=1e-10)
+        np.testing.assert_allclose(own["mean"] - own["low"], half, atol=1e-10)
+
+
+def test_a_category_that_a_refit_never_saw_has_no_curve_there():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=150), "b": rng.choice(["u", "v", "w"], size=150)})
+    model = lambda X: X["a"] * (X["b"] == "u") + (X["b"] == "v")  # noqa: E731
+    with quiet():
+        g = gx.Granite(model, max_depth=0).fit(X)
+        lines = g.stability(models=[(model, X, None), (model, X[X["b"] != "w"], None)]).curves()
+    own = lines[lines["column"] == "b"].set_index("value")
+    assert np.isnan(own.loc["w", "mean"])
+    assert np.isfinite(own.loc[["u", "v"], ["mean", "low", "high"]]).all(axis=None)
+    assert lines[lines["column"] == "a"]["mean"].notna().all()
+    assert gx.Granite(model, max_depth=0).fit(X).stability(n_resamples=2).curves().empty

@@ -10,9 +10,10 @@ from numbers import Integral, Real
 from typing import Any, TypeVar, cast
 
 from granite_xai.base.errors import InputError, listing
+from granite_xai.base.wording import shortened
 
 T = TypeVar("T")
-Limit = float | None
+End = float | None
 _HOLDS: dict[str, Callable[[float, float], bool]] = {"≥": operator.ge, ">": operator.gt, "≤": operator.le}
 
 
@@ -55,9 +56,7 @@ def whole_number(argument: str, value: Any, *, at_least: int | None = None, at_m
     return cast(int, number)
 
 
-def real_number(
-    argument: str, value: Any, *, at_least: Limit = None, at_most: Limit = None, above: Limit = None
-) -> float:
+def real_number(argument: str, value: Any, *, at_least: End = None, at_most: End = None, above: End = None) -> float:
     """Check a finite real number and its range; True is not a number."""
     number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
     finite = number if math.isfinite(number) else None
@@ -75,5 +74,4 @@ def _require(argument: str, value: Any, number: float | None, what: str, bounds:
 
 def _short(value: Any) -> str:
     """``repr``, cut: an array given for an option should not fill the screen."""
-    text = " ".join(repr(value).split())
-    return text if len(text) <= 80 else f"{text[:79]}…"
+    return shortened(" ".join(repr(value).split()), 80)

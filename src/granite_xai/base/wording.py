@@ -15,7 +15,6 @@ MISSING = "missing"
 LONGEST = 60  # characters of a name or rule that are shown (S07); frames and partitions have it in full
 SCREEN = 30  # lines of a table that an object shows of itself
 FEW_ROWS = 20  # rows below which a region is flagged (S15): its figures say little, and they are about few
-_SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\"}
 _ACTING = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
 
 
@@ -72,14 +71,8 @@ def rows_of(amount: int) -> str:
 
 def quoted(text: str, mark: str) -> str:
     """Put text between marks; whatever could act on a terminal or hide there becomes a visible escape."""
-    return mark + "".join(_escaped(c, mark) for c in text) + mark
-
-
-def _escaped(char: str, mark: str) -> str:
-    if char == mark or char in _SHORT or char.isprintable():
-        return "\\" + mark if char == mark else _SHORT.get(char, char)
-    code = ord(char)
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+    shown = (c if c.isprintable() and c != "\\" else c.encode("unicode_escape").decode() for c in text)
+    return mark + "".join("\\" + c if c == mark else c for c in shown) + mark
 
 
 def plain(text: object) -> str:

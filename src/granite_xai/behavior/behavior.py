@@ -75,8 +75,7 @@ class Game:
         """A linear combination of values, one number a row."""
         P, linear = self.splits.primitives, self.behavior.is_linear
         fresh = {term: value for term, value in terms.items() if linear and term not in self.known}
-        found = [self.masked.combined(fresh)] if fresh else []
-        written = None
+        found, written = [self.masked.combined(fresh)] if fresh else [], None
         for term, coefficient in terms.items():
             if term not in fresh:
                 value = coefficient * self._value(term)

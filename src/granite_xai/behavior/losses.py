@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,8 +15,7 @@ from granite_xai.compute.primitives import ABSOLUTE, SQUARE
 from granite_xai.models.output import first_line
 
 
-@dataclass(frozen=True, slots=True)
-class Loss:
+class Loss(NamedTuple):
     """A loss, applied cell by cell."""
 
     of_gap: Elementwise | None = None  # the loss of a difference; None: it is no function of prediction minus y

@@ -81,15 +81,14 @@ class Risk(Behavior):
         if not isinstance(term, frozenset):
             raise TypeError(f"{term} is no coalition")
         splits, P, loss = game.splits, game.splits.primitives, self._of(game)
-        if self.average == "loss" and term != game.evaluations.everything:
-            mean = game.masked.averaged(term, loss)
-            return (
-                -mean.array(splits) if self.pointwise else -mean.sums(MOMENTS, splits)[0, :, :] * splits.scale[0, :, :]
-            )
-        values = game.masked.combined({term: 1.0})
+        averaged = self.average == "loss" and term != game.evaluations.everything
+        values = game.masked.averaged(term, loss) if averaged else game.masked.combined({term: 1.0})
         if self.pointwise:
-            return -P.array(loss(P.host(values.array(splits)).T, slice(None)).T)
-        if self._loss.mode is None:
+            found = values.array(splits)
+            return -found if averaged else -P.array(loss(P.host(found).T, slice(None)).T)
+        if averaged:
+            sums = values.sums(MOMENTS, splits)
+        elif self._loss.mode is None:
             sums = values.sums(MOMENTS, splits, lambda found, rows: loss(found.T, rows).T)
         else:
             own = P.array(game.evaluations.offset - game.evaluations.target)

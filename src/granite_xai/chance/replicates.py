@@ -22,11 +22,12 @@ import numpy as np
 from granite_xai.base.errors import InputError
 from granite_xai.base.typing import BoolArray, Elementwise, FloatArray, IntArray
 from granite_xai.compute import map_blocks
+from granite_xai.compute.primitives import SQUARE
 from granite_xai.disagreement import ResolvedQuestion
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 
-LINES = 25  # replicates that are computed together, whatever the number of jobs
+LINES = 50  # replicates that are computed together, whatever the number of jobs
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,18 +78,16 @@ class Replicates:
         found = [self._of(question, evaluations, rows, n_jobs) for question in questions]
         return Chance(*(np.array(figures) for figures in zip(*found, strict=True)))
 
-    def _of(
-        self, question: ResolvedQuestion, evaluations: Evaluations, rows: IntArray, n_jobs: int | None
-    ) -> tuple[float, float, float, float]:
+    def _of(self, asked: ResolvedQuestion, known: Evaluations, rows: IntArray, n_jobs: int | None) -> tuple[float, ...]:
         factors = self.factors[:, rows]
         blocks = [factors[start : start + LINES] for start in range(0, len(factors), LINES)]
-        if question.first.behavior.per_row:
-            found = map_blocks(partial(_row_losses, question, evaluations), blocks, n_jobs)
+        if asked.first.behavior.per_row:
+            found = map_blocks(partial(_row_losses, asked, known), blocks, n_jobs)
             by_chance, excess = (np.concatenate([part[k] for part in found]) for k in (0, 1))
-            plug_in = float(found[0][2][0])
+            plug_in = found[0][2]
             corrected = plug_in - float(excess.mean())
         else:  # one gap a set, (S,), and its replicates, (B, S); its bias is taken off first
-            regional, loss = map_blocks(partial(_regional_gaps, question, evaluations), blocks, n_jobs), question.loss
+            regional, loss = map_blocks(partial(_regional_gaps, asked, known), blocks, n_jobs), asked.loss
             gaps, again = regional[0][0], np.concatenate([each[1:] for each in regional])
             moved = again - gaps
             by_chance = loss(np.sqrt(small_cells(np.array(len(rows)))) * moved).sum(axis=1)
@@ -147,18 +146,16 @@ def _regional_gaps(question: ResolvedQuestion, evaluations: Evaluations, factors
     return np.stack([gap[:, 0] for gap in question.gap_values(evaluations, _weighted(evaluations, factors))], axis=1)
 
 
-def _row_losses(
-    question: ResolvedQuestion, evaluations: Evaluations, factors: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """By replicate: ``R`` of the moves, how much they raise R, and R itself (the same for all)."""
-    shares, loss = evaluations.weights / evaluations.weights.sum(), question.loss
-    by_chance, excess, plug_in = np.zeros((3, len(factors)))
-    gaps = question.gap_values(evaluations, _weighted(evaluations, factors))
-    for gap, cells in zip(gaps, question.cell_sizes(evaluations), strict=True):
+def _row_losses(asked: ResolvedQuestion, known: Evaluations, lines: FloatArray) -> tuple[FloatArray, FloatArray, float]:
+    """By replicate: ``R`` of the moves, and how much they raise R; and R itself."""
+    shares, loss, plug_in = known.weights / known.weights.sum(), asked.loss, 0.0
+    by_chance, excess = np.zeros((2, len(lines)))
+    gaps = asked.gap_values(known, _weighted(known, lines))
+    for gap, cells in zip(gaps, asked.cell_sizes(known), strict=True):
         moved = (gap[1:] - gap[0]) * np.sqrt(small_cells(cells))
-        own = loss(moved) @ shares
+        own, level = loss(moved) @ shares, loss(gap[0])
+        squared = asked.measure.mode == SQUARE  # then moves raise R by their own loss
+        excess += own if squared else ((loss(gap[0] + moved) + loss(gap[0] - moved)) / 2 - level) @ shares
         by_chance += own
-        plug_in += float(loss(gap[0]) @ shares)
-        both = own if loss is np.square else ((loss(gap[0] + moved) + loss(gap[0] - moved)) / 2 - loss(gap[0])) @ shares
-        excess += both
+        plug_in += float(level @ shares)
     return by_chance, excess, plug_in

@@ -21,9 +21,7 @@ class RowChoice(NamedTuple):
     held_out: IntArray
 
 
-def choices(
-    weights: FloatArray, clusters: IntArray, max_samples: int | str | None, holdout: Any, seed: int
-) -> Iterator[RowChoice]:
+def choices(weights: FloatArray, clusters: IntArray, max_samples: Any, holdout: Any, seed: int) -> Iterator[RowChoice]:
     """The rows to use, then more of them while the caller asks: samples hold the ones before."""
     rows = np.flatnonzero(weights > 0)
     if max_samples == "auto" and holdout == "auto" and len(rows) >= 2 * FIRST:

@@ -8,8 +8,9 @@ from dataclasses import astuple, dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from granite_xai.base.typing import IntArray
+from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.base.wording import ALL_ROWS, number, percent
 from granite_xai.regions.conditions import Interval
 from granite_xai.regions.nodes import Leaf, Node, Split
@@ -40,6 +41,18 @@ class SplitStability:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class RefitCurve:
+    """The effect of a column in a region over fits of the learner, at some values of its rows, with its interval."""
+
+    region: int
+    column: str
+    values: NDArray[Any]
+    mean: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Stability:
     """How far regions come back on other rows.
 
@@ -56,6 +69,8 @@ class Stability:
         How many searches this is about.
     remaining, remaining_low, remaining_high : float
         With ``models=``: share left in the regions of this fit, over fits of the learner, and its interval; else nan.
+    refit_curves : tuple
+        With ``models=``: the effect of every column in every region with the same interval; `curves` is their frame.
 
     Examples
     --------
@@ -76,6 +91,17 @@ class Stability:
     remaining: float = float("nan")
     remaining_low: float = float("nan")
     remaining_high: float = float("nan")
+    refit_curves: tuple[RefitCurve, ...] = ()
+
+    def curves(self) -> Any:
+        """With ``models=``, one line a value: region, rule, column, value, and the effect over refits: mean, low, high.
+
+        The effect is the regional PDP around its mean; nan where a refit has no row in the region, or of a category.
+        """
+        keys = ("region", "rule", "column", "value", "mean", "low", "high")
+        told = ((c, zip(c.values.tolist(), c.mean, c.low, c.high, strict=True)) for c in self.refit_curves)
+        lines = [(c.region, self.rules[c.region], c.column, *cells) for c, own in told for cells in own]
+        return frame({key: [line[i] for line in lines] for i, key in enumerate(keys)})
 
     def frame(self) -> Any:
         """One line for each split and each region: kind, rule, column, share (or overlap), instead, low, high."""
@@ -149,8 +175,8 @@ def threshold(split: Split) -> float | None:
     return float(high) if isinstance(high, int | float) and not isinstance(high, bool) else None
 
 
-def refit_interval(values: Sequence[float], tested: int, trained: int, normal: float) -> tuple[float, float, float]:
+def refit_interval(values: Sequence[Any], tested: int, trained: int, normal: float) -> tuple[Any, Any, Any]:
     """Mean over refits and its interval: the variance counts the overlap of the training rows (Nadeau and Bengio)."""
-    mean, spread = float(np.mean(values)), float(np.var(values, ddof=1)) if len(values) > 1 else float("nan")
-    error = np.sqrt((1.0 / len(values) + tested / trained) * spread)
-    return mean, float(mean - normal * error), float(mean + normal * error)
+    mean, spread = np.mean(values, axis=0), np.var(values, axis=0, ddof=1)
+    half = normal * np.sqrt((1.0 / len(values) + tested / trained) * spread)
+    return mean, mean - half, mean + half

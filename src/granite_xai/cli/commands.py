@@ -33,8 +33,7 @@ fidelity_         {fidelity:<10.1%} by one curve per column and region"""
 def explain(options: argparse.Namespace) -> None:
     """Tell the story of a model and a table."""
     check_outputs(options, data=options.data, test=options.test, model=options.model, predictor=options.predictor)
-    case = opened(options)
-    settings = _settings(options)
+    case, settings = opened(options), _settings(options)
     with remarks_instead_of_warnings(options):
         if options.plan:
             _plan(gx.Granite(case.model, options.question, **settings), case, options)

@@ -60,6 +60,8 @@ class Compiled(Numpy):
         compiled(kernels.segment_share)(mass, codes, segments, out)
         return out
 
+    line_share = ArrayNamespace.line_share
+
     def left_sums(self, by_segment: Array, families: Families) -> Array:
         """Sums over the left side of each candidate from sums over segments, (G, c) to (c, K)."""
         fresh, ends, added = families.additions

@@ -67,8 +67,7 @@ class Resources:
                 whole_number(name, value, at_least=least)
         choose("dtype", self.dtype, {"float64": "float64"})
         choose("device", self.device, {"cpu": "cpu", "cuda": "cuda"})
-        if not isinstance(self.progress, bool):
-            choose("progress", self.progress, {"auto": "auto"})
+        choose("progress", self.progress, {"auto": "auto"}, accept=bool)
 
     @property
     def grid(self) -> int | None:
@@ -84,23 +83,19 @@ class TooSlowError(ResourceError):
 
 def require_supported(resources: Resources) -> None:
     """Refuse a device that is not there, naming what is missing, before the model is asked (R08)."""
-    missing = None if resources.device == "cpu" else _missing_for_cuda()
-    if missing:
-        hint = 'Install granite-xai[gpu] on a machine with a CUDA device, or leave device="cpu".'
-        text = f"Resources(device={resources.device!r}): {missing}."
-        raise ResourceError(text, code="R08", argument="device", hint=hint)
+    if resources.device == "cpu":
+        return
+    absent = [name for name in ("torch", "array_api_compat") if importlib.util.find_spec(name) is None]
+    missing = f"{absent[0].replace('_', '-')} is not installed" if absent else "torch finds no CUDA device"
+    if not absent:
+        import torch
 
-
-def _missing_for_cuda() -> str | None:
-    """What a search on a CUDA device lacks here; None: nothing."""
-    for package in ("torch", "array_api_compat"):
-        if importlib.util.find_spec(package) is None:
-            return f"{package.replace('_', '-')} is not installed"
-    import torch
-
-    if torch.cuda.is_available():
-        return None
-    return "this torch was built without CUDA" if torch.version.cuda is None else "torch finds no CUDA device"
+        if torch.cuda.is_available():
+            return
+        missing = "this torch was built without CUDA" if torch.version.cuda is None else missing
+    hint = 'Install granite-xai[gpu] on a machine with a CUDA device, or leave device="cpu".'
+    text = f"Resources(device={resources.device!r}): {missing}."
+    raise ResourceError(text, code="R08", argument="device", hint=hint)
 
 
 def require_evaluations(resources: Resources, rows: int, seconds: float | None = None) -> None:

@@ -10,9 +10,7 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import prod
-from operator import itemgetter
 from typing import IO, Any
 
 import numpy as np
@@ -129,33 +127,21 @@ def _reserve(file: IO[bytes], size: int) -> None:
     file.flush()
 
 
-@dataclass(frozen=True, slots=True)
 class Budget:
     """Half of the limit for evaluations, a quarter for the search, an eighth for the table, an eighth for blocks."""
 
-    limit: int
-    fixed: int = 0  # bytes of the table, of the codes of its rows, of the plan
-
-    @property
-    def search(self) -> int:
-        """For the arrays of one block of candidates."""
-        return self.limit // 4
-
-    @property
-    def block(self) -> int:
-        """For a block of evaluations that is computed at a time."""
-        return self.limit // 8
-
-    @property
-    def evaluations(self) -> int:
-        """For evaluations held in memory; less where an eighth does not suffice for the table."""
-        return max(0, self.limit - self.search - self.block - max(self.limit // 8, self.fixed))
+    def __init__(self, limit: int, fixed: int = 0) -> None:
+        self.limit, self.fixed = limit, fixed  # bytes of the table, of the codes of its rows, of the plan
+        self.search = limit // 4  # for the arrays of one block of candidates
+        self.block = limit // 8  # for a block of evaluations that is computed at a time
+        # For evaluations held in memory; less where an eighth does not suffice for the table.
+        self.evaluations = max(0, limit - self.search - self.block - max(limit // 8, fixed))
 
 
 def require_budget(resources: Resources, fixed: int, evaluations: int = 0, candidate: int = 0) -> Budget:
     """The budget of a run; refused when neither memory nor the disk has room for it (D33)."""
-    own = "the table, its codes and the plan", -(-8 * (OWN + fixed) // 5)
-    what, least = max(own, ("blocks of the search, of one candidate each,", 4 * candidate), key=itemgetter(1))
+    own = -(-8 * (OWN + fixed) // 5), "the table, its codes and the plan"
+    least, what = max(own, (4 * candidate, "blocks of the search, of one candidate each,"))
     budget = Budget(resources.memory_limit, OWN + fixed)
     roomy = Budget(max(least, resources.memory_limit), OWN + fixed)
     free = shutil.disk_usage(tempfile.gettempdir()).free if evaluations > roomy.evaluations else 0

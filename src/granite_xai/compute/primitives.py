@@ -9,7 +9,6 @@ each primitive in the words of the array API standard (torch on a device, array-
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -45,22 +44,13 @@ class Pairs(NamedTuple):
         return Pairs(self.lines[rows], self.columns[rows])
 
 
-@dataclass(eq=False)
 class Families:
     """The candidates of several columns: which of its segments each sends left, one (k, size) table a column."""
 
-    left: Sequence[BoolArray]
-    moved: tuple[Any, Any] | None = None  # the table of all of them, with the primitives of the device it is on
-
-    @cached_property
-    def sizes(self) -> tuple[int, ...]:
-        """Segments of each column."""
-        return tuple(table.shape[1] for table in self.left)
-
-    @cached_property
-    def starts(self) -> IntArray:
-        """Where the segments of each column begin, and where all end."""
-        return np.cumsum((0, *self.sizes))
+    def __init__(self, left: Sequence[BoolArray]) -> None:
+        self.left, self.sizes = left, tuple(table.shape[1] for table in left)  # sizes: segments of each column
+        self.starts: IntArray = np.cumsum((0, *self.sizes))  # where the segments of each column begin, and all end
+        self.moved: tuple[Any, Any] | None = None  # the table of all, with the primitives of the device it is on
 
     @cached_property
     def table(self) -> BoolArray:
@@ -122,7 +112,8 @@ class ArrayNamespace:
 
     def take(self, values: Array, index: Any, axis: int) -> Array:
         """Gather some lines of an array, given by a slice or by their numbers."""
-        if isinstance(index, np.ndarray) and len(index) and np.all(np.diff(index) == 1):  # neighbours need no copy
+        near = isinstance(index, np.ndarray) and len(index) and index[-1] - index[0] == len(index) - 1
+        if near and np.all(np.diff(index) == 1):  # neighbours need no copy
             index = slice(int(index[0]), int(index[-1]) + 1)
         if isinstance(index, slice):
             return values[index, ...] if axis == 0 else values[:, index]
@@ -152,7 +143,7 @@ class ArrayNamespace:
 
     def line_share(self, lines: Array, codes: IntArray, count: int) -> Array:
         """Weight of the rows that carry each of ``count`` codes under each line of weights, (n, K) to (count, K)."""
-        return self.product(self._equal(self.numbers(codes)[None, :], self.numbers(np.arange(count))[:, None]), lines)
+        return self.segment_sum(lines, self.order(codes[None, :], Families([np.zeros((0, count), dtype=np.bool_)])))
 
     def left_sums(self, by_segment: Array, families: Families) -> Array:
         """Sums over the left side of each candidate from sums over segments, (G, c) to (c, K)."""
@@ -236,7 +227,9 @@ class Numpy(ArrayNamespace):
 
     def line_share(self, lines: Array, codes: IntArray, count: int) -> Array:
         """Weight of the rows that carry each of ``count`` codes under each line of weights, (n, K) to (count, K)."""
-        return np.stack([np.bincount(codes, weights=line, minlength=count) for line in lines.T], axis=1)
+        cells = codes[:, None] * lines.shape[1] + np.arange(lines.shape[1])
+        total = np.bincount(cells.ravel(), weights=lines.ravel(), minlength=count * lines.shape[1])
+        return total.reshape(count, -1)
 
     def left_sums(self, by_segment: Array, families: Families) -> Array:
         """Sums over the left side of each candidate from sums over segments, (G, c) to (c, K)."""

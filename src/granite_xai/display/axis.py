@@ -30,51 +30,27 @@ LETTER, PAGE_BARS = 6.6, 30  # width of a letter below an axis, and bars there t
 Tick = tuple[float, str, str]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Axis:
     """Positions along the axis of one column, on all rows of the display: every panel of it has the same axis."""
 
-    column: Column
-    name: str
+    def __init__(self, column: Column, name: str) -> None:
+        self.column, self.name = column, name
+        self.labelled = column.kind in LABELLED  # whether the axis carries names of levels instead of numbers
+        self.ordered = column.kind not in ("nominal", "boolean")  # whether a line may join neighbouring values
+        counts = np.bincount(column.codes + 1, minlength=len(column.levels) + 1)[1:]
+        # Codes of the levels that have a place: all, or the most frequent ones of a nominal column.
+        self.drawn = np.sort(np.argsort(-counts, kind="stable")[: MOST_LEVELS if self.labelled else None])
+        places, low, high = self.numbers(column.levels), -0.5, max(len(self.drawn), 1) - 0.5
+        if not self.labelled and len(places):
+            low, high = float(places.min()), float(places.max())
+        low, high = (low, high) if low < high else (low - 0.5, high + 0.5)
+        self.limits = low, high  # the first and last place of present values, never equal
+        self.missing_place = float(len(self.drawn)) if self.labelled else high + 0.1 * (high - low)
 
     @classmethod
     def of(cls, table: Table, position: int) -> Axis:
         """The axis of a column; its name stays different from those of the other columns when it is cut."""
         return cls(table.columns[position], told_apart(table.names)[position])
-
-    @property
-    def labelled(self) -> bool:
-        """Whether the axis carries names of levels instead of numbers."""
-        return self.column.kind in LABELLED
-
-    @property
-    def ordered(self) -> bool:
-        """Whether neighbouring values may be joined by a line."""
-        return self.column.kind not in ("nominal", "boolean")
-
-    @property
-    def drawn(self) -> IntArray:
-        """Codes of the levels that have a place: all, or the most frequent ones of a nominal column."""
-        every = len(self.column.levels)
-        counts = np.bincount(self.column.codes + 1, minlength=every + 1)[1:]
-        return np.sort(np.argsort(-counts, kind="stable")[: MOST_LEVELS if self.labelled else every])
-
-    @property
-    def missing_place(self) -> float:
-        """Where missing values are drawn: beyond the last value."""
-        if self.labelled:
-            return float(len(self.drawn))
-        low, high = self.limits
-        return high + 0.1 * (high - low)
-
-    @property
-    def limits(self) -> tuple[float, float]:
-        """The first and last place of present values, never equal."""
-        places = self.numbers(self.column.levels)
-        if self.labelled or not len(places):
-            return -0.5, max(len(self.drawn), 1) - 0.5
-        low, high = float(places.min()), float(places.max())
-        return (low, high) if low < high else (low - 0.5, high + 0.5)
 
     def numbers(self, values: Any) -> FloatArray:
         """Present values as places: numbers, days for dates, the rank of a level; NaN for a level without a place."""
@@ -222,23 +198,33 @@ def round_ticks(low: float, high: float, most: int = 5) -> list[float]:
     return [round(i * step, digits) + 0.0 for i in range(first, math.floor(high / step + 1e-9) + 1)]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class PageAxis:
-    """How a page shows a column: at which of its levels, where, under which names, and drawn how."""
+    """How a page shows a column: at which of its levels (at most ``points``), where, under which names, and drawn how.
 
-    column: Column
-    style: str  # "points" (up to four values), "dots" on a thin line (up to twelve) or "line"
-    groups: tuple[IntArray, ...]  # levels at each place: their number, -1 for missing, which stands last
-    counts: FloatArray  # rows of each level, missing first
-    x: tuple[float, ...]
-    texts: tuple[str, ...]
-    log: bool = False
-    note: str = ""
+    ``effects`` and ``counts`` are those of all rows, by level, missing first.
+    """
 
-    @property
-    def gone(self) -> bool:
-        """Whether the last place is that of missing values."""
-        return bool(len(self.groups[-1]) == 1 and self.groups[-1][0] == -1)
+    def __init__(self, column: Column, effects: FloatArray, counts: FloatArray, points: int) -> None:
+        levels, known, named = len(column.levels), counts[1:], column.kind in LABELLED
+        groups = [np.array([code]) for code in _spread_out(known, points)]
+        if column.kind in ("nominal", "boolean"):
+            common = np.sort(np.argsort(-known, kind="stable")[: FOLDED if levels > FOLDED else levels])
+            groups = [np.array([code]) for code in common[np.argsort(-effects[1:][common], kind="stable")]]
+            groups += [np.setdiff1d(np.arange(levels), common)] if levels > FOLDED else []
+        # Points of up to four values, dots on a thin line of up to twelve, or a line.
+        self.style = "points" if levels <= FEW_VALUES else "dots" if levels <= DOTS or named else "line"
+        skewed = self.style == "line" and column.kind == "numeric"
+        groups, self.log, self.note = _unskewed(column, known, groups) if skewed else (groups, False, "")
+        places = [float(k) for k in range(len(groups))] if named else places_of(column)[[g[0] for g in groups]].tolist()
+        texts = [_text(column, group) for group in groups]
+        self.gone = bool(counts[0] > 0)  # whether the last place is that of missing values
+        if self.gone:
+            share = percent(float(counts[0] / counts.sum()), 0)
+            step = 1.0 if named or not places else 0.08 * (max(places) - min(places)) or 1.0
+            far = max(places, default=0.0) * 1.35 if self.log else max(places, default=-1.0) + step
+            groups, places, texts = [*groups, np.array([-1])], [*places, far], [*texts, f"{MISSING} ({share})"]
+        self.column, self.counts, self.x, self.texts = column, counts, places, texts
+        self.groups = groups  # levels at each place: their number, -1 for missing
 
     def at(self, values: FloatArray, lines: IntArray) -> FloatArray:
         """Values at the places: means over their levels, which stand at these lines (missing first)."""
@@ -263,27 +249,6 @@ class PageAxis:
         found = np.histogram(move(places_of(self.column)), bins=edges, weights=counts[1:])[0]
         middles, rows = back((edges[1:] + edges[:-1]) / 2).tolist(), [int(each) for each in found]
         return [*middles, *self.x[last:]], [*rows, *([int(counts[0])] if self.gone else [])]
-
-
-def page_axis(column: Column, effects: FloatArray, counts: FloatArray, points: int) -> PageAxis:
-    """The axis of a column on a page; ``effects`` and ``counts`` are those of all rows, by level, missing first."""
-    levels, known, named = len(column.levels), counts[1:], column.kind in LABELLED
-    groups = [np.array([code]) for code in _spread_out(known, points)]
-    if column.kind in ("nominal", "boolean"):
-        common = np.sort(np.argsort(-known, kind="stable")[: FOLDED if levels > FOLDED else levels])
-        groups = [np.array([code]) for code in common[np.argsort(-effects[1:][common], kind="stable")]]
-        groups += [np.setdiff1d(np.arange(levels), common)] if levels > FOLDED else []
-    style = "points" if levels <= FEW_VALUES else "dots" if levels <= DOTS or named else "line"
-    skewed = style == "line" and column.kind == "numeric"
-    groups, log, note = _unskewed(column, known, groups) if skewed else (groups, False, "")
-    places = [float(k) for k in range(len(groups))] if named else places_of(column)[[g[0] for g in groups]].tolist()
-    texts = [_text(column, group) for group in groups]
-    if counts[0] > 0:
-        share = percent(float(counts[0] / counts.sum()), 0)
-        step = 1.0 if named or not places else 0.08 * (max(places) - min(places)) or 1.0
-        far = max(places, default=0.0) * 1.35 if log else max(places, default=-1.0) + step
-        groups, places, texts = [*groups, np.array([-1])], [*places, far], [*texts, f"{MISSING} ({share})"]
-    return PageAxis(column, style, tuple(groups), counts, tuple(places), tuple(texts), log, note)
 
 
 def places_of(column: Column) -> FloatArray:

@@ -270,8 +270,7 @@ def pure_line(strip: Strip, part: Part, place: int) -> list[Line]:
 
 def full_curves(strip: Strip, part: Part, place: int) -> list[Line]:
     """The prediction of single rows along the column, each counted from where its own effect is."""
-    rows = strip.drawn(strip.max_curves)
-    at = shown_levels(strip.axis, strip.table, strip.points)
+    rows, at = strip.drawn(strip.max_curves), shown_levels(strip.axis, strip.table, strip.points)
     if not len(rows) or not len(at.x):
         return []
     predictor, resources = strip.shown.fitted.predictor, strip.shown.rows.resources

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -36,19 +36,28 @@ WIDEST, LARGEST = 9.0, 900.0  # points of the strongest edge, square points of t
 KINDS = {"network": "network", "heatmap": "heatmap"}
 
 
-class Surface(NamedTuple):
-    """The pure interaction of two columns in one scope, (y, x): places of the grid, and names where they have some."""
+class Surface:
+    """The pure interaction of two columns in one scope, (y, x): on a grid of its own values, averaged over its rows."""
 
-    x: FloatArray
-    y: FloatArray
-    x_levels: list[str | None]
-    y_levels: list[str | None]
-    values: FloatArray
+    def __init__(self, shown: RowsToShow, scope: Scope, across: Axis, up: Axis, points: int) -> None:
+        table, predictor = shown.table.take(scope.rows), shown.fitted.predictor
+        self.across, self.up = (shown_levels(axis, table, points) for axis in (across, up))
+        wide, high = len(self.across.x), len(self.up.x)
+        require_evaluations(shown.rows.resources, table.n_rows * (wide * high + wide + high))
+        first, second = (ice_curves(predictor, table, side.grid).mean(axis=0) for side in (self.across, self.up))
+        # Rows that carry every pair of values, the first column fastest.
+        pairs = np.tile(np.arange(wide), high), np.repeat(np.arange(high), wide)
+        native = recombine(self.across.grid.rows, pairs[0], self.up.grid.rows, pairs[1], [up.column.position])
+        both = read_table(native, kinds=table.kinds, missing="allow")
+        rows, donors = np.repeat(np.arange(table.n_rows), both.n_rows), np.tile(np.arange(both.n_rows), table.n_rows)
+        columns = [across.column.position, up.column.position]
+        joint = predictor.recombined(table, rows, both, donors, columns).reshape(table.n_rows, high, wide).mean(axis=0)
+        mean = float(predictor.on_rows(table).mean())
+        self.values: FloatArray = joint - first[None, :] - second[:, None] + mean
 
     def cells(self) -> list[tuple[Any, ...]]:
         """Place and name across and up, and the value."""
-        both = ((self.x, self.x_levels), (self.y, self.y_levels))
-        across, up = (list(zip(places.tolist(), names, strict=True)) for places, names in both)
+        across, up = (list(zip(side.x.tolist(), side.texts, strict=True)) for side in (self.across, self.up))
         return [(*across[i], *up[j], value) for (j, i), value in np.ndenumerate(self.values)]
 
 
@@ -128,7 +137,7 @@ class InteractionDisplay(Drawn):
                 text, hint = f"pair={pair!r} is not two columns.", 'Pass pair=("hr", "temp").'
                 raise InputError(text, code="P02", argument="pair", hint=hint)
             axes = tuple(Axis.of(table, i) for i in places)
-            surfaces = tuple(surface(shown, scope, axes[0], axes[1], points) for scope in shown.scopes)
+            surfaces = tuple(Surface(shown, scope, axes[0], axes[1], points) for scope in shown.scopes)
             both = tuple(table.names[i] for i in places), shown.scopes, np.zeros((0, 2, 2))
             return cls(*both, surfaces, axes, Local.key, table)
         asked = [table.names[table.resolve(label, "features")] for label in features or ()]
@@ -200,7 +209,7 @@ class InteractionDisplay(Drawn):
         top = max(float(np.abs(each.values).max(initial=0.0)) for each in self.surfaces) or 1.0
         across, up = self.axes_of_pair
         for i, (ax, each) in enumerate(zip(axes, self.surfaces, strict=True)):
-            x, y = cell_edges(each.x, across.labelled), cell_edges(each.y, up.labelled)
+            x, y = cell_edges(each.across.x, across.labelled), cell_edges(each.up.x, up.labelled)
             ax.pcolormesh(x, y, each.values, cmap="PuOr", vmin=-top, vmax=top, rasterized=True)
             across.dress(ax)
             up.dress(ax, upright=True)
@@ -283,26 +292,6 @@ def cell_text(value: float, top: float) -> str:
     units = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
     size, letter = next((unit for unit in units if abs(value) >= unit[0]), units[-1])
     return f"{value / size:.2g}{letter}" if abs(value) < 100 * size else f"{value / size:.0f}{letter}"
-
-
-def surface(shown: RowsToShow, scope: Scope, across: Axis, up: Axis, points: int) -> Surface:
-    """Evaluate the pair on a grid of the scope's own values, averaged over its rows."""
-    table = shown.table.take(scope.rows)
-    predictor = shown.fitted.predictor
-    one, two = (shown_levels(axis, table, points) for axis in (across, up))
-    x, y = one.x, two.x
-    require_evaluations(shown.rows.resources, table.n_rows * (len(x) * len(y) + len(x) + len(y)))
-    first, second = (ice_curves(predictor, table, levels.grid).mean(axis=0) for levels in (one, two))
-    # Rows that carry every pair of values, the first column fastest.
-    pairs = np.tile(np.arange(len(x)), len(y)), np.repeat(np.arange(len(y)), len(x))
-    native = recombine(one.grid.rows, pairs[0], two.grid.rows, pairs[1], [up.column.position])
-    both = read_table(native, kinds=table.kinds, missing="allow")
-    rows = np.repeat(np.arange(table.n_rows), both.n_rows)
-    donors = np.tile(np.arange(both.n_rows), table.n_rows)
-    columns = [across.column.position, up.column.position]
-    joint = predictor.recombined(table, rows, both, donors, columns).reshape(table.n_rows, len(y), len(x)).mean(axis=0)
-    mean = float(predictor.on_rows(table).mean())
-    return Surface(x, y, one.texts, two.texts, joint - first[None, :] - second[:, None] + mean)
 
 
 def cell_edges(places: FloatArray, labelled: bool) -> FloatArray:

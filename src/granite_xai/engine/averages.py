@@ -11,7 +11,8 @@ share the bin of the visible ones, and marginal masking has one bin. With ``E_S`
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from granite_xai.engine.values import HybridFunction, Rows, RowValues, Tiles, jo
 from granite_xai.evaluations.evaluations import Bins, Evaluations, Matrix
 
 MOST_SHARES = 2**22  # entries of a table of shares by bin, value and split that is made at once
+FEW_CELLS = 2**16  # cells of replicates up to which bins are not worth a visit each
 MOST_BINS = 64  # bins that are visited one by one; with more of them, all pairs of rows are looked at instead
 Merged = dict[Matrix, tuple[float, float]]  # coefficients of the complement's and of the set's own masked model
 Alike = tuple[IntArray, IntArray] | None  # bins of references and of entries, within which sums are formed; None: one
@@ -31,14 +33,13 @@ Summed = Callable[[Array], tuple[Array, Array]]  # from a block, one line a refe
 Hybrids = tuple[Rows, Array, Summed, Array]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Averages(Masked):
     """The masked model of a node."""
 
     evaluations: Evaluations
     splits: Splits
     bins: Callable[[Coalition], Bins | None] = lambda visible: None  # of the rows, by visible columns; None: one
-    _means: list[Array] = field(default_factory=list)
 
     def combined(self, terms: Terms) -> RowValues:
         """A linear combination of masked models and pairwise attributions."""
@@ -109,15 +110,13 @@ class Averages(Masked):
             total = P.side_sums(SPREAD, P.take(splits.zeros, rows, 0), None, both, inside, weights, total)
         return total[0, :, :] * splits.scale[0, :, :]
 
-    @property
+    @cached_property
     def mean(self) -> Array:
         """``F`` of nothing: the mean prediction of both sides, (2, K)."""
-        if not self._means:
-            predictions = self.splits.primitives.array(self.evaluations.predictions)
-            left, total = self.splits.sums(predictions[:, None])
-            sides = self.splits.primitives.xp.concat([left, total[:, None] - left], axis=0)
-            self._means.append(sides * self.splits.scale[0, :, :])
-        return self._means[0]
+        predictions = self.splits.primitives.array(self.evaluations.predictions)
+        left, total = self.splits.sums(predictions[:, None])
+        sides = self.splits.primitives.xp.concat([left, total[:, None] - left], axis=0)
+        return sides * self.splits.scale[0, :, :]
 
     def _table(self, matrix: Matrix, bins: Bins | None, coefficient: float) -> Part:
         """``F_S`` of columns that are shown: one entry a value, from the references in the bin of its first carrier."""
@@ -130,7 +129,8 @@ class Averages(Masked):
             _, carriers, index = np.unique(both, return_index=True, return_inverse=True)
         by_value = bins.numbers[carriers]
         own = by_value[index]  # the row's own bin, unless its value stands for others on a grid
-        if len(bins.blocks) > MOST_BINS:
+        few = splits.lines is not None and splits.n_rows * len(carriers) <= FEW_CELLS
+        if few or len(bins.blocks) > MOST_BINS:
             left, total = self._entries(matrix, splits, matrix.pairs, carriers, (bins.numbers, by_value))
         else:
             entries = [np.flatnonzero(by_value == number) for number in range(len(bins.blocks))]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from granite_xai.base.typing import Coalition, FloatArray, IntArray, Term, Terms
@@ -48,24 +46,16 @@ def _modes(levels: IntArray, weights: FloatArray) -> IntArray:
     return np.where(table.max(axis=1) > 0, np.argmax(table, axis=1), -1)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class AgainstCentres(Masked):
     """Hidden columns are set to the central row of each side, one of its own."""
 
-    evaluations: Evaluations
-    splits: Splits
-    left: IntArray  # (K,) int: the central row of this side of every split
-    right: IntArray
-
-    @classmethod
-    def of(cls, evaluations: Evaluations, splits: Splits) -> AgainstCentres:
-        """Under lines of weights the baselines stay as they are."""
+    def __init__(self, evaluations: Evaluations, splits: Splits) -> None:
         if evaluations.coordinates is None:
             raise ValueError("the evaluations hold no coordinates")
-        fixed = splits.lines is not None
-        members = np.broadcast_to(splits.weights, splits.inside.shape) if fixed else splits.left
-        left, right = (central_rows(evaluations.coordinates, side) for side in (members, splits.right))
-        return cls(evaluations, splits, left, right)
+        self.evaluations, self.splits = evaluations, splits
+        fixed = splits.lines is not None  # under lines of weights the baselines stay as they are
+        sides = (np.broadcast_to(splits.weights, splits.inside.shape) if fixed else splits.left, splits.right)
+        self.left, self.right = (central_rows(evaluations.coordinates, side) for side in sides)  # of every split, (K,)
 
     def combined(self, terms: Terms) -> RowValues:
         """A linear combination of predictions against the central row, and of attributions."""

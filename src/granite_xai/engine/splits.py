@@ -135,9 +135,8 @@ class Splits:
     @cached_property
     def row_weights(self) -> Array:
         """Weight of each row, (n, 1), or of each row in each split, (n, K)."""
-        return self.primitives.array(
-            self.weights[:, None] if self.lines is None else np.ascontiguousarray(self.lines.T)
-        )
+        found = self.weights[:, None] if self.lines is None else np.ascontiguousarray(self.lines.T)
+        return self.primitives.array(found)
 
     @cached_property
     def left(self) -> FloatArray:

@@ -210,8 +210,7 @@ def measured(predictor: Predictor, table: Table, most: int, there: Resident | No
     sizes = [min(64, largest), *(size for size in SIZES if size < largest), largest]
     timings: list[tuple[int, float]] = []
     for size in dict.fromkeys(sizes):
-        rows = np.arange(size, dtype=np.intp) % table.n_rows
-        begin = time.perf_counter()
+        rows, begin = np.arange(size, dtype=np.intp) % table.n_rows, time.perf_counter()
         if there is None:
             predictor.recombined(table, rows, table, rows[::-1], (0,))
         else:

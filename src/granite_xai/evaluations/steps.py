@@ -36,8 +36,7 @@ class Steps:
     def gaps(self, members: BoolArray, weights: FloatArray, own: float, mean: float) -> FloatArray:
         """``own`` times each row's change across its interval plus ``mean`` times the mean change there, (n, K)."""
         # Both are those of the side of the split that holds the row; ``weights`` are (n, 1), or (n, K).
-        found = np.zeros(members.shape)
-        rows = np.flatnonzero(self.places >= 0)
+        found, rows = np.zeros(members.shape), np.flatnonzero(self.places >= 0)
         if len(rows) == 0 or len(self.edges) < 2:
             return found
         rows = rows[np.argsort(self.places[rows], kind="stable")]

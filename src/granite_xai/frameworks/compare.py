@@ -210,9 +210,7 @@ def _met(wanted: set[str], pairs: set[tuple[str, frozenset[str]]]) -> str:
 
 
 def _listed(found: set[str], every: Iterable[str]) -> str:
-    if not found:
-        return "–"
-    return "*" if found == set(every) else ", ".join(one for one in every if one in found)
+    return "–" if not found else "*" if found == set(every) else ", ".join(one for one in every if one in found)
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,9 +31,7 @@ def asked(granite: Granite) -> list[Disagreement]:
     return [question for question, _ in objective.weighted()]
 
 
-def _configured(
-    model: Any, question: Any, options: dict[str, Any], feature: Hashable | None = None, **settings: Any
-) -> Granite:
+def _configured(model: Any, question: Any, options: Any, feature: Hashable | None = None, **settings: Any) -> Granite:
     """A `Granite` with some settings, unless the options have others; for one column where a feature is given."""
     question = options.pop("question", question)
     if feature is not None:  # questions about all columns become those of this one; `Granite` does so for names

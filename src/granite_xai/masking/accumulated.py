@@ -142,8 +142,7 @@ class Changes(Masked):
         P, splits = self.splits.primitives, self.splits
         predictions: Terms = {term: value for term, value in terms.items() if isinstance(term, frozenset)}
         values = Averages(self.evaluations, splits).combined(predictions)
-        weights = splits.weights[:, None] if splits.lines is None else splits.lines.T
-        parts = list(values.parts)
+        weights, parts = splits.weights[:, None] if splits.lines is None else splits.lines.T, list(values.parts)
         for column in dict.fromkeys(term.column for term in terms if isinstance(term, AleDifference)):
             own, mean = (terms.get(AleDifference(column, averaged), 0.0) for averaged in (False, True))
             found = self.evaluations.changes[column].gaps(splits.members, weights, own, mean)

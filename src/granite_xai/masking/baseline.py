@@ -75,7 +75,7 @@ class Baseline(Masking):
     def masked(self, evaluations: Evaluations, splits: Splits) -> Masked:
         """Predictions against the baseline of the row's region."""
         if self.averages_rows:
-            return AgainstCentres.of(evaluations, splits)
+            return AgainstCentres(evaluations, splits)
         return AgainstReferences(evaluations, splits, lambda visible: evaluations.against[self, visible])
 
     def anchored(self, region: int | None) -> Masking:

@@ -40,7 +40,7 @@ def fit_bins(
     if not columns:
         return OneBin()
     if len(columns) > 1:
-        return _tree_bins(table, columns, seed, weights, guarded)
+        return _tree(table, columns, seed, weights, guarded)
     column = table.columns[columns[0]]
     if column.kind in ("nominal", "boolean"):
         return LevelBins(column)
@@ -118,8 +118,7 @@ class BinTree:
     right: IntArray
 
     def __post_init__(self) -> None:
-        count = len(self.threshold)
-        whole = (self.feature, self.left, self.right)
+        count, whole = len(self.threshold), (self.feature, self.left, self.right)
         if not count or any(part.shape != (count,) for part in (self.threshold, *whole)) or np.any(self.feature < 0):
             raise ValueError("nodes lack a feature, a threshold or children")
         inner = np.flatnonzero((self.left >= 0) | (self.right >= 0))
@@ -198,9 +197,7 @@ def common_bins(function: BinFunction, table: Table, fitted: Table) -> tuple[Int
     return codes[: table.n_rows], codes[table.n_rows :]
 
 
-def _tree_bins(
-    table: Table, columns: tuple[int, ...], seed: int, weights: FloatArray | None, guarded: bool
-) -> BinFunction:
+def _tree(table: Table, columns: tuple[int, ...], seed: int, weights: FloatArray | None, guarded: bool) -> BinFunction:
     """The tree; with weights a leaf must weigh as much as so many rows would."""
     from sklearn.tree import DecisionTreeRegressor
 

@@ -64,9 +64,7 @@ class Conditional(Masking):
 
     def evaluations(self, coalitions: AbstractSet[Coalition]) -> Needed:
         """Pairs of rows, and the bins of the rows; or pairs of rows and residuals."""
-        if self.sampler == "copula":
-            return Needed(sampled=coalitions)
-        return Needed(pairs=coalitions, bins=coalitions)
+        return Needed(sampled=coalitions) if self.sampler == "copula" else Needed(pairs=coalitions, bins=coalitions)
 
     def cells(self, evaluations: Evaluations, term: Term) -> IntArray | None:
         """The bin of each row."""

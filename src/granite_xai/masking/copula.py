@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtr, ndtri
 
 from granite_xai.base.errors import InputError, column_text
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
@@ -31,16 +32,12 @@ class Margin:
 
     def scores(self, column: Column) -> FloatArray:
         """Normal score of the middle of each row's rank."""
-        from scipy.special import ndtri
-
         known = level_codes if self.fitted.kind == "boolean" else partial(ranks_among, side="right")
         middles = ndtri((np.append(0.0, self.shares[:-1]) + self.shares) / 2)
         return np.asarray(middles[np.clip(known(column, self.fitted), 0, len(middles) - 1)])
 
     def values(self, scores: FloatArray) -> Any:
         """The fitting value at each score."""
-        from scipy.special import ndtr
-
         codes = np.searchsorted(self.shares, ndtr(scores), side="left")
         return self.fitted.levels[np.minimum(codes, len(self.shares) - 1)]
 
@@ -70,14 +67,12 @@ class Copula:
         self, predictor: Predictor, table: Table, visible: Coalition, carriers: IntArray, space: Workspace
     ) -> FloatArray:
         """F of the visible values of each carrier with hidden ones by every row's residuals, (carriers, n)."""
-        shown = sorted(visible)
-        hidden = [j for j in range(table.n_columns) if j not in visible]
+        shown, hidden = sorted(visible), [j for j in range(table.n_columns) if j not in visible]
         slopes = np.linalg.pinv(self.correlations[np.ix_(shown, shown)], rcond=1e-10, hermitian=True)
         slopes = slopes @ self.correlations[np.ix_(shown, hidden)]
         scores, n = self.scores(table), table.n_rows
         expected = scores[:, shown] @ slopes
-        residuals = scores[:, hidden] - expected
-        result = space.empty((len(carriers), n))
+        residuals, result = scores[:, hidden] - expected, space.empty((len(carriers), n))
         step = max(1, CELLS // n)
         for start in range(0, len(carriers), step):
             rows = carriers[start : start + step]

@@ -50,9 +50,7 @@ class Masking(ABC):
     hides: ClassVar[bool] = True  # whether columns are hidden at all, so that every coalition has a masked model
     redraws: ClassVar[bool] = False  # whether hidden columns are drawn from the region: Jansen's variance is defined
     averages_rows: ClassVar[bool] = False  # ``F_T`` is a mean over single rows: local effects are means over pairs
-    in_pairs: ClassVar[bool] = (
-        False  # ``F_T`` is a mean over all rows, or no region changes it: tables over pairs of cuts
-    )
+    in_pairs: ClassVar[bool] = False  # ``F_T`` is a mean over all rows, or of no region: tables over pairs of cuts
     n_references: ClassVar[int] = 0  # reference rows that are learned and the same in every region
 
     def learn(self, table: Table, coalitions: AbstractSet[Coalition], weights: FloatArray, seed: int) -> Learned:

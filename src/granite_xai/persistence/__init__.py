@@ -157,8 +157,7 @@ def _checksum(raw: bytes) -> str:
 def _kind(data: object) -> str:
     """Which object the file holds, once its version is one that is known (F07)."""
     schema, version = entry(data, "schema", str, "the file"), entry(data, "version", int, "the file")
-    package = entry(data, "package", str, "the file")
-    kind = schema.removeprefix(_PREFIX)
+    package, kind = entry(data, "package", str, "the file"), schema.removeprefix(_PREFIX)
     ours = schema.startswith(_PREFIX) and version >= 1
     if ours and not OLDEST <= version <= VERSION:
         this = f"this is granite-xai {__version__}, which reads versions from {OLDEST} up to {VERSION}."

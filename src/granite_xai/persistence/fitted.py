@@ -274,8 +274,7 @@ def has_rows(table: Table) -> bool:
 
 def synthetic_rows(table: Table) -> Table:
     """Combine levels that are spread over each column, every column in another order."""
-    rows = np.arange(COUNT)
-    made = table.take(np.zeros(COUNT, dtype=np.intp))
+    rows, made = np.arange(COUNT), table.take(np.zeros(COUNT, dtype=np.intp))
     for column in table.columns:
         j, count = column.position, len(column.levels)
         codes = (2 * ((rows * (2 * j + 1) + j) % COUNT) + 1) * count // (2 * COUNT)

@@ -44,10 +44,6 @@ def _unwritable(name: str, why: str) -> InputError:
     return InputError(f"the condition on {name!r} cannot be written: {why}.", code="P03", columns=[name], hint=hint)
 
 
-def _delimited(name: str) -> str:
-    return '"' + _storable(name, name).replace('"', '""') + '"'
-
-
 def _storable(name: str, text: str) -> str:
     if re.search("[\x00\ud800-\udfff]", text):
         raise _unwritable(name, f"no database holds the text {text!r}")
@@ -70,7 +66,7 @@ def _escaped(name: str, text: str) -> str:
 class Text:
     """A language whose statements are text: ``{x}`` is the column, ``{v}`` what it is compared with."""
 
-    column: Callable[[str], str] = _delimited
+    column: Callable[[str], str] = lambda name: '"' + _storable(name, name).replace('"', '""') + '"'
     text: Callable[[str, str], str] = lambda name, value: "'" + _storable(name, value).replace("'", "''") + "'"
     truths: tuple[str, str] = ("FALSE", "TRUE")
     compared: str = "{x} {sign} {v}"

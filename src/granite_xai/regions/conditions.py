@@ -155,6 +155,7 @@ class Levels:
 
 Condition = Interval | Levels
 Side = Literal["left", "right"]
+Labels = Iterable[Label]
 
 
 def cut(
@@ -166,9 +167,7 @@ def cut(
     return left, Interval(at, None, order, missing == "right", labelled and larger == "right")
 
 
-def grouping(
-    left: Iterable[Label], right: Iterable[Label], *, larger: Side, missing: Side | None = None
-) -> tuple[Levels, Levels]:
+def grouping(left: Labels, right: Labels, *, larger: Side, missing: Side | None = None) -> tuple[Levels, Levels]:
     """Split a column into two groups of levels: the child with more rows gets all (new ones, too) but the other's."""
     # Truth values are listed on both sides.
     first, second = Levels(set(left), missing=missing == "left"), Levels(set(right), missing=missing == "right")

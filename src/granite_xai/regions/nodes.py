@@ -139,9 +139,14 @@ def _goes_left(node: Split, table: Table, rows: IntArray, names: Sequence[str]) 
 
 def tree_text(root: Node, headline: str = "") -> str:
     """Print a tree, one line a node; where there is a headline, all else is about the rows that searched."""
-    tree = _table([HEADINGS, *_walk(root, ALL_ROWS, "", itertools.count())])
+    tree, count = _table([HEADINGS, *_walk(root, ALL_ROWS, "", itertools.count())]), sum(1 for _ in leaves(root))
     before, where = (f"{headline}\n\n", "On the fitting rows: ") if headline else ("", "")
-    return f"{before}{tree}\n\n{where}{_summary(root)}"
+    kept = f"{count} regions keep {_percent(_left(root))} of the disagreement between the explanations."
+    told = f"{kept}\nDisagreement is given as a share of that over all rows."
+    if count == 1:
+        agreed = "The explanations agree: there is nothing to split."
+        told = f"1 region. {agreed if root.disagreement == 0 else 'No split was kept.'}"
+    return f"{before}{tree}\n\n{where}{told}"
 
 
 def list_text(regions: Sequence[Region]) -> str:
@@ -169,15 +174,6 @@ def _figures(part: Node | Region) -> Line:
 
 def _left(node: Node) -> float:
     return math.fsum(leaf.disagreement for _, leaf in leaves(node))
-
-
-def _summary(root: Node) -> str:
-    count = sum(1 for _ in leaves(root))
-    if count == 1:
-        agreed = root.disagreement == 0
-        return "1 region. " + ("The explanations agree: there is nothing to split." if agreed else "No split was kept.")
-    kept = f"{count} regions keep {_percent(_left(root))} of the disagreement between the explanations."
-    return f"{kept}\nDisagreement is given as a share of that over all rows."
 
 
 def _table(lines: Sequence[Line]) -> str:

@@ -240,7 +240,7 @@ def _tree(items: list[Any], names: list[str]) -> Node:
     for i in reversed(range(len(items))):
         place, inner = f"partition.nodes[{i}]", isinstance(items[i], dict) and "children" in items[i]
         leaf = None if inner else _read(CONDITIONS, items[i], Leaf, place)
-        built[i] = (leaf, 0) if leaf else _split(items[i], i, built, names, place)
+        built[i] = (leaf, 0) if leaf else _split(items[i], i, built, names)
     if len(built) > 1:
         raise broken("partition.nodes", f"has {len(built) - 1} nodes that no split refers to")
     return built[0][0]
@@ -260,10 +260,9 @@ def _listed(value: object) -> Any:
     return value if isinstance(value, list | np.ndarray) else []
 
 
-def _split(
-    data: dict[str, Any], index: int, built: dict[int, tuple[Node, int]], names: list[str], place: str
-) -> tuple[Split, int]:
+def _split(data: Any, index: int, built: dict[int, tuple[Node, int]], names: list[str]) -> tuple[Split, int]:
     """A node above two that were built before; taking them out refuses a child with two parents."""
+    place = f"partition.nodes[{index}]"
     places = entry(data, "children", list, place)
     if len(places) != 2 or not all(type(c) is int and c > index for c in places):
         raise broken(f"{place}.children", "is not a pair of later nodes")

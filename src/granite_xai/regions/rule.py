@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ from granite_xai.base.typing import BoolArray
 from granite_xai.base.wording import Told
 from granite_xai.regions.code import DIALECTS, PANDAS, PYTHON, ROW, Polars, written
 from granite_xai.regions.conditions import Condition, Interval, Levels
-from granite_xai.regions.words import KEYWORDS, SIZES, UNITS, Bound, Label, as_number, instant, unquoted
+from granite_xai.regions.words import KEYWORDS, SIZES, UNITS, Label, as_number, instant, unquoted
 from granite_xai.tables import Column, Table, read_table
 
 __all__ = ["Condition", "Interval", "Levels", "Rule", "as_table", "find_column", "satisfied"]
@@ -43,7 +43,6 @@ _CLAUSE = re.compile(
 ) \s* (?P<gone>or\b\s*missing\b\s*)? (?P<close>(?:\)\s*)*) (?:(?P<more>and\b)|\Z)""",
     re.VERBOSE | re.DOTALL,
 )
-Orders = Mapping[str, Sequence[Label]]
 
 
 @dataclass(frozen=True, repr=False)
@@ -165,7 +164,7 @@ class Rule(Told):
         return PYTHON.format(name=name, text=ascii(str(self)), code=written(self.conditions, ROW))
 
     @classmethod
-    def parse(cls, text: str, orders: Orders | None = None) -> Rule:
+    def parse(cls, text: str, orders: Mapping[str, Sequence[Label]] | None = None) -> Rule:
         """Read a rule from its text; ``<=`` may stand for ``≤``.
 
         `orders` gives the labels of ordered columns, lowest first; the text does not hold them. Without it the order is
@@ -176,9 +175,14 @@ class Rule(Told):
         >>> str(Rule.parse("`b<=c` <= 0.5 or missing and w is not mist"))
         '(`b<=c` ≤ 0.5 or missing) and w is not mist'
         """
-        rule = cls()
-        for name, condition in parse_conditions(text, orders):
-            rule = rule.and_(name, condition)
+        rule, more, at = cls(), text.strip() != "all rows", 0
+        while more:
+            found = _CLAUSE.match(text, at)
+            if found is None or found["open"].count("(") != found["close"].count(")") or found["name"] in KEYWORDS:
+                raise _no_rule(text)
+            name = unquoted(found["name"]) if found["name"][0] == "`" else found["name"]
+            rule = rule.and_(name, _condition(found, (orders or {}).get(name)))
+            more, at = found["more"] is not None, found.end()
         return rule
 
     def to_dict(self) -> dict[str, Any]:
@@ -230,27 +234,13 @@ def find_column(table: Table, name: str, names: Sequence[str] = ()) -> Column:
     raise InputError(words, code="D37", argument="X", columns=[name])
 
 
-def parse_conditions(text: str, orders: Orders | None = None) -> Iterator[tuple[str, Condition]]:
-    """Read the conditions that a rule's text joins by "and"; `orders` are labels of ordered columns, lowest first."""
-    more, at = text.strip() != "all rows", 0
-    while more:
-        found = _CLAUSE.match(text, at)
-        if found is None or found["open"].count("(") != found["close"].count(")"):
-            raise _no_rule(text)
-        name = unquoted(found["name"]) if found["name"][0] == "`" else found["name"]
-        if found["name"] in KEYWORDS:
-            raise _no_rule(text)
-        yield name, _condition(found, (orders or {}).get(name))
-        more, at = found["more"] is not None, found.end()
-
-
 def _condition(found: re.Match[str], order: Sequence[Label] | None) -> Condition:
     """What is said of the column of a clause."""
     low, high, state, missing = found["low"] or found["above"], found["high"], found["state"], found["gone"] is not None
     if (found["low"] and not high) or (missing and state in ("missing", "impossible")):
         raise _no_rule(found.string)
     if low or high:
-        low_end, high_end = (end and _bound(end, found.string) for end in (low, high))
+        low_end, high_end = (end and _value(end, found.string, end=True) for end in (low, high))
         interval = Interval(low_end, high_end, order, missing)
         if not interval.has_values:  # never written by us: a slip, or labels whose order is not that of numbers
             raise _no_rule(found.string)
@@ -258,7 +248,7 @@ def _condition(found: re.Match[str], order: Sequence[Label] | None) -> Condition
     if state:
         return Interval(missing=missing) if state == "present" else Interval(0.0, 0.0, missing=state == "missing")
     listed = [found["label"]] if found["label"] else [each[0] for each in _VALUES.finditer(found["labels"])]
-    levels = {_label(each, found.string) for each in listed}
+    levels = {_value(each, found.string) for each in listed}
     return Levels(levels, bool(found["isnt"] or found["others"]), missing)
 
 
@@ -267,36 +257,25 @@ def _no_rule(text: str) -> InputError:
     return InputError(f"{text!r} is not a rule.", code="P02", argument="rule", hint=hint)
 
 
-def _kind(word: str) -> str | None:
+def _value(word: str, text: str, end: bool = False) -> Any:
+    """A label, or the end of an interval, which may also be a date or a duration."""
     found = _VALUES.fullmatch(word)
-    return found and found.lastgroup
-
-
-def _label(word: str, text: str) -> Label:
-    kind = _kind(word)
-    if kind == "quote":
-        return unquoted(word)
-    if kind == "number":
-        return int(word) if re.fullmatch(r"-?\d+", word) else as_number(word)
-    if word in ("True", "False"):
-        return word == "True"
-    if kind != "word" or word in KEYWORDS:
-        raise _no_rule(text)
-    return word
-
-
-def _bound(word: str, text: str) -> Bound:
+    kind = found and found.lastgroup
     try:
-        if _kind(word) == "duration":
+        if kind == "duration" and end:
             count, unit = word.split(" ")
             return instant(np.timedelta64, int(count) * SIZES[UNITS[unit]])
-        if _kind(word) == "date":
-            found = np.datetime64(word.replace(" ", "T"))
+        if kind == "date" and end:
+            iso = word.replace(" ", "T")
             # NumPy wraps around silently when the date does not fit into 64 bits of the unit that the text implies.
-            if not str(found).startswith(word.replace(" ", "T")):
-                raise _no_rule(text)
-            return found
+            if str(date := np.datetime64(iso)).startswith(iso):
+                return date
     except (ValueError, OverflowError):
         raise _no_rule(text) from None
-    label = _label(word, text)
-    return as_number(label) if _kind(word) == "number" else label
+    if kind == "number":
+        return int(word) if re.fullmatch(r"-?\d+", word) and not end else as_number(word)
+    if word in ("True", "False"):
+        return word == "True"
+    if kind not in ("quote", "word") or word in KEYWORDS:
+        raise _no_rule(text)
+    return unquoted(word) if kind == "quote" else word

@@ -17,6 +17,7 @@ from granite_xai.base.wording import quoted
 
 Label = str | int | float | bool
 Bound = Label | np.datetime64 | np.timedelta64
+End = Bound | None  # of an interval; None: open
 Instant = TypeVar("Instant", np.datetime64, np.timedelta64)
 
 KEYWORDS = frozenset({"and", "or", "in", "is", "not", "missing", "present", "impossible", "True", "False"})
@@ -46,15 +47,6 @@ def as_number(value: object) -> float:
     if not math.isfinite(number):
         raise InputError(f"{value!r} is not a finite number.", code="P02", argument="value")
     return number + 0.0
-
-
-def as_bound(value: object) -> Bound:
-    """Return the end of an interval in its stored form."""
-    if isinstance(value, timedelta | np.timedelta64):
-        return settled(np.timedelta64(value))
-    if isinstance(value, datetime | date | np.datetime64):
-        return settled(np.datetime64(value))
-    return str(value) if isinstance(value, str) else as_number(value)
 
 
 def label_order(label: Label) -> tuple[bool, float, str]:
@@ -130,21 +122,30 @@ def is_missing(values: NDArray[Any]) -> BoolArray:
     return np.array([v is None or (isinstance(v, float) and v != v) for v in values], dtype=np.bool_)
 
 
-def end(value: Bound | None, order: tuple[Label, ...] | None) -> Bound | None:
+def end(value: End, order: tuple[Label, ...] | None) -> End:
     """Return the stored form of an end: a number, date or duration, or one of the ordered labels."""
-    if value is None or order is None:
-        return None if value is None else as_bound(value)
-    label = as_label(value)
-    if label not in order:
-        raise InputError(f"{value_text(label)} is not one of the ordered labels.", code="P02", argument="order")
-    return order[order.index(label)]
+    if value is None:
+        return None
+    if order is not None:
+        return order[place_of(as_label(value), order, "P02")]
+    if isinstance(value, timedelta | np.timedelta64):
+        return settled(np.timedelta64(value))
+    if isinstance(value, datetime | date | np.datetime64):
+        return settled(np.datetime64(value))
+    return str(value) if isinstance(value, str) else as_number(value)
+
+
+def place_of(value: Any, order: Sequence[Label], code: str = "P03") -> int:
+    """Return the place of an end among the ordered labels."""
+    if value not in order:
+        raise InputError(f"{value_text(value)} is not one of the ordered labels.", code=code, argument="order")
+    return order.index(value)
 
 
 def at_or_above(low: Bound, high: Bound, order: Sequence[Label] | None) -> bool:
     """Tell whether ``low >= high``; text of unknown order is only compared for equality."""
     if order is not None:
-        labels: list[object] = list(order)
-        return labels.index(low) >= labels.index(high)
+        return place_of(low, order) >= place_of(high, order)
     if _kind(low) != _kind(high):
         words = f"{value_text(low)} and {value_text(high)}"
         raise InputError(f"{words} cannot bound one interval.", code="P03", argument="low")
@@ -155,7 +156,7 @@ def _kind(value: Bound) -> str:
     return np.asarray(value).dtype.kind if isinstance(value, np.generic | str) else "f"
 
 
-def tighter(one: Bound | None, two: Bound | None, order: Sequence[Label] | None, *, upper: bool) -> Bound | None:
+def tighter(one: End, two: End, order: Sequence[Label] | None, *, upper: bool) -> End:
     """Return the tighter of two upper, or two lower, ends."""
     if one is None or two is None or one == two:
         return two if one is None else one
@@ -164,13 +165,11 @@ def tighter(one: Bound | None, two: Bound | None, order: Sequence[Label] | None,
     return two if at_or_above(one, two, order) == upper else one
 
 
-def between(
-    values: NDArray[Any], low: Bound | None, high: Bound | None, order: Sequence[Label] | None, others: bool
-) -> BoolArray:
+def between(values: NDArray[Any], low: End, high: End, order: Sequence[Label] | None, others: bool) -> BoolArray:
     """Tell which values satisfy ``low < x <= high`` (None is open); labels outside the order do if `others` is set."""
     if order is not None:
         places = ranks(values, order)
-        return np.where(places < 0, others, _within(places, low, high, lambda end: _rank(end, order)))
+        return np.where(places < 0, others, _within(places, low, high, lambda end: place_of(end, order)))
     ends = [v for v in (low, high) if v is not None]
     if isinstance(ends[0], np.datetime64 | np.timedelta64):
         if any(values.dtype.kind != _kind(v) for v in ends):
@@ -205,14 +204,6 @@ def _floor_ticks(value: Any, dtype: Any) -> int:
 def ranks(values: NDArray[Any], labels: Iterable[Label]) -> NDArray[np.int64]:
     """Return the place of every value among some labels; -1 for one outside them and for a missing one."""
     # Equal numbers are one label (1, 1.0, True): a level may be an integer here and a float in another table.
-    place = {as_label(v): i for i, v in enumerate(labels)}
-    missing = is_missing(values)
+    place, missing = {as_label(v): i for i, v in enumerate(labels)}, is_missing(values)
     found = [-1 if gone else place.get(as_label(v), -1) for v, gone in zip(values, missing, strict=True)]
     return np.array(found, dtype=np.int64)
-
-
-def _rank(value: Bound, order: Sequence[Label]) -> int:
-    labels: list[object] = list(order)
-    if value not in labels:
-        raise InputError(f"{value_text(value)} is not one of the ordered labels.", code="P03", argument="order")
-    return labels.index(value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from granite_xai.base.wording import number, shortened, visible
 from granite_xai.display.axis import page_ticks, round_ticks
@@ -16,22 +16,14 @@ Point = tuple[float, float]
 NARROW = 358  # width of the figures that a phone shows
 
 
-class Frame(NamedTuple):
-    """A figure's size, the edges of its plot, and where values lie in it."""
+class Frame:
+    """A figure's size, the edges of its plot, and where values lie in it; beyond their limits: at the edge."""
 
-    width: float
-    left: float
-    right: float
-    top: float
-    bottom: float
-    x: Callable[[float], float]
-    y: Callable[[float], float]
-
-    @classmethod
-    def of(cls, size: Point, margins: tuple[float, ...], x: Limits, y: Limits, log: bool = False) -> Frame:
-        """A frame for values between limits; what lies beyond them is drawn at the edge."""
-        edges = (margins[0], size[0] - margins[1], margins[2], size[1] - margins[3])
-        return cls(size[0], *edges, _scale(x, edges[:2], math.log if log else float), _scale(y, (edges[3], edges[2])))
+    def __init__(self, size: Point, margins: tuple[float, ...], x: Limits, y: Limits, log: bool = False) -> None:
+        self.width, self.left, self.right = size[0], margins[0], size[0] - margins[1]
+        self.top, self.bottom = margins[2], size[1] - margins[3]
+        self.x = _scale(x, (self.left, self.right), math.log if log else float)
+        self.y = _scale(y, (self.bottom, self.top))
 
 
 def _scale(limits: Limits, ends: Limits, move: Callable[[float], float] = float) -> Callable[[float], float]:
@@ -109,7 +101,7 @@ def _frame(effect: dict[str, Any], size: Point, margins: tuple[float, ...], limi
     """The frame of one column; points need room around them."""
     first, last, steps = effect["x"][0], effect["x"][-1], max(len(effect["x"]) - 1, 1)
     room = 0.5 * (last - first or 1.0) / steps if effect["named"] or effect["style"] == "points" else 0.0
-    return Frame.of(size, margins, (first - room, last + room), limits, effect["log"])
+    return Frame(size, margins, (first - room, last + room), limits, effect["log"])
 
 
 def _placed(taken: list[tuple[float, ...]], wide: float, choices: Sequence[Point]) -> Point:
@@ -244,7 +236,7 @@ def scatter(columns: Sequence[dict[str, Any]], titles: tuple[str, str], width: f
     """What the curve of each column shows against what it hides, on root axes: hollow on all rows, solid in regions."""
     most = max([each[key] for each in columns for key in ("shows", "hides")], default=0.0) or 1.0
     size, top = (width, width * 0.78), math.sqrt(most * 1.1)
-    frame = Frame.of(size, (44, 66, 26, 46), (0.0, top), (0.0, top))
+    frame = Frame(size, (44, 66, 26, 46), (0.0, top), (0.0, top))
 
     def place(shows: float, hides: float) -> Point:
         return frame.x(math.sqrt(shows)), frame.y(math.sqrt(hides))

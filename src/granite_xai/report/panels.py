@@ -15,7 +15,7 @@ from granite_xai.catalog import title
 from granite_xai.compute.units import by_power_of_two
 from granite_xai.curves import dependence_bins
 from granite_xai.disagreement import ResolvedQuestion
-from granite_xai.display.axis import page_axis, places_of
+from granite_xai.display.axis import PageAxis, places_of
 from granite_xai.display.tree import boxes_of
 from granite_xai.fit_checks import cause
 from granite_xai.fit_values import Band, FitValues
@@ -171,7 +171,7 @@ def _effect(source: ReportSource, scopes: Scopes, position: int, others: Any) ->
     column, values = source.fitted.table.columns[position], source.values
     counts = _counts(source, column)
     place = [curve.column.position for curve in scopes[0][1].curves].index(position)
-    axis = page_axis(column, scopes[0][1].curves[place].effects, counts, POINTS)
+    axis = PageAxis(column, scopes[0][1].curves[place].effects, counts, POINTS)
     bands = [] if values is None else values.bands(position, axis.at)
     panels: list[dict[str, Any]] = []
     for k, (region, part) in enumerate(scopes):
@@ -184,7 +184,7 @@ def _effect(source: ReportSource, scopes: Scopes, position: int, others: Any) ->
         lines = others.get(column.name, ())
         panel["lines"] = [{"name": name, **_line(column, by[k], part.mean)} for name, by in lines]
         panels.append(panel)
-    told = {"style": axis.style, "x": list(axis.x), "texts": [plain(text) for text in axis.texts], "log": axis.log}
+    told = {"style": axis.style, "x": axis.x, "texts": [plain(text) for text in axis.texts], "log": axis.log}
     told |= {"gone": axis.gone, "note": axis.note, "named": column.kind not in ("numeric", "date")}
     return {"set": column.name, "kind": column.kind, **told, "bars": axis.bars(counts)[0], "panels": panels}
 

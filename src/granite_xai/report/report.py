@@ -284,7 +284,7 @@ def tell(
         "regions": parts,
         "tree": tree(source, gaps),
         "stability": sentences.stability(source),
-        "path": None if (run := fitted_view(granite).run) is None or run.path is None else run.path.facts(),
+        "path": None if fitted.path is None else fitted.path.facts(),
         "evaluation": evaluation,
         "rows": [] if rows is None else _single_rows(granite, rows),
         "glossary": sentences.glossary(),

@@ -106,9 +106,8 @@ class RepidTree(Partitioner):
         if self.effect == "pd":
             return scattered(problem, [self._curves(problem, i) for i in columns], noise * self.points)
         if self.effect == "ale":
-            compared = Individual([table.names[i] for i in columns])
-            ale = question("ale", intervals=self.intervals).with_influence(compared)
-            comparison = ale.compare(problem.route, problem.resources, problem.seed)
+            ale, named = question("ale", intervals=self.intervals), Individual([table.names[i] for i in columns])
+            comparison = ale.with_influence(named).compare(problem.route, problem.resources, problem.seed)
             return rescaled(problem, comparison, problem.evaluations, noise)
         (effect,) = self.extra_effects(problem.route, problem.resources, problem.seed)
         values = local_values(effect, problem.evaluations)[:, 0]

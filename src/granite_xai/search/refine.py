@@ -62,8 +62,7 @@ class Cutter:
         if column.kind in ("nominal", "boolean") or best.code < 0:
             return []
         counts, tried = self._counts(rows, best), {option.code for option in options}
-        present = np.flatnonzero(counts[1:])
-        low = max((code for code in tried if code < best.code), default=-1)
+        present, low = np.flatnonzero(counts[1:]), max((code for code in tried if code < best.code), default=-1)
         high = min((code for code in tried if code > best.code), default=present[-1])
         found = ordered(column, counts, present[(present > low) & (present < high)]).enough(counts, self.least)
         return thinned([option for option in found if option.code not in tried], most)

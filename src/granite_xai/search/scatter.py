@@ -58,8 +58,7 @@ def _side(values: FloatArray, members: FloatArray) -> FloatArray:
     divisor = np.where(mass > 0, mass, 1.0)
     # Centred by the common mean first: what all rows share must not swamp what sets them apart.
     apart = values - members.sum(axis=0) @ values / max(float(mass.sum()), 1e-300)
-    means = (members @ apart) / divisor[:, None]
-    squares = (members @ np.square(apart).sum(axis=1)) / divisor
+    means, squares = (members @ apart) / divisor[:, None], (members @ np.square(apart).sum(axis=1)) / divisor
     return np.asarray(np.maximum(squares - np.square(means).sum(axis=1), 0.0))
 
 

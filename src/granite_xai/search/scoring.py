@@ -110,9 +110,7 @@ def _blocks(options: list[Candidate], one: int, cut: int, affordable: int, most:
     yield block
 
 
-def _score(
-    shares: ScaledObjective, table: Table, rows: IntArray, evaluations: Evaluations, block: list[Candidate]
-) -> Scores:
+def _score(shares: ScaledObjective, table: Table, rows: IntArray, known: Evaluations, block: list[Candidate]) -> Scores:
     """Disagreements and mass of both sides of some candidates; a plain function, so that it can go to a process."""
-    splits = Splits.along(cuts_of(block, table, rows), evaluations.weights, evaluations.primitives)
-    return shares.disagreements(evaluations, splits), splits.mass
+    splits = Splits.along(cuts_of(block, table, rows), known.weights, known.primitives)
+    return shares.disagreements(known, splits), splits.mass

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 from numbers import Integral, Real
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import pandas as pd
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from granite_xai.base.files import object_array
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
+from granite_xai.base.wording import shortened
 
 Kind = Literal["numeric", "ordinal", "nominal", "boolean", "date"]
 KINDS: dict[str, Kind] = {kind: kind for kind in get_args(Kind)}
@@ -36,8 +37,7 @@ _NUMBERS = ("empty", "integer", "floating", "mixed-integer-float", "mixed-intege
 _MOMENTS = ("date", "datetime", "datetime64", "timedelta", "timedelta64")
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Cells:
+class Cells(NamedTuple):
     """Values of one kind, with what their dtype says about them."""
 
     kind: Kind
@@ -180,9 +180,7 @@ def _mixture(values: NDArray[Any], missing: BoolArray) -> UnreadableError:
     sorts = {row: type(values[row]) if odd else isinstance(values[row], str) for row in rows}
     other = next((row for row in rows if sorts[row] != sorts[one]), None)
     shown = sorted([one] if other is None else [one, other])
-    texts = {row: repr(values[row]) for row in shown}
-    cut = {row: text if len(text) <= 40 else f"{text[:39]}…" for row, text in texts.items()}
-    cells = " and ".join(f"{text} ({type(values[row]).__name__})" for row, text in cut.items())
+    cells = " and ".join(f"{shortened(repr(cell), 40)} ({type(cell).__name__})" for cell in values[shown])
     hint = "Make all cells numbers or all cells text."
     return UnreadableError("D12", f"mixes cells: it holds {cells}; {_NOT_A_CELL}", hint, shown)
 
@@ -223,8 +221,7 @@ class Column:
 
     @cached_property
     def _ranked(self) -> tuple[NDArray[Any], IntArray]:
-        present = ~self.missing
-        codes = np.full(len(self.values), -1, dtype=np.intp)
+        present, codes = ~self.missing, np.full(len(self.values), -1, dtype=np.intp)
         if self.kind in LABELLED:
             first, labels = self.order if self.kind == "ordinal" else self.declared, self.values[present]
             distinct, known = pd.unique(labels), {label: rank for rank, label in enumerate(first or ())}

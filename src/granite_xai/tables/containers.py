@@ -74,23 +74,14 @@ class Outline(Container):
         return import_module(found).table({}) if found == "pyarrow" else import_module(found).DataFrame()
 
 
-@dataclass(frozen=True, eq=False)
 class ArrayContainer(Container):
     """A two-dimensional array; its columns are named by position."""
 
-    native: NDArray[Any]
-    origin: IntArray | None = None
-    library: str = "numpy"
+    library = "numpy"
 
-    @property
-    def matrix(self) -> NDArray[Any]:
-        """The array without its subclass: a memory map gathers into memory."""
-        return np.asarray(self.native)
-
-    @property
-    def labels(self) -> tuple[Hashable, ...]:
-        """Positions."""
-        return tuple(range(self.native.shape[1]))
+    def __init__(self, native: NDArray[Any], origin: IntArray | None = None) -> None:
+        self.native, self.origin, self.labels = native, origin, tuple(range(native.shape[1]))
+        self.matrix: NDArray[Any] = np.asarray(native)  # without its subclass: a memory map gathers into memory
 
     def cells(self, position: int) -> Cells:
         """Read one column."""

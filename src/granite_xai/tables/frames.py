@@ -62,7 +62,11 @@ class FrameContainer(Container):
 
     def adopt(self, columns: Sequence[Column]) -> FrameContainer:
         """The columns of another library; dtypes follow when rows are recombined."""
-        data = {name: self._adoptable(column) for name, column in zip(self.names, columns, strict=True)}
+        data: dict[str, Any] = {name: column.values for name, column in zip(self.names, columns, strict=True)}
+        for name, values in data.items() if self.library != "pandas" else ():
+            if not values.dtype.str.endswith("[ns]"):  # narwhals takes all but nanoseconds as lists; NaN is missing
+                gaps = values.dtype.kind == "f"
+                data[name] = [None if gaps and value != value else value for value in values.tolist()]
         return FrameContainer(nw.from_dict(data, backend=self.frame.implementation).to_native(), self.library)
 
     def recombined(self, rows: IntArray, donor: FrameContainer, donor_rows: IntArray, columns: Sequence[int]) -> Any:
@@ -121,13 +125,6 @@ class FrameContainer(Container):
     @cached_property
     def _arrays(self) -> list[Any]:
         return [_array(self.series(j)) for j in range(len(self.labels))]
-
-    def _adoptable(self, column: Column) -> Any:
-        """Values as narwhals takes them for the library: as lists, but for pandas and for nanoseconds."""
-        if self.library == "pandas" or column.values.dtype.str.endswith("[ns]"):
-            return column.values
-        gaps = column.kind == "numeric"  # where NaN is missing
-        return [None if gaps and value != value else value for value in column.values.tolist()]
 
 
 def _read(series: Any) -> Cells:

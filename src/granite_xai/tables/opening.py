@@ -73,8 +73,7 @@ def _from_lists(X: Sequence[Any], argument: str) -> NDArray[Any]:
 
 
 def _no_table(X: Any, argument: str) -> InputError:
-    name = f"{type(X).__module__}.{type(X).__qualname__}"
-    sparse = sys.modules.get("scipy.sparse")
+    name, sparse = f"{type(X).__module__}.{type(X).__qualname__}", sys.modules.get("scipy.sparse")
     if sparse is not None and sparse.issparse(X):
         size = int(np.prod(X.shape)) * X.dtype.itemsize
         message = f"is sparse ({name} of shape {X.shape}); dense it takes {size:,} bytes."

@@ -171,8 +171,7 @@ def read_table(
     (None: all are), and texts with more than 20 values that are more than half of the rows.
     """
     container = open_table(X, argument)
-    names = _names(container, argument)
-    shape = (container.n_rows, len(container.labels))
+    names, shape = _names(container, argument), (container.n_rows, len(container.labels))
     for count, code, what, unit in ((shape[0], "D28", "rows", "sample"), (shape[1], "D32", "columns", "feature")):
         if count == 0:
             found = f"Found array with 0 {unit}(s) (shape={shape}) while a minimum of 1 is required."
@@ -299,12 +298,9 @@ def _passing(
     passing = idle | texts if len(idle | texts) < table.n_columns else set()
     columns = tuple(replace(c, passes=True) if c.position in passing else c for c in table.columns)
     whys = {"the model does not use": idle, "more than half of the cells are different texts in": texts}
-    told = [
-        f"D11: {why} {listing([table.names[j] for j in sorted(which)], _SHOWN)} of {argument}: passed on to the model "
-        "as it is, neither explained nor split. To explain it, name it in features or kinds."
-        for why, which in whys.items()
-        if which & passing
-    ]
+    names = ((why, listing([table.names[j] for j in sorted(which)], _SHOWN)) for why, which in whys.items() if which)
+    rest = "as it is, neither explained nor split. To explain it, name it in features or kinds."
+    told = [f"D11: {why} {named} of {argument}: passed on to the model {rest}" for why, named in names if passing]
     return replace(table, columns=columns), told
 
 
@@ -357,10 +353,8 @@ def row_like(table: Table, row: Mapping[Any, Any] | Sequence[Any], argument: str
         message = f"{argument} has no cell for the columns {listing(absent)}."
         raise InputError(message, code="D37", argument=argument, columns=absent, hint="Give every column a cell.")
     first = np.zeros(1, dtype=np.intp)
-    columns = [
-        _by_hand(column, cells[j], argument) if j in cells else column.take(first)
-        for j, column in enumerate(table.columns)
-    ]
+    own = {c.position: c.take(first) for c in table.columns if c.position not in cells}
+    columns = [own.get(c.position) or _by_hand(c, cells[c.position], argument) for c in table.columns]
     native = table.container.recombined(first, table.container.adopt(columns), first, sorted(cells))
     return read_table(native, missing="allow", like=table, argument=argument)
 

@@ -6,7 +6,7 @@ A term of an additive model, a table over bins, reads the bins of u on S and tho
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
 from importlib.util import find_spec
@@ -21,9 +21,9 @@ from granite_xai.interaction import others, subsets, union
 from granite_xai.models import Predictor
 from granite_xai.tables import Column, Table
 from granite_xai.tables.table import distinct_rows
-from granite_xai.trees.forest import Cells, Forest, RefusalError, cells_of, fast_pairs, fast_sums, slow_pairs, slow_sums
-from granite_xai.trees.kernels import shares
-from granite_xai.trees.sources import Asked, Link, Source, asked_of, identity, link_of, load, opposite, source_of
+from granite_xai.trees.forest import Cells, Forest, RefusalError, fast_pairs, fast_sums, slow_pairs, slow_sums
+from granite_xai.trees.kernels import Wanted, shares
+from granite_xai.trees.sources import Asked, Link, Loaded, Source, asked_of, identity, link_of, opposite, source_of
 
 Limits = Iterator[tuple[int, float]]  # columns, and numbers where the prediction may jump
 Space = Workspace | None  # where results are kept; None: in memory
@@ -32,33 +32,27 @@ LINKS = {"identity": "identity", "logit": "sigmoid", "log": "exponential"}  # in
 
 
 @dataclass(frozen=True, eq=False)
-class Ensemble:
-    """A model as sums of trees, and the link from the sums to what is explained."""
+class SumOfParts:
+    """A model as a sum of its own parts, and the link from the sum to what is explained."""
 
-    forests: tuple[Forest, ...]
     link: Link
-    source: Source
-    n_features: int
+    n_leaves: int  # leaves of all trees, or tables of terms
+    n_sums: int  # numbers that are added up for a prediction
+    reach: float  # the largest sum of their sizes
 
     @property
     def is_sum(self) -> bool:
-        """Whether what is explained is a sum of the trees itself, up to its sign: then attributions add up too."""
+        """Whether what is explained is the sum itself, up to its sign: then attributions add up too."""
         return self.link in (identity, opposite)
 
-    @property
-    def n_leaves(self) -> int:
-        """Leaves of all trees."""
-        return sum(len(forest.leaves) for forest in self.forests)
 
-    @property
-    def n_sums(self) -> int:
-        """Numbers that are added up for a prediction."""
-        return sum(forest.n_trees for forest in self.forests)
+@dataclass(frozen=True, eq=False)
+class Ensemble(SumOfParts):
+    """A model as sums of trees."""
 
-    @property
-    def reach(self) -> float:
-        """The largest sum of sizes."""
-        return sum(forest.reach for forest in self.forests)
+    forests: tuple[Forest, ...]
+    source: Source
+    n_features: int
 
     def limits(self) -> Limits:
         """Columns and thresholds of numbers."""
@@ -72,7 +66,7 @@ class Ensemble:
         if table.n_columns != self.n_features:
             raise RefusalError(f"the model has {self.n_features} columns, the table {table.n_columns}")
         matrix = self.source.view(table)
-        return TreesOnTable(self, tuple(cells_of(forest, matrix) for forest in self.forests), matrix)
+        return TreesOnTable(self, tuple(Cells(forest, matrix) for forest in self.forests), matrix)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +107,7 @@ class TreesOnTable:
         return sums[0]
 
     def attributions(
-        self, players: Players, wanted: Sequence[int], *, fast: bool, n_jobs: int | None = None, space: Space = None
+        self, players: Players, wanted: Wanted, *, fast: bool, n_jobs: int | None = None, space: Space = None
     ) -> FloatArray:
         """``Phi_i[n, m]`` of the wanted players, shape (wanted, n, n); only where the explained number is a sum."""
         if not self.ensemble.is_sum:
@@ -142,7 +136,7 @@ def read_ensemble(predictor: Predictor) -> Ensemble | AdditiveModel:
         raise RefusalError("treelite is not installed (pip install granite-xai[fast])")
     source = source_of(asked)
     try:
-        loaded = load(source.load())
+        loaded = Loaded(source.load())
     except RefusalError:
         raise
     except Exception as error:  # whatever a library's new version brings is refused, never guessed
@@ -150,26 +144,10 @@ def read_ensemble(predictor: Predictor) -> Ensemble | AdditiveModel:
         why = "its format is newer than treelite" if ".cc:" in told else told  # nobody reads lines of C++
         message = f"treelite cannot read this {type(asked.model).__name__} ({why})"
         raise RefusalError(message, "M25" if "categor" in str(error) else "M30") from error
-    link, outputs = link_for(asked, predictor, loaded.link, loaded.alpha, loaded.outputs)
+    link, outputs = link_of(asked, predictor, loaded.link, loaded.alpha, loaded.outputs)
     forests = tuple(loaded.forest(output, source.n_trees) for output in outputs)
-    return Ensemble(forests, link, source, loaded.n_features)
-
-
-def link_for(asked: Asked, predictor: Predictor, name: str, alpha: float, outputs: int) -> tuple[Link, tuple[int, ...]]:
-    """The link of what a predictor explains, and the outputs whose sums it reads."""
-    choice = predictor.model_output.choice
-    output = choice.default if choice.column is None and outputs == 2 else choice.column
-    if outputs > 1 and output is None:
-        raise RefusalError(f"the trees have {outputs} outputs")
-    if choice.scale == "predict" and getattr(asked.model, "classes_", None) is not None:
-        raise RefusalError("labels are explained as numbers")
-    two_classes = choice.classes is not None and len(choice.classes) == 2
-    if asked.raw or name.startswith("identity"):
-        flipped = outputs == 1 and two_classes and output == 0
-        return (opposite if flipped else identity), (0 if outputs == 1 else int(output or 0),)
-    if outputs == 1 and not two_classes:
-        output = None
-    return link_of(name, alpha, outputs, output)
+    sizes = sum(len(f.leaves) for f in forests), sum(f.n_trees for f in forests), sum(f.reach for f in forests)
+    return Ensemble(link, *sizes, forests, source, loaded.n_features)
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,30 +160,12 @@ class Term:
 
 
 @dataclass(frozen=True, eq=False)
-class AdditiveModel:
-    """A model as a sum of terms, and the link from the sum to what is explained."""
+class AdditiveModel(SumOfParts):
+    """A model as a sum of terms."""
 
     terms: tuple[Term, ...]
     intercept: float
-    link: Link
     names: tuple[str, ...]
-
-    @property
-    def is_sum(self) -> bool:
-        """Whether what is explained is the sum itself, up to its sign."""
-        return self.link in (identity, opposite)
-
-    @property
-    def n_leaves(self) -> int:
-        """Tables that each pair of rows is looked up in."""
-        return len(self.terms)
-
-    n_sums = n_leaves  # numbers that are added up for a prediction
-
-    @property
-    def reach(self) -> float:
-        """The largest sum of sizes."""
-        return abs(self.intercept) + sum(float(np.abs(term.scores).max()) for term in self.terms)
 
     def limits(self) -> Limits:
         """Columns and cuts."""
@@ -224,20 +184,16 @@ class AdditiveModel:
 
 def bin_codes(column: Column, bins: Any, count: int) -> IntArray:
     """Bin of each row: 0 is missing, the last of ``count`` an unknown label."""
-    if isinstance(bins, dict):
-        known = np.array([_label(level, bins, count - 1) for level in column.levels.tolist()], dtype=np.intp)
+    if isinstance(bins, dict):  # of labels, which the model knows as text; whole numbers without a point
+        labels = column.levels.tolist()
+        whole = (int(x) if isinstance(x, float) and x.is_integer() and str(int(x)) in bins else x for x in labels)
+        known = np.array([bins.get(str(label), count - 1) for label in whole], dtype=np.intp)
     else:
         try:
             known = np.searchsorted(bins, column.levels.astype(np.float64), side="right") + 1
         except (TypeError, ValueError):
             raise RefusalError(f"column {column.name!r} does not hold numbers") from None
     return np.append(known, 0)[column.codes].astype(np.intp)
-
-
-def _label(level: Any, bins: dict[str, int], unknown: int) -> int:
-    """The bin of a label, which the model knows as text; whole numbers without a point."""
-    whole = isinstance(level, float) and level.is_integer()
-    return bins.get(str(int(level)) if whole and str(int(level)) in bins else str(level), unknown)
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,9 +203,7 @@ class TermsOnTable:
     ensemble: AdditiveModel
     codes: tuple[tuple[IntArray, ...], ...]
 
-    def matrix_of(
-        self, columns: Coalition, donors: IntArray, *, space: Space = None, **for_trees: object
-    ) -> FloatArray:
+    def matrix_of(self, columns: Coalition, donors: IntArray, *, space: Space = None, **trees: object) -> FloatArray:
         """``E_S[u, n]``: the value of the donor row u on S, row n elsewhere, shape (U, n)."""
         space, everyone = Workspace() if space is None else space, slice(None)
         total = space.empty((len(donors), self._n_rows))
@@ -265,9 +219,7 @@ class TermsOnTable:
                 total[part] = self.ensemble.link([total[part]])
         return total
 
-    def attributions(
-        self, players: Players, wanted: Sequence[int], *, space: Space = None, **for_trees: object
-    ) -> FloatArray:
+    def attributions(self, players: Players, wanted: Wanted, *, space: Space = None, **trees: object) -> FloatArray:
         """``Phi_i[n, m]`` of the wanted players, shape (wanted, n, n): each term's Shapley values, added up."""
         if not self.ensemble.is_sum:
             raise ValueError("attributions of single terms add up only without a link")
@@ -286,7 +238,7 @@ class TermsOnTable:
                         values[place, part] += weight * (gain - self._mixed(number, before, rows[part], rows))
         return values
 
-    def predictions(self, *, space: Space = None, **for_trees: object) -> FloatArray:
+    def predictions(self, *, space: Space = None, **trees: object) -> FloatArray:
         """F of the table's own rows."""
         return self.matrix_of(frozenset(), np.zeros(1, dtype=np.intp), space=space).reshape(-1)
 
@@ -310,10 +262,9 @@ def read_terms(asked: Asked, predictor: Predictor) -> AdditiveModel:
         raise RefusalError("the terms have several outputs")
     if not scores or model.link_ not in LINKS:
         raise RefusalError(f"a model of {len(scores)} terms with the link {model.link_!r} is not read by us")
-    link, _ = link_for(asked, predictor, LINKS[model.link_], 1.0, 1)
-    terms = (
-        Term(tuple(columns), tuple(model.bins_[j][min(len(columns), len(model.bins_[j])) - 1] for j in columns), own)
-        for columns, own in zip(model.term_features_, scores, strict=True)
-    )
-    names = tuple(map(str, model.feature_names_in_))
-    return AdditiveModel(tuple(terms), float(np.ravel(model.intercept_)[0]), link, names)
+    link, _ = link_of(asked, predictor, LINKS[model.link_], 1.0, 1)
+    bins = [[model.bins_[j][min(len(own), len(model.bins_[j])) - 1] for j in own] for own in model.term_features_]
+    terms = map(Term, map(tuple, model.term_features_), map(tuple, bins), scores)
+    intercept, names = float(np.ravel(model.intercept_)[0]), tuple(map(str, model.feature_names_in_))
+    reach = abs(intercept) + sum(float(np.abs(own).max()) for own in scores)
+    return AdditiveModel(link, len(scores), len(scores), reach, tuple(terms), intercept, names)

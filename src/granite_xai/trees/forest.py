@@ -6,7 +6,6 @@ compares whole numbers only, so that no rounding can send a row another way than
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
@@ -18,7 +17,7 @@ from scipy.sparse import csr_array
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray, Players
 from granite_xai.compute import Workspace, in_threads, resolve_jobs
 from granite_xai.compute.compiled import compiled
-from granite_xai.trees.kernels import ANCHOR, MOST_LEAVES, add_masked, add_pairs, add_trees, build_masks, shares
+from granite_xai.trees.kernels import ANCHOR, MOST_LEAVES, Wanted, add_masked, add_pairs, add_trees, build_masks, shares
 
 
 class RefusalError(Exception):
@@ -84,20 +83,37 @@ class Forest:
         return abs(self.base) + float(np.maximum.reduceat(sizes, self.starts[:-1]).sum() if self.n_trees else 0.0)
 
 
-@dataclass(frozen=True, eq=False)
 class Cells:
     """A forest on a table: the cell of every row and column, and what each split does with cells.
 
     Cell 0 is missing; otherwise 1 + the number of thresholds passed, or 1 + the place of the category. A cell goes left
-    if ``first <= cell < cut``, or by ``bits[offset + cell]`` where the offset is not negative.
+    if ``first <= cell < cut``, or by ``bits[offset + cell]`` where the offset is not negative. The table is a matrix in
+    the model's own numbers (NaN: missing).
     """
 
-    forest: Forest
-    rows: NDArray[np.int32]
-    first: NDArray[np.int32]
-    cut: NDArray[np.int32]
-    offset: IntArray
-    bits: BoolArray
+    def __init__(self, forest: Forest, matrix: FloatArray) -> None:
+        nodes, bits, used = len(forest.feature), list[BoolArray](), 0
+        self.rows: NDArray[np.int32] = np.ones(matrix.shape, dtype=np.int32)
+        self.forest, self.first, self.cut = forest, np.zeros(nodes, np.int32), np.zeros(nodes, np.int32)
+        self.offset = np.full(nodes, -1, np.intp)
+        for j in range(matrix.shape[1]):
+            own = np.flatnonzero(forest.feature == j)
+            listed = [node for node in own.tolist() if node in forest.categories]
+            if listed and len(listed) < len(own):
+                raise RefusalError(f"column {j} is split by thresholds and by categories")
+            if not listed:
+                self.rows[:, j], self.cut[own] = _by_threshold(forest, own, matrix[:, j])
+                self.first[own] = ~forest.default_left[own]
+                continue
+            present = ~np.isnan(matrix[:, j])
+            whole = np.trunc(matrix[present, j]).astype(np.int64)  # fractions are cut off, as the libraries do
+            kinds, places = np.unique(whole, return_inverse=True)
+            self.rows[:, j], self.rows[present, j] = 0, places + 1
+            for node in listed:
+                went = np.isin(kinds, forest.categories[node]) != forest.list_right[node]
+                bits.append(np.concatenate([[forest.default_left[node]], went]))
+                self.offset[node], used = used, used + len(kinds) + 1
+        self.bits: BoolArray = np.concatenate(bits) if bits else np.zeros(1, dtype=bool)
 
     @property
     def nodes(self) -> NodeArrays:
@@ -176,33 +192,6 @@ class Cells:
         return reach[forest.leaves]
 
 
-def cells_of(forest: Forest, matrix: FloatArray) -> Cells:
-    """Divide the columns of a matrix, given in the model's own numbers (NaN: missing), into the cells of a forest."""
-    nodes = len(forest.feature)
-    rows = np.ones(matrix.shape, dtype=np.int32)
-    first, cut, offset = np.zeros(nodes, np.int32), np.zeros(nodes, np.int32), np.full(nodes, -1, np.intp)
-    bits: list[BoolArray] = []
-    used = 0
-    for j in range(matrix.shape[1]):
-        own = np.flatnonzero(forest.feature == j)
-        listed = [node for node in own.tolist() if node in forest.categories]
-        if listed and len(listed) < len(own):
-            raise RefusalError(f"column {j} is split by thresholds and by categories")
-        if not listed:
-            rows[:, j], cut[own] = _by_threshold(forest, own, matrix[:, j])
-            first[own] = ~forest.default_left[own]
-            continue
-        present = ~np.isnan(matrix[:, j])
-        whole = np.trunc(matrix[present, j]).astype(np.int64)  # fractions are cut off, as the libraries do
-        kinds, places = np.unique(whole, return_inverse=True)
-        rows[:, j], rows[present, j] = 0, places + 1
-        for node in listed:
-            went = np.isin(kinds, forest.categories[node]) != forest.list_right[node]
-            bits.append(np.concatenate([[forest.default_left[node]], went]))
-            offset[node], used = used, used + len(kinds) + 1
-    return Cells(forest, rows, first, cut, offset, np.concatenate(bits) if bits else np.zeros(1, dtype=bool))
-
-
 def _by_threshold(forest: Forest, nodes: IntArray, values: FloatArray) -> tuple[IntArray, IntArray]:
     """Cells of the values and the cell at which each node turns right; ``x < t`` is passed before ``x <= t``."""
     strict = forest.strict[nodes]
@@ -239,9 +228,15 @@ def slow_sums(cells: Cells, columns: BoolArray, donors: IntArray, out: FloatArra
             places, width = np.flatnonzero(met), met.shape[1]
             lines_of = np.searchsorted(places, width * np.arange(len(met) + 1))
             found = (changes @ csr_array((np.ones(len(places)), places % width, lines_of), shape=met.shape)).toarray()
-            for anchor in range(0, len(found), ANCHOR):
-                np.cumsum(found[anchor : anchor + ANCHOR], axis=0, out=found[anchor : anchor + ANCHOR])
+            _run_up(found)
             out[lines, part] += found
+
+
+def _run_up(changes: FloatArray) -> None:
+    """Sum up what changes from value to value, afresh from every anchor on."""
+    for anchor in range(0, len(changes), ANCHOR):
+        part = changes[anchor : anchor + ANCHOR]
+        np.cumsum(part, axis=0, out=part)
 
 
 def _changes(reached: BoolArray, values: FloatArray) -> Any:
@@ -261,8 +256,7 @@ def fast_sums(
     cells: Cells, columns: BoolArray, donors: IntArray, out: FloatArray, space: Workspace, n_jobs: int | None = None
 ) -> None:
     """The same sums compiled, in blocks of rows: by words of leaves for small trees, otherwise by walking."""
-    rows = cells.rows
-    values = rows[donors]
+    rows, values = cells.rows, cells.rows[donors]
     out[...] = 0.0
     masks = cells.masks if 8 * cells.n_words <= space.block else None
 
@@ -272,14 +266,15 @@ def fast_sums(
             compiled(add_trees)(cells.nodes, rows[part], values, columns, out[:, part])
         else:
             mine = np.ascontiguousarray(rows[part].T), np.ascontiguousarray(values.T)
-            compiled(add_masked)(*masks, *mine, columns, out[:, part])
+            compiled(add_masked)(masks, *mine, columns, out[:, part])
+        _run_up(out[:, part])
 
     # Never in processes: the blocks write into one array.
     in_threads(block, range(0, len(rows), WALKED_ROWS), resolve_jobs(n_jobs))
     out += cells.forest.base
 
 
-def slow_pairs(cells: Cells, players: Players, wanted: Sequence[int], out: FloatArray, space: Workspace) -> None:
+def slow_pairs(cells: Cells, players: Players, wanted: Wanted, out: FloatArray, space: Workspace) -> None:
     """``Phi_i[n, m]``: a leaf that needs the players A from n and B from m credits A and debits B."""
     # Where every player of its path is met by n or by m, it contributes ``v (a - 1)! b! / (a + b)!`` to each of A and
     # ``-v a! (b - 1)! / (a + b)!`` to each of B.
@@ -308,9 +303,7 @@ def slow_pairs(cells: Cells, players: Players, wanted: Sequence[int], out: Float
                     out[place[i], part] += change[np.ix_(codes[part], codes)]
 
 
-def fast_pairs(
-    cells: Cells, players: Players, wanted: Sequence[int], out: FloatArray, n_jobs: int | None = None
-) -> None:
+def fast_pairs(cells: Cells, players: Players, wanted: Wanted, out: FloatArray, n_jobs: int | None = None) -> None:
     """The same attributions by the compiled walk, in blocks of rows; each pair is walked once."""
     n, d = cells.rows.shape
     walk = compiled(add_pairs)

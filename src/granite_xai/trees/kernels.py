@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import factorial
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from granite_xai.base.typing import FloatArray
 
+Wanted = Sequence[int]  # players whose attributions are asked for
 ANCHOR = 256  # values after which the running sum starts afresh, so that its rounding stays bounded
 CHUNK = 1024  # rows whose leaves of one tree are kept at a time
 MOST_LEAVES = 64  # leaves of a tree that fit a machine word
@@ -16,12 +18,12 @@ WORD = 0x03F79D71B4CB0A89  # De Bruijn's: powers of two times this begin with si
 
 
 def add_trees(nodes: Any, cells: Any, donors: Any, replaced: Any, result: Any) -> None:
-    """Add ``E_S`` of every tree to ``result``, shape (U, n)."""
+    """Add how ``E_S`` of every tree changes from value to value, afresh at every anchor, to ``result``, (U, n)."""
     # The splits of a tree on S put the U values into few classes. A row's walk finds the leaf of each class; the sums
-    # change only between neighbouring values of different class, so differences are added there and summed up at the
-    # end. ``nodes``: feature (-1: a leaf), first, cut, offset, bits, left, right, value, starts. A cell goes left if
-    # ``first <= cell < cut``, or by ``bits`` where there is an offset. A tree starts with its root. ``cells`` (n, d)
-    # are the rows, ``donors`` (U, d) those that carry the values, ``replaced`` (d,) the columns S.
+    # change only between neighbouring values of different class. ``nodes``: feature (-1: a leaf), first, cut, offset,
+    # bits, left, right, value, starts. A cell goes left if ``first <= cell < cut``, or by ``bits`` where there is an
+    # offset. A tree starts with its root. ``cells`` (n, d) are the rows, ``donors`` (U, d) those that carry the values,
+    # ``replaced`` (d,) the columns S.
     feature, first, cut, offset, bits, left, right, value, starts = nodes
     n_rows, n_values = cells.shape[0], donors.shape[0]
     classes = np.zeros(n_values, np.int64)
@@ -113,10 +115,6 @@ def add_trees(nodes: Any, cells: Any, donors: Any, replaced: Any, result: Any) -
                 if own != before:
                     for n in range(low_row, high_row):
                         result[u, n] += leaves[own, n - low_row] - leaves[before, n - low_row]
-    for u in range(n_values):
-        if u % ANCHOR != 0:
-            for n in range(n_rows):
-                result[u, n] += result[u - 1, n]
 
 
 def build_masks(nodes: Any, begins: Any, masks: Any, values: Any, asks: Any) -> None:
@@ -149,14 +147,11 @@ def build_masks(nodes: Any, begins: Any, masks: Any, values: Any, asks: Any) -> 
                 masks[tree, begins[j] + c] &= ~lost
 
 
-def add_masked(
-    masks: Any, values: Any, asks: Any, begins: Any, cells: Any, donors: Any, replaced: Any, result: Any
-) -> None:
-    """Add ``E_S`` of every tree to ``result``, shape (U, n)."""
-    # The leaves left by a value's columns S and those left by a row's other columns have one leaf in common. ``cells``
-    # are (d, n) here and ``donors`` (d, U).
-    n_columns, n_rows = cells.shape
-    n_values = donors.shape[1]
+def add_masked(words: Any, cells: Any, donors: Any, replaced: Any, result: Any) -> None:
+    """The same from the words that `build_masks` wrote; ``cells`` are (d, n) here and ``donors`` (d, U)."""
+    # The leaves left by a value's columns S and those left by a row's other columns have one leaf in common.
+    masks, values, asks, begins = words
+    (n_columns, n_rows), n_values = cells.shape, donors.shape[1]
     everything = ~np.uint64(0)
     of_value = np.empty(n_values, np.uint64)
     of_row = np.empty(CHUNK, np.uint64)
@@ -186,10 +181,6 @@ def add_masked(
                     now = values[tree, ((own & of_row[n]) * np.uint64(WORD)) >> np.uint64(58)]
                     result[u, low + n] += now - before[n]
                     before[n] = now
-    for u in range(n_values):
-        if u % ANCHOR != 0:
-            for n in range(n_rows):
-                result[u, n] += result[u - 1, n]
 
 
 def shares(n_players: int) -> FloatArray:

@@ -210,13 +210,11 @@ class Route:
         answers = self.predictor.on_rows(self.table)
         return answers if self.trees is None else self.trees.predictions(fast=fast, space=space)
 
-    def matrix(
-        self, columns: Coalition, distinct: Distinct, *, fast: bool, space: Workspace, n_jobs: int | None = None
-    ) -> FloatArray:
-        """``E_S[u, n] = F(value u on S, row n elsewhere)``, shape (U, n)."""
+    def matrix(self, columns: Coalition, distinct: Distinct, space: Workspace, **how: Any) -> FloatArray:
+        """``E_S[u, n] = F(value u on S, row n elsewhere)``, shape (U, n); trees are told ``fast`` and ``n_jobs``."""
         if self.trees is None:
             return evaluate_matrix(self.predictor, self.table, columns, distinct, space)
-        return self.trees.matrix_of(columns, distinct.representatives, fast=fast, n_jobs=n_jobs, space=space)
+        return self.trees.matrix_of(columns, distinct.representatives, space=space, **how)
 
 
 def _ensemble(predictor: Predictor) -> OwnParts:

@@ -8,7 +8,6 @@ import itertools
 import json
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -154,8 +153,7 @@ def _loaded(model: Any, module: str = "sklearn", function: str = "import_model")
 
 def _forest(model: Any, asked: Asked) -> Source:
     # The loader trusts n_estimators; trees may have been added or left out since.
-    loadable = _plain(model, n_estimators=len(model.estimators_))
-    return Source(partial(_loaded, loadable))
+    return Source(partial(_loaded, _plain(model, n_estimators=len(model.estimators_))))
 
 
 def _single_tree(model: Any, asked: Asked) -> Source:
@@ -164,8 +162,7 @@ def _single_tree(model: Any, asked: Asked) -> Source:
     kind = ensemble.RandomForestRegressor if not hasattr(model, "classes_") else ensemble.RandomForestClassifier
     fields = ("n_features_in_", "n_outputs_", "classes_", "n_classes_")
     known = {field: getattr(model, field) for field in fields if hasattr(model, field)}
-    forest = _plain(kind(n_estimators=1), estimators_=[model], **known)
-    return Source(partial(_loaded, forest))
+    return Source(partial(_loaded, _plain(kind(n_estimators=1), estimators_=[model], **known)))
 
 
 def _gradient_boosting(model: Any, asked: Asked) -> Source:
@@ -281,25 +278,33 @@ def _softmax(sums: Sequence[FloatArray], output: int) -> FloatArray:
 
 
 _SINGLE: dict[str, Link] = {
-    "identity": identity,
-    "identity_multiclass": identity,
     "exponential": lambda sums: np.exp(sums[0]),
     "signed_square": lambda sums: np.copysign(np.square(sums[0]), sums[0]),
     "logarithm_one_plus_exp": lambda sums: np.logaddexp(0.0, sums[0]),
 }
 
 
-def link_of(name: str, alpha: float, outputs: int, output: int | None) -> tuple[Link, tuple[int, ...]]:
-    """The link (by treelite's name) of one output, and the outputs whose sums it reads."""
-    # Without an output there is one; of one sum for two classes, 0 is the complement.
-    if name == "softmax" and output is not None and outputs > 1:
-        return partial(_softmax, output=output), tuple(range(outputs))
-    if name == "multiclass_ova" and output is not None and outputs > 1:
-        return partial(_logistic, alpha=alpha), (output,)
+def link_of(asked: Asked, predictor: Predictor, name: str, alpha: float, outputs: int) -> tuple[Link, tuple[int, ...]]:
+    """The link (by treelite's name) of what a predictor explains, and the outputs whose sums it reads."""
+    choice = predictor.model_output.choice
+    output = choice.default if choice.column is None and outputs == 2 else choice.column
+    if outputs > 1 and output is None:
+        raise RefusalError(f"the trees have {outputs} outputs")
+    if choice.scale == "predict" and getattr(asked.model, "classes_", None) is not None:
+        raise RefusalError("labels are explained as numbers")
+    two_classes = choice.classes is not None and len(choice.classes) == 2
+    complement = outputs == 1 and two_classes and output == 0  # of one sum for two classes
+    read = 0 if output is None or (outputs == 1 and not two_classes) else int(output)
+    if asked.raw or name.startswith("identity"):
+        return (opposite if complement else identity), (0 if outputs == 1 else read,)
+    if name == "softmax" and outputs > 1:
+        return partial(_softmax, output=read), tuple(range(outputs))
+    if name == "multiclass_ova" and outputs > 1:
+        return partial(_logistic, alpha=alpha), (read,)
     if name in ("sigmoid", "multiclass_ova") and outputs == 1:
-        return partial(_logistic, alpha=alpha, complement=output == 0), (0,)
-    if name in _SINGLE and (outputs == 1 or output is not None):
-        return _SINGLE[name], (output or 0,)
+        return partial(_logistic, alpha=alpha, complement=complement), (0,)
+    if name in _SINGLE:
+        return _SINGLE[name], (read,)
     raise RefusalError(f"the link {name!r} of {outputs} outputs is not applied by us", "M23")
 
 
@@ -310,20 +315,20 @@ _ARRAYS |= dict.fromkeys(("threshold", "value"), np.float64)
 _ARRAYS |= dict.fromkeys(("strict", "default_left", "list_right"), np.bool_)
 
 
-@dataclass(frozen=True, eq=False)
 class Loaded:
     """What treelite made of a model: its link by name, the slope of a logistic one, and the sums a row (outputs)."""
 
-    model: Any
-    link: str
-    alpha: float
-    n_features: int
-    outputs: int
-    owners: Any  # the output of each tree; -1: all
+    def __init__(self, model: Any) -> None:
+        self.model, self.field = model, model.get_header_accessor().get_field
+        targets, classes = int(self.field("num_target")[0]), int(np.max(self.field("num_class")))
+        if targets > 1 and classes > 1:
+            raise RefusalError("the model has several targets with several classes each")
+        self.link, self.alpha = str(self.field("postprocessor")), float(self.field("sigmoid_alpha")[0])
+        self.n_features, self.outputs = int(self.field("num_feature")[0]), targets * classes
+        self.owners = self.field("class_id" if targets == 1 else "target_id")  # the output of each tree; -1: all
 
     def forest(self, output: int, n_trees: int | None = None) -> Forest:
         """The trees behind one output; of the first ``n_trees`` (all classes counted) only."""
-        header = self.model.get_header_accessor()
         count = self.model.num_tree if n_trees is None else n_trees
         if count > self.model.num_tree:
             raise RefusalError(f"{count} trees are in use, {self.model.num_tree} were read", "M24")
@@ -336,21 +341,10 @@ class Loaded:
             categories.update({start + node: kinds for node, kinds in tree["categories"].items()})
         parts = {name: [np.zeros(0, dtype), *(tree[name] for tree in trees)] for name, dtype in _ARRAYS.items()}
         joined: dict[str, NDArray[Any]] = {name: np.concatenate(each) for name, each in parts.items()}
-        if int(header.get_field("average_tree_output")[0]):
+        if int(self.field("average_tree_output")[0]):
             joined["value"] = joined["value"] / float(len(trees))
-        base = float(header.get_field("base_scores")[output])
+        base = float(self.field("base_scores")[output])
         return Forest(**joined, categories=categories, starts=starts, base=base)
-
-
-def load(model: Any) -> Loaded:
-    """Read the header of a treelite model."""
-    header = model.get_header_accessor()
-    targets, classes = int(header.get_field("num_target")[0]), int(np.max(header.get_field("num_class")))
-    if targets > 1 and classes > 1:
-        raise RefusalError("the model has several targets with several classes each")
-    link, alpha = str(header.get_field("postprocessor")), float(header.get_field("sigmoid_alpha")[0])
-    owners = header.get_field("class_id" if targets == 1 else "target_id")
-    return Loaded(model, link, alpha, int(header.get_field("num_feature")[0]), targets * classes, owners)
 
 
 def _tree(accessor: Any, output: int | None) -> dict[str, Any]:
