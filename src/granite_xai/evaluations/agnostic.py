@@ -195,8 +195,8 @@ class Resident:
     table: Table
     primitives: ArrayNamespace
     cells: Array  # (n, d): the table's numbers
-    give: Callable[[Array], Any]  # an array of ours as one of the model's library
-    take: Callable[[Any], Array]  # an answer as an array of ours
+    give: Callable[[Array], Any] = lambda values: values  # an array of ours as one of the model's library
+    take: Callable[[Any], Array] = lambda values: values  # an answer as an array of ours
 
     @property
     def batch_size(self) -> int:
@@ -247,14 +247,14 @@ def resident(predictor: Predictor, table: Table, primitives: ArrayNamespace | No
     if kind.is_module:
         cells = kind.prepare(table.native)
         at_home = getattr(cells.device, "type", None) == getattr(primitives.device, "type", None)
-        return Resident(predictor, table, primitives, cells, _same, _same) if at_home else None
+        return Resident(predictor, table, primitives, cells) if at_home else None
     if not kind.is_function:
         return None
     try:
         cells = primitives.array(number_matrix(table.native, "the device"))
     except GraniteError:  # text or dates: no matter for a device
         return None
-    ways = [(_same, _same), *(_shared(sys.modules[name]) for name in LIBRARIES if name in sys.modules)]
+    ways: list[tuple[Any, ...]] = [(), *(_shared(sys.modules[name]) for name in LIBRARIES if name in sys.modules)]
     found = (Resident(predictor, table, primitives, cells, *way) for way in ways)
     return next((each for each in found if _answers(each)), None)
 
@@ -270,10 +270,6 @@ def _answers(found: Resident) -> bool:
         return False
     here = found.predictor.on_rows(few)
     return bool(np.all(np.abs(found.primitives.host(there) - here) <= ALIKE * np.max(np.abs(here))))
-
-
-def _same(values: Array) -> Array:
-    return values
 
 
 def _shared(library: Any) -> tuple[Callable[[Array], Any], Callable[[Any], Array]]:
