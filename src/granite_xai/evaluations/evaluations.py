@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.stats import rankdata
 
 from granite_xai.base.typing import AleColumn, BoolArray, Coalition, FloatArray, IntArray, PairwiseShapley, Term
 from granite_xai.compute import Workspace
@@ -145,6 +144,8 @@ class Coordinates:
     @classmethod
     def of(cls, table: Table) -> Coordinates:
         """Mid-ranks of ordered columns as shares of the rows, codes of the others."""
+        from scipy.stats import rankdata  # slow to load, and only a baseline chosen in each region needs it
+
         columns = [table.columns[i] for i in table.explained]
         labels = [column.codes for column in columns if column.kind in ("nominal", "boolean")]
         ordered = [column.codes for column in columns if column.kind not in ("nominal", "boolean")]
@@ -172,7 +173,7 @@ class GridColumn:
 
 
 def of_rows(known: Any, rows: IntArray, *space: Any) -> Any:
-    """What is known of some of the rows: arrays with one row in the last place, what restricts itself, or many."""
+    """What is known of some of the rows: arrays have these last; others restrict themselves; mappings hold many."""
     if isinstance(known, Mapping):
         return {key: of_rows(each, rows, *space) for key, each in known.items()}
     if isinstance(known, tuple):
