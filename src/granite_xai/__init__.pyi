@@ -19,11 +19,15 @@ from granite_xai.chance.stability import Stability as Stability
 from granite_xai.comparison import Comparison as Comparison, compare as compare
 from granite_xai.compute import Resources as Resources
 from granite_xai.disagreement import Disagreement as Disagreement, Objective as Objective
-from granite_xai.display.decisions import ComparisonDisplay as ComparisonDisplay, RowDisplay as RowDisplay
+from granite_xai.display.decisions import (
+    ComparisonDisplay as ComparisonDisplay,
+    GroupsDisplay as GroupsDisplay,
+    PathDisplay as PathDisplay,
+    RowDisplay as RowDisplay,
+)
 from granite_xai.display.effect import EffectDisplay as EffectDisplay
 from granite_xai.display.importance import ImportanceDisplay as ImportanceDisplay
 from granite_xai.display.network import InteractionDisplay as InteractionDisplay
-from granite_xai.display.path import GroupsDisplay as GroupsDisplay, PathDisplay as PathDisplay
 from granite_xai.display.tree import PartitionDisplay as PartitionDisplay, StabilityDisplay as StabilityDisplay
 from granite_xai.estimator import Granite as Granite
 from granite_xai.explainer import Explainer as Explainer

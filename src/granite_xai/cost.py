@@ -122,12 +122,9 @@ def _told(found: FitInputs, finest: FitInputs, inputs: FitInputs) -> FitInputs:
         parts.append(f"{count(facts['grids'], 'column')} on grids of {facts['max_grid']} values")
     if facts["max_evaluations"] != inputs.resources.max_evaluations:
         parts.append(f"{facts['pairs']} pairs of orders")
-    sentence = ", ".join(parts)
-    if sentence and finest.plan["grids"]:
-        sentence += "; exact needs more memory: Resources(memory_limit=)"
-    elif sentence:
+    if sentence := ", ".join(parts):
         seconds = _seconds(finest)
-        sentence += f"; exact would take about {duration(seconds)}: Resources(max_seconds={ceil(seconds / ROOM)})"
-    if sentence:
+        time = f"would take about {duration(seconds)}: Resources(max_seconds={ceil(seconds / ROOM)})"
+        sentence += f"; exact {'needs more memory: Resources(memory_limit=)' if finest.plan['grids'] else time}"
         inputs.diagnostics.warn(f"M13: {sentence}.", ModelWarning)
     return replace(found, plan={**facts, "sentence": sentence})

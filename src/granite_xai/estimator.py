@@ -25,8 +25,7 @@ from granite_xai.fit_options import chosen_limits
 from granite_xai.fitting import collected_for, half_samples, open_inputs, path_of, refits, searched
 from granite_xai.models import Usage, accepts_missing
 from granite_xai.new_rows import Evaluation, FittedGranite, evaluate_rows
-from granite_xai.references import explain_against_fit, explain_among_themselves
-from granite_xai.row import RowExplanation, explain_one, one_row
+from granite_xai.row import RowExplanation, explain_against_fit, explain_among_themselves, explain_one, one_row
 from granite_xai.search.clarity import smooth_changes
 from granite_xai.tables.opening import is_lazy, region_numbers
 

@@ -20,11 +20,9 @@ from granite_xai.compute.compiled import available, primitives_on
 from granite_xai.compute.limits import require_free
 from granite_xai.compute.primitives import NUMPY, ArrayNamespace
 from granite_xai.compute.units import by_power_of_two, exponent_of
-from granite_xai.evaluations.agnostic import EvaluationRange, cells_of, evaluate_plan
-from granite_xai.evaluations.evaluations import Bins, Coordinates, Evaluations, GridColumn, Matrix
+from granite_xai.evaluations.agnostic import EvaluationRange, Resident, SamplingErrors, ShapleySums, evaluate_plan
+from granite_xai.evaluations.evaluations import Bins, Coordinates, Evaluations, GridColumn, Matrix, cells_of
 from granite_xai.evaluations.plan import Distinct, Grid, Plan, ends, footprint, plan
-from granite_xai.evaluations.resident import Resident
-from granite_xai.evaluations.shapley import PairwiseShapleySums, SamplingErrors
 from granite_xai.evaluations.steps import Steps
 from granite_xai.interaction import union
 from granite_xai.masking import Masking
@@ -250,9 +248,9 @@ def _evaluate(
     offset = float(np.average(predictions, weights=weights))
     predictions = predictions - offset
     summed = {term: terms for term, terms in asked.attributions.items() if term.kind != "paths"}
-    pairwise = PairwiseShapleySums(summed, predictions, everything, space)
+    pairwise = ShapleySums(summed, predictions, everything, space)
     spread = SamplingErrors(predictions, weights, everything)
-    sums: list[PairwiseShapleySums | SamplingErrors] = [pairwise, spread] if asked.draws else [pairwise]
+    sums: list[ShapleySums | SamplingErrors] = [pairwise, spread] if asked.draws else [pairwise]
     source = partial(route.matrix, fast=fast, space=space, n_jobs=n_jobs) if there is None else there.matrix
     for planned in (asked.kept, asked.streamed):
         made = evaluate_plan(source, planned, resources, extent, predictions, offset, space, matrices, primitives)

@@ -77,15 +77,11 @@ class Explainer:
         influence: Influence | str = "individual",
         name: str | None = None,
     ) -> None:
-        chosen = {
-            "masking": choose("masking", masking, MASKINGS),
-            "behavior": choose("behavior", behavior, BEHAVIORS),
-            "interaction": choose("interaction", interaction, INTERACTIONS, accept=Interaction),
-            "influence": choose("influence", influence, INFLUENCES, accept=Influence),
-            "name": name,
-        }
-        for axis, value in chosen.items():
-            object.__setattr__(self, axis, value)
+        object.__setattr__(self, "masking", choose("masking", masking, MASKINGS))
+        object.__setattr__(self, "behavior", choose("behavior", behavior, BEHAVIORS))
+        object.__setattr__(self, "interaction", choose("interaction", interaction, INTERACTIONS, accept=Interaction))
+        object.__setattr__(self, "influence", choose("influence", influence, INFLUENCES, accept=Influence))
+        object.__setattr__(self, "name", name)
 
     def with_influence(self, influence: Influence) -> Explainer:
         """The same explanation of other sets."""

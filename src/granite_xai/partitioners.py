@@ -20,21 +20,13 @@ True
 from __future__ import annotations
 
 from granite_xai.curves import Ice
-from granite_xai.search.clusters import Clusters
+from granite_xai.search.clusters import Clusters, Subgroups
 from granite_xai.search.cohorts import Cohorts
 from granite_xai.search.original import RepidTree
 from granite_xai.search.problem import GivenRules, Partitioner, PartitionResult, Problem
-from granite_xai.search.subgroups import Subgroups
 from granite_xai.search.tree import AllExcept, Tree
 
 __all__ = ["AllExcept", "Clusters", "Cohorts", "GivenRules", "Ice", "PartitionResult", "Partitioner"]
 __all__ += ["Problem", "RepidTree", "Subgroups", "Tree"]
 
-OLD_NAMES = {"Found": PartitionResult, "Given": GivenRules, "Original": RepidTree, "Without": AllExcept}  # of 0.1
-
-
-def __getattr__(name: str) -> type:
-    """The partitioner behind a name of 0.1."""
-    if name in OLD_NAMES:
-        return OLD_NAMES[name]
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+Found, Given, Original, Without = PartitionResult, GivenRules, RepidTree, AllExcept  # their names in 0.1

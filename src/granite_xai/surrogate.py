@@ -96,18 +96,16 @@ class Surrogate:
             for part in subsets(members):
                 coalition, sign = union(part), (-1.0) ** (len(members) - len(part))
                 if coalition not in masked:
-                    masked[coalition] = self._masked(region, table, coalition, predictor)
+                    masked[coalition] = self._masked(region.rows, table, coalition, predictor)
                 total += sign * masked[coalition]
         return total
 
-    def _masked(
-        self, region: RegionSurrogate, table: Table, visible: Coalition, predictor: Predictor | None
-    ) -> FloatArray:
+    def _masked(self, rows: IntArray, table: Table, visible: Coalition, predictor: Predictor | None) -> FloatArray:
         """``F_T`` at new rows: the model's mean over the region's fitting rows with the visible columns replaced."""
         if predictor is None:
             raise ValueError("effects of several columns need the model")
         require_rows(self.table, "exact=True, or a surrogate with effects of several columns,")
-        (codes, donors), rows = table.distinct(visible), region.rows
+        codes, donors = table.distinct(visible)
         shares, same = self.weights[rows] / self.weights[rows].sum(), np.ones(len(rows), dtype=np.intp)
         asked = (predictor.recombined(self.table, rows, table, donor * same, sorted(visible)) for donor in donors)
         return np.array([values @ shares for values in asked])[codes]

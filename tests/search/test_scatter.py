@@ -14,10 +14,9 @@ from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.steps import Vectors
 from granite_xai.influence import Individual
 from granite_xai.partitioners import Ice
-from granite_xai.search.clusters import Clusters, OneCut, merged, one_cut
+from granite_xai.search.clusters import Clusters, OneCut, described, merged, one_cut
 from granite_xai.search.original import spline_basis
 from granite_xai.search.scatter import Scatter
-from granite_xai.search.subgroups import described
 from granite_xai.tables import read_table
 from strategies import examples, paper
 

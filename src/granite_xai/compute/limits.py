@@ -83,19 +83,23 @@ class TooSlowError(ResourceError):
 
 def require_supported(resources: Resources) -> None:
     """Refuse a device that is not there, naming what is missing, before the model is asked (R08)."""
-    if resources.device == "cpu":
-        return
-    absent = [name for name in ("torch", "array_api_compat") if importlib.util.find_spec(name) is None]
-    missing = f"{absent[0].replace('_', '-')} is not installed" if absent else "torch finds no CUDA device"
-    if not absent:
-        import torch
+    missing = None if resources.device == "cpu" else _missing_for_cuda()
+    if missing:
+        hint = 'Install granite-xai[gpu] on a machine with a CUDA device, or leave device="cpu".'
+        text = f"Resources(device={resources.device!r}): {missing}."
+        raise ResourceError(text, code="R08", argument="device", hint=hint)
 
-        if torch.cuda.is_available():
-            return
-        missing = "this torch was built without CUDA" if torch.version.cuda is None else missing
-    hint = 'Install granite-xai[gpu] on a machine with a CUDA device, or leave device="cpu".'
-    text = f"Resources(device={resources.device!r}): {missing}."
-    raise ResourceError(text, code="R08", argument="device", hint=hint)
+
+def _missing_for_cuda() -> str | None:
+    """What a search on a CUDA device lacks here; None: nothing."""
+    for package in ("torch", "array_api_compat"):
+        if importlib.util.find_spec(package) is None:
+            return f"{package.replace('_', '-')} is not installed"
+    import torch
+
+    if torch.cuda.is_available():
+        return None
+    return "this torch was built without CUDA" if torch.version.cuda is None else "torch finds no CUDA device"
 
 
 def require_evaluations(resources: Resources, rows: int, seconds: float | None = None) -> None:

@@ -1,8 +1,12 @@
-"""Evaluations for any model: every planned recombined row is sent to the predictor once."""
+"""Evaluations for any model: every planned recombined row is sent once, and what is summed up as they come.
+
+On a device recombined rows are made there, the model is asked there, and its answers stay there.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 from math import ldexp
@@ -11,19 +15,26 @@ from typing import Any
 
 import numpy as np
 
-from granite_xai.base.errors import InputError
-from granite_xai.base.typing import Coalition, FloatArray, IntArray
+from granite_xai.base.errors import GraniteError, InputError
+from granite_xai.base.typing import Coalition, FloatArray, PairwiseShapley, Terms
 from granite_xai.compute import Resources, Workspace, progress
-from granite_xai.compute.primitives import ArrayNamespace
-from granite_xai.evaluations.evaluations import Matrix
+from granite_xai.compute.compiled import device_faults
+from granite_xai.compute.primitives import Array, ArrayNamespace
+from granite_xai.evaluations.evaluations import Matrix, cells_of
 from granite_xai.evaluations.plan import Distinct, Plan
-from granite_xai.models import Predictor
+from granite_xai.models import DEFAULT_BATCH, Predictor
+from granite_xai.models.networks import number_matrix
+from granite_xai.models.predictor import Raised
 from granite_xai.tables import Table
 
 CHUNK = 2**20  # recombined rows indexed at a time, at most; the predictor sends them in smaller batches
 SEEN = 2**16  # evaluations looked at together
 SEEN_THERE = 2**26  # the same on a device
 LARGEST = 1e150  # size up to which a prediction's square, summed over many rows, is still a number
+ROWS = 2**20  # recombined rows asked about at a time, where the user sets no size: enough to keep a device busy
+COMPARED = 64  # rows whose answers on the device and on the host are compared, at most
+ALIKE = 1e-5  # how far they may be apart, as a share of their size: beyond this the model is another one there
+LIBRARIES = ("cupy", "jax.numpy")  # further ones a function may be written in; their arrays are shared, not copied
 
 
 def too_large(scale: float) -> InputError:
@@ -42,10 +53,6 @@ class EvaluationRange:
     integers: bool = True
     changed: float = 0.0  # how much the answers for the same row differ
     others: tuple[EvaluationRange, ...] = ()  # of further outputs
-
-    def compare(self, again: FloatArray, first: FloatArray) -> None:
-        """Take note of how far answers for the table's own rows are from the first ones."""
-        self.changed = max(self.changed, float(np.max(np.abs(again - first))))
 
     def see(self, values: Any, primitives: ArrayNamespace | None = None) -> Any:
         """Take note of some evaluations and pass them on, unless they are too large (N06)."""
@@ -96,14 +103,6 @@ def _affordable(predictor: Predictor, table: Table, space: Workspace) -> int:
     return max(1, space.block // (indices + cells))
 
 
-def cells_of(values: Any, lines: IntArray, columns: IntArray, primitives: ArrayNamespace | None) -> FloatArray:
-    """Some cells of a matrix, wherever it is."""
-    if primitives is None:
-        return np.asarray(values[lines, columns])
-    flat = primitives.xp.reshape(values, (-1,))
-    return primitives.host(primitives.take(flat, lines * values.shape[1] + columns, 0))
-
-
 def evaluate_plan(
     matrix: Callable[[Coalition, Distinct], Any],
     plan: Plan,
@@ -126,7 +125,156 @@ def evaluate_plan(
         values = extent.see(matrix(columns, distinct), primitives)
         values -= offset
         carriers = np.arange(plan.n_rows) if distinct.levels is None else distinct.representatives
-        extent.compare(cells_of(values, distinct.codes[carriers], carriers, primitives), predictions[carriers])
+        again = cells_of(values, distinct.codes[carriers], carriers, primitives)
+        extent.changed = max(extent.changed, float(np.max(np.abs(again - predictions[carriers]))))
         found, apart = Matrix(values, distinct.codes, distinct.levels), columns in plan.binned or primitives is not None
         yield columns, found if apart or distinct.levels is not None else found.joined(space)
         del values, found  # nobody may hold the last one while the next is made
+
+
+class ShapleySums:
+    """Pairwise attributions ``Phi[n, m]`` from centred matrices ``E_S`` as they are evaluated: none has to be kept."""
+
+    # The effect of a set on row n against the single reference m. A local effect under marginal masking is linear in
+    # ``R^T[n, m]``, so the sum over coalitions is taken before any region is known: Phi[n, m] = sum over T of
+    # a_T R^T[n, m], and the effect of row n in a region is the mean of Phi[n, m] over its rows m.
+
+    def __init__(
+        self, wanted: Mapping[PairwiseShapley, Terms], predictions: FloatArray, everything: Coalition, space: Workspace
+    ) -> None:
+        self._wanted, self._everything, self._space = wanted, everything, space
+        self.values: dict[PairwiseShapley, FloatArray] = {}
+        n = len(predictions)
+        for term, terms in wanted.items():
+            # The full coalition reads the row's own prediction, the empty one the reference's.
+            own, reference = terms.get(everything, 0.0), terms.get(frozenset(), 0.0)
+            self.values[term] = space.empty((n, n))
+            for part in space.slices(n, 16 * n):
+                self.values[term][part] = own * predictions[part, None] + reference * predictions[None, :]
+
+    def add(self, store: Coalition, matrix: Matrix) -> None:
+        """Add ``R^S`` and its transpose ``R^{-S}`` to every attribution that reads them."""
+        count, n = matrix.values.shape
+        for coalition in (store, self._everything - store):
+            reading = {term: terms[coalition] for term, terms in self._wanted.items() if terms.get(coalition)}
+            for part in self._space.slices(n if reading else 0, 8 * (2 * n + count)):
+                if coalition == store:
+                    lines = matrix.values[matrix.codes[part]]
+                else:
+                    lines = matrix.values[:, part].T.take(matrix.codes, axis=1)
+                for term, coefficient in reading.items():
+                    self.values[term][part] += coefficient * lines
+
+
+class SamplingErrors:
+    """Standard errors of sampled effects: the masked model of every coalition, combined draw by draw."""
+
+    def __init__(self, predictions: FloatArray, weights: FloatArray, everything: Coalition) -> None:
+        mean = np.full_like(predictions, np.average(predictions, weights=weights))
+        self._masked: dict[Coalition, FloatArray] = {everything: predictions, frozenset(): mean}
+        self._shares, self._everything = weights / weights.sum(), everything
+
+    def add(self, store: Coalition, matrix: Matrix) -> None:
+        """Keep the marginal masked model of ``store`` and of its complement."""
+        by_value = np.bincount(matrix.codes, weights=self._shares, minlength=len(matrix.values))
+        self._masked[store] = (matrix.values @ self._shares)[matrix.codes]
+        self._masked[self._everything - store] = by_value @ matrix.values
+
+    def errors(self, draws: Iterable[Terms]) -> FloatArray:
+        """Standard error of the mean over the draws, one for each row."""
+        known = self._masked
+        parts = ([value * known[t] for t, value in terms.items() if isinstance(t, frozenset)] for terms in draws)
+        effects = np.stack([np.sum(each, axis=0) for each in parts])
+        return np.asarray(effects.std(axis=0, ddof=1) / np.sqrt(len(effects)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Resident:
+    """A table on a device, and a model that takes and returns arrays there."""
+
+    predictor: Predictor
+    table: Table
+    primitives: ArrayNamespace
+    cells: Array  # (n, d): the table's numbers
+    give: Callable[[Array], Any] = lambda values: values  # an array of ours as one of the model's library
+    take: Callable[[Any], Array] = lambda values: values  # an answer as an array of ours
+
+    @property
+    def batch_size(self) -> int:
+        """Rows asked about at a time: more than on the host, unless the user sets a size."""
+        return ROWS if (size := self.predictor.batch_size) == DEFAULT_BATCH else size
+
+    def ask(self, rows: Array) -> Array | None:
+        """F of rows on the device, in double precision there; None where an answer is no number."""
+        return self.predictor.on_device(self.give(rows), rows.shape[0], self.take, self.primitives)
+
+    def predictions(self) -> Array:
+        """F of the table's own rows."""
+        own = np.zeros(self.table.n_rows, dtype=np.intp)
+        return self.matrix(frozenset(), Distinct(own, own[:1]))[0, :]
+
+    def matrix(self, columns: Coalition, distinct: Distinct) -> Array:
+        """``E_S[u, n] = F(value u on S, row n elsewhere)``, shape (U, n), on the device."""
+        P, xp, n = self.primitives, self.primitives.xp, self.table.n_rows
+        replaced = P.flags(np.isin(np.arange(self.table.n_columns), sorted(columns)))[None, None, :]
+        step, lines = max(1, self.batch_size // n), []
+        with device_faults(P):
+            for start in range(0, len(distinct), step):
+                donors = distinct.representatives[start : start + step]
+                rows = xp.where(replaced, P.take(self.cells, donors, 0)[:, None, :], self.cells[None, :, :])
+                lines.append(xp.reshape(self._checked(xp.reshape(rows, (-1, rows.shape[2])), donors, columns), (-1, n)))
+            return lines[0] if len(lines) == 1 else xp.concat(lines, axis=0)
+
+    def _checked(self, rows: Array, donors: Any, columns: Coalition) -> Array:
+        """Answers that are numbers; otherwise the host is asked about the same rows, and says which are at fault."""
+        try:
+            values, cause = self.ask(rows), None
+        except Raised as raised:
+            values, cause = None, raised.cause
+        if values is not None:
+            return values
+        every, again = np.tile(np.arange(self.table.n_rows), len(donors)), np.repeat(donors, self.table.n_rows)
+        self.predictor.recombined(self.table, every, self.table, again, sorted(columns))
+        raise cause or RuntimeError("the model's answers there are no numbers, those on the host are")
+
+
+def resident(predictor: Predictor, table: Table, primitives: ArrayNamespace | None) -> Resident | None:
+    """The model on a device; None where it is asked on the host."""
+    # A module lives where its parameters are. A function is tried with a few rows of the device, of the libraries that
+    # are loaded: it is at home there if it answers with an array of the same library and with the host's numbers.
+    if primitives is None:
+        return None
+    kind = predictor.model_output
+    if kind.is_module:
+        cells = kind.prepare(table.native)
+        at_home = getattr(cells.device, "type", None) == getattr(primitives.device, "type", None)
+        return Resident(predictor, table, primitives, cells) if at_home else None
+    if not kind.is_function:
+        return None
+    try:
+        cells = primitives.array(number_matrix(table.native, "the device"))
+    except GraniteError:  # text or dates: no matter for a device
+        return None
+    ways: list[tuple[Any, ...]] = [(), *(_shared(sys.modules[name]) for name in LIBRARIES if name in sys.modules)]
+    found = (Resident(predictor, table, primitives, cells, *way) for way in ways)
+    return next((each for each in found if _answers(each)), None)
+
+
+def _answers(found: Resident) -> bool:
+    """Whether a function answers there as it does on the host; whatever it raises says that it does not."""
+    few = found.table.take(np.arange(min(COMPARED, found.table.n_rows)))
+    try:
+        there = found.ask(found.cells[: few.n_rows, :])
+    except Exception:  # a function of frames or of NumPy can fail in any way
+        return False
+    if there is None:
+        return False
+    here = found.predictor.on_rows(few)
+    return bool(np.all(np.abs(found.primitives.host(there) - here) <= ALIKE * np.max(np.abs(here))))
+
+
+def _shared(library: Any) -> tuple[Callable[[Array], Any], Callable[[Any], Array]]:
+    """Arrays of another library in the same memory, and back."""
+    from torch.utils.dlpack import from_dlpack
+
+    return library.from_dlpack, from_dlpack

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -91,6 +91,14 @@ def cut_out(values: FloatArray, lines: IntArray, columns: IntArray, space: Works
     return result
 
 
+def cells_of(values: Any, lines: IntArray, columns: IntArray, primitives: ArrayNamespace | None) -> FloatArray:
+    """Some cells of a matrix, wherever it is."""
+    if primitives is None:
+        return np.asarray(values[lines, columns])
+    flat = primitives.xp.reshape(values, (-1,))
+    return primitives.host(primitives.take(flat, lines * values.shape[1] + columns, 0))
+
+
 def _dense(codes: IntArray, count: int) -> tuple[IntArray, IntArray]:
     """The codes below ``count`` that occur, and each code as its place among them: counted, which beats sorting."""
     occurs = np.zeros(count, dtype=np.bool_)
@@ -136,16 +144,14 @@ class Coordinates:
     @classmethod
     def of(cls, table: Table) -> Coordinates:
         """Mid-ranks of ordered columns as shares of the rows, codes of the others."""
+        from scipy.stats import rankdata  # slow to load, and only a baseline chosen in each region needs it
+
         columns = [table.columns[i] for i in table.explained]
-        ordered = [column for column in columns if column.kind not in ("nominal", "boolean")]
-        ranks = np.full((len(ordered), table.n_rows), np.nan)
-        for line, column in zip(ranks, ordered, strict=True):
-            present = column.codes >= 0
-            counts = np.bincount(column.codes[present], minlength=len(column.levels))
-            middle = np.cumsum(counts) - (counts - 1) / 2
-            line[present] = middle[column.codes[present]] / table.n_rows
-        levels = [column.codes for column in columns if column.kind in ("nominal", "boolean")]
-        return cls(ranks, np.array(levels, dtype=np.intp).reshape(-1, table.n_rows))
+        labels = [column.codes for column in columns if column.kind in ("nominal", "boolean")]
+        ordered = [column.codes for column in columns if column.kind not in ("nominal", "boolean")]
+        levels, places = (np.array(codes, dtype=np.intp).reshape(-1, table.n_rows) for codes in (labels, ordered))
+        ranks = rankdata(np.where(places < 0, np.nan, places), axis=1, nan_policy="omit")
+        return cls(ranks / table.n_rows, levels)
 
     def restrict(self, rows: IntArray) -> Coordinates:
         """Only these rows."""
@@ -163,9 +169,18 @@ class GridColumn:
 
     def restrict(self, rows: IntArray) -> GridColumn:
         """Only these rows."""
-        bins = {key: bins.restrict(rows) for key, bins in self.bins.items()}
-        against = {key: values[:, rows] for key, values in self.against.items()}
-        return GridColumn(self.predictions[rows], self.ends[:, rows], bins, against)
+        return GridColumn(*(of_rows(getattr(self, each.name), rows) for each in fields(self)))
+
+
+def of_rows(known: Any, rows: IntArray, *space: Any) -> Any:
+    """What is known of some of the rows: arrays have these last; others restrict themselves; mappings hold many."""
+    if isinstance(known, Mapping):
+        return {key: of_rows(each, rows, *space) for key, each in known.items()}
+    if isinstance(known, tuple):
+        return tuple(of_rows(each, rows) for each in known)
+    if known is None or isinstance(known, np.ndarray):
+        return None if known is None else known[..., rows]
+    return known.restrict(rows, *space) if isinstance(known, Matrix) else known.restrict(rows)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -246,35 +261,19 @@ class Evaluations:
 
     def restrict(self, rows: IntArray) -> Evaluations:
         """The same evaluations for some of the rows (positions within this node)."""
-        return replace(
-            self,
-            predictions=self.predictions[rows],
-            weights=self.weights[rows],
-            y=None if self.y is None else self.y[rows],
-            matrices={k: matrix.restrict(rows, self.space, self.primitives) for k, matrix in self.matrices.items()},
-            bins={key: bins.restrict(rows) for key, bins in self.bins.items()},
-            against={key: values[:, rows] for key, values in self.against.items()},
-            changes={key: steps.restrict(rows) for key, steps in self.changes.items()},
-            coordinates=None if self.coordinates is None else self.coordinates.restrict(rows),
-            errors={key: error[rows] for key, error in self.errors.items()},
-            attributions={key: phi.restrict(rows, self.space) for key, phi in self.attributions.items()},
-            vectors=tuple(vectors.restrict(rows) for vectors in self.vectors),
-            snapped={key: snapped.restrict(rows) for key, snapped in self.snapped.items()},
-            sampled={key: matrix.restrict(rows, self.space, self.primitives) for key, matrix in self.sampled.items()},
-            others=tuple(other.restrict(rows) for other in self.others),
-        )
+        kept = ("offset", "stored_as", "everything", "space", "primitives", "exponent")  # the same for any rows
+        own = (each.name for each in fields(self) if each.name not in kept)
+        return replace(self, **{name: of_rows(getattr(self, name), rows, self.space, self.primitives) for name in own})
 
     def on(self, primitives: ArrayNamespace | None) -> Evaluations:
         """The same evaluations with their matrices on a device."""
         if primitives is None:
             return self
-
-        def moved(known: Mapping[Any, Matrix]) -> dict[Any, Matrix]:
-            return {key: replace(matrix, values=primitives.array(matrix.values)) for key, matrix in known.items()}
-
-        matrices, attributions, sampled = moved(self.matrices), moved(self.attributions), moved(self.sampled)
-        here = replace(self, matrices=matrices, attributions=attributions, sampled=sampled, primitives=primitives)
-        return replace(here, others=tuple(other.on(primitives) for other in self.others))
+        moved: dict[str, Any] = {"others": tuple(other.on(primitives) for other in self.others)}
+        for name in ("matrices", "attributions", "sampled"):
+            known = getattr(self, name).items()
+            moved[name] = {key: replace(matrix, values=primitives.array(matrix.values)) for key, matrix in known}
+        return replace(self, **moved, primitives=primitives)
 
     def divide(self, inside: BoolArray, column: int, inner: bool) -> Evaluations:
         """One side of a cut along a column; only curves on a grid of this column know which column it is."""

@@ -13,8 +13,8 @@ from granite_xai.base import diagnostics as recorder
 from granite_xai.base.diagnostics import Diagnostics
 from granite_xai.base.errors import ModelError, ModelWarning
 from granite_xai.base.typing import Elementwise, FloatArray, IntArray, PairLoss
+from granite_xai.evaluations.agnostic import Resident
 from granite_xai.evaluations.plan import Distinct
-from granite_xai.evaluations.resident import Resident
 from granite_xai.models import Predictor, Rows
 from granite_xai.tables import Table, nudged, recombine
 

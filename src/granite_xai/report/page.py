@@ -6,7 +6,7 @@ import base64
 import hashlib
 import textwrap
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 from io import BytesIO
 from pathlib import Path
 from statistics import NormalDist
@@ -97,16 +97,14 @@ def environment() -> Any:
     strict: dict[str, Any] = {"autoescape": True, "undefined": StrictUndefined, "finalize": visible}
     made = Environment(loader=loader, trim_blocks=True, lstrip_blocks=True, **strict)
     made.filters |= {key: getattr(wording, key) for key in ("percent", "number", "value", "plain", "brief")}
-    made.filters.update(said=said, fill=_filled, table=_table, name_text=name_text)
+    made.filters.update(said=said, table=_table, name_text=name_text)
+    wrap = partial(textwrap.fill, width=100, break_on_hyphens=False)
+    made.filters["fill"] = lambda text, indent="": wrap(plain(text), subsequent_indent=indent)
     made.filters["cut"] = lambda text, width=wording.LONGEST: shortened(str(visible(text)), width)
     made.filters.update(color=color, firm=firmness, drawn=Markup)  # figures are escaped where they are made
     made.globals.update(finding=finding, limits_of=limits_of, overlay=overlay, scatter=scatter, small=small)
     made.globals["narrow"] = NARROW
     return made
-
-
-def _filled(text: str, indent: str = "") -> str:
-    return textwrap.fill(plain(text), 100, subsequent_indent=indent, break_on_hyphens=False)
 
 
 def _table(text: str, left: int = 0) -> str:

@@ -242,7 +242,12 @@ def provenance(source: ReportSource, seconds: float) -> dict[str, Any]:
     told |= {"seed": findings.get("seed"), "evaluations": (findings.get("evaluations") or {}).get("path")}
     told |= {"model_calls": asked[0], "model_rows": asked[1], "fit_rows": findings["model"]["rows"]}
     told |= {"seconds": {key: round(each, 3) for key, each in spent.items()}}
-    return {**told, "versions": {"python": platform.python_version(), **_versions(library)}}
+    versions = {"python": platform.python_version()}
+    known = library in sys.modules and library not in ("builtins", "sklearn", "__main__")
+    for package in (*_PACKAGES, library) if known else _PACKAGES:
+        with suppress(PackageNotFoundError, ValueError):
+            versions[package] = version(package)
+    return {**told, "versions": versions}
 
 
 def _settings(granite: Any) -> dict[str, str]:
@@ -254,11 +259,3 @@ def _settings(granite: Any) -> dict[str, str]:
 
 def _told(value: Any) -> str:
     return shortened(plain(repr(value)), 200)
-
-
-def _versions(library: str) -> dict[str, str]:
-    found, known = {}, library in sys.modules and library not in ("builtins", "sklearn", "__main__")
-    for package in (*_PACKAGES, library) if known else _PACKAGES:
-        with suppress(PackageNotFoundError, ValueError):
-            found[package] = version(package)
-    return found

@@ -1,8 +1,8 @@
-"""Clusters: rows with like explanations or like curves, put into rules by a shallow tree."""
+"""Groups of rows put into rules by a shallow tree: like explanations or curves; one column free of the others."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, ClassVar, NamedTuple
@@ -14,11 +14,13 @@ from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.compute import Resources
 from granite_xai.compute.units import by_power_of_two
 from granite_xai.curves import Ice, require_numeric
+from granite_xai.evaluations.steps import Vectors
 from granite_xai.explainer import Explainer
+from granite_xai.masking.bins import interval_edges
 from granite_xai.resolved import ResolvedExplainer
-from granite_xai.search.problem import Partitioner, PartitionResult, Problem, local_values
-from granite_xai.search.scatter import describe, local_explainer
-from granite_xai.tables import Table
+from granite_xai.search.problem import Partitioner, PartitionResult, Problem, local_values, measured
+from granite_xai.search.scatter import FLOOR, describe, local_explainer, scattered
+from granite_xai.tables import Column, Table
 from granite_xai.trees.routes import Route
 
 
@@ -156,3 +158,60 @@ def _kept(cut: OneCut, members: BoolArray, table: Table, curves: FloatArray) -> 
     rule = f"{column.name} {'≤' if cut.below else '>'} {cut.threshold:g}"
     kept = round(100 * right) > 50 and bool(apart >= 0.2)
     return {"rule": rule, "accuracy": right, "n_samples": int(members.sum()), "kept": kept}
+
+
+@dataclass(frozen=True, slots=True)
+class Subgroups(Partitioner):
+    """A tree that models one column from the others; inside its leaves the column hardly depends on them.
+
+    The model is not asked: only the rows decide. How deep the tree is, how small its leaves and what a leaf costs (as
+    a share of the column's scatter) are options of the estimator.
+
+    Parameters
+    ----------
+    feature : label
+        The column.
+    by : "distribution" or "mean"
+        Whether a split separates the column's whole distribution (indicators of its tenths; any monotone transform
+        gives the same regions) or its mean (CART).
+
+    Examples
+    --------
+    >>> Subgroups("temp").by
+    'distribution'
+    """
+
+    feature: Hashable
+    by: str = "distribution"
+    ignores_noise_floor: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        choose("by", self.by, {name: name for name in ("distribution", "mean")})
+
+    def extra_effects(self, route: Route, resources: Resources, seed: int) -> tuple[ResolvedExplainer, ...]:
+        """Nothing is read of the model; an unknown column is refused before any work."""
+        route.table.resolve(self.feature, "feature")
+        return ()
+
+    def partition(self, problem: Problem) -> PartitionResult:
+        """Leaves of the tree, with the disagreement of the question in them."""
+        table, place = problem.table, problem.table.resolve(self.feature, "feature")
+        dependent, _ = scattered(problem, [Vectors(described(table.columns[place], self.by))], FLOOR)
+        others = [table.names[i] for i in problem.tree.columns(table) if i != place]
+        node = replace(problem.tree, split_features=others, search="greedy").grown(dependent)
+        return PartitionResult(measured(node, problem))
+
+
+def described(column: Column, by: str) -> FloatArray:
+    """A column as vectors: indicators of its levels, or of lying below each tenth; or its standardised values."""
+    missing = (column.codes < 0).astype(np.float64)[:, None]
+    if column.kind in ("nominal", "boolean"):
+        indicators: FloatArray = (column.codes[:, None] == np.arange(len(column.levels))).astype(np.float64)
+    elif by == "distribution":
+        indicators = (column.codes[:, None] <= interval_edges(column)[:-1]).astype(np.float64)
+    else:
+        raw = column.values if column.kind == "numeric" else column.codes.astype(np.float64)
+        present = column.codes >= 0
+        center, spread = (raw[present].mean(), raw[present].std()) if present.any() else (0.0, 1.0)
+        indicators = np.where(present, (raw - center) / (spread or 1.0), 0.0)[:, None]
+    return np.hstack([indicators, missing]) if missing.any() else indicators

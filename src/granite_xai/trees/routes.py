@@ -15,9 +15,8 @@ from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.compute import Workspace
 from granite_xai.compute.compiled import available
 from granite_xai.compute.primitives import ArrayNamespace
-from granite_xai.evaluations.agnostic import evaluate_matrix
+from granite_xai.evaluations.agnostic import Resident, evaluate_matrix, resident
 from granite_xai.evaluations.plan import Distinct, Plan
-from granite_xai.evaluations.resident import Resident, resident
 from granite_xai.models import Predictor
 from granite_xai.tables import Table, read_table, recombine
 from granite_xai.tables.table import distinct_rows
@@ -183,11 +182,9 @@ class Route:
 
     def for_plans(self, *plans: Plan) -> Route:
         """The same route, unless the model's own ``predict`` is cheaper for these plans."""
-        if self.trees is None:
+        if not isinstance(self.trees, TreesOnTable):
             return self
         ensemble, count = self.trees.ensemble, sum(len(plan.stores) for plan in plans)
-        if isinstance(ensemble, AdditiveModel):
-            return self
         values = sum(len(distinct) for plan in plans for distinct in plan.stores.values())
         steps = sum(forest.n_trees * len(forest.levels) for forest in ensemble.forests)
         outputs = 1 + len(self.others)  # each has trees of its own, the model answers for all
