@@ -30,7 +30,7 @@ ROOMS: dict[str, tuple[str, str]] = {
     "influence": ("S", "Whose effect is asked for: columns, groups, sets of k"),
     "resolved": ("", "An explanation resolved on a table: which values of the game each effect is made of"),
     "evaluation_plan": ("", "The union of what some effects read, and its evaluations"),
-    "curves": ("", "Curves along one column: ICE, PDP, ALE"),
+    "curves": ("G", "Curves along one column: ICE, PDP, ALE; the surrogate: one curve a column and region"),
     "explainer": ("", "The four choices together"),
     "explanation": ("", "What comes out, as a tidy table"),
     "disagreement": ("R", "How far two explanations are apart on a region, and the objective made of such questions"),
@@ -38,7 +38,6 @@ ROOMS: dict[str, tuple[str, str]] = {
     "regions": ("Ω", "Conditions, rules, partitions: text, membership and JSON from one object"),
     "search": ("Ω", "Where regions may lie: candidates, cuts, the tree; other partitioners"),
     "partitioners": ("", "The public names of the search"),
-    "surrogate": ("G", "One curve a column and region"),
     "fit_checks": (
         "R(Ω)",
         "The disagreement of every question on all rows: noise floor, cause, what a grid changes",
@@ -77,7 +76,7 @@ BOXES = [
     (4, 0, "φ", "interaction, influence", "effects of\ncolumns and groups"),
     (4, 1, "R", "disagreement", "two explanations\ncompared"),
     (3, 1, "Ω", "search, regions", "rules with little\ndisagreement"),
-    (2, 1, "G", "surrogate", "one curve a column\nand region"),
+    (2, 1, "G", "curves", "one curve a column\nand region"),
     (1, 1, "", "estimator", "display, report,\npersistence, cli"),
 ]
 ARROWS = [((0, 0), (1, 0)), ((1, 0), (2, 0)), ((2, 0), (3, 0)), ((3, 0), (4, 0)), ((4, 0), (4, 1)), ((4, 1), (3, 1)),

@@ -1,22 +1,32 @@
-"""Curves along one column on a grid: ICE, ``g -> F(g on column j, row n elsewhere)``; its mean over rows is the PDP."""
+"""Curves along one column on a grid (ICE; their mean over rows is the PDP), and the additive surrogate they make."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from granite_xai.base.errors import InputError, column_text
+from granite_xai.base.files import BY_ROW
 from granite_xai.base.options import choose, whole_number
-from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.compute import Resources, require_evaluations
+from granite_xai.base.typing import Coalition, FloatArray, IntArray
+from granite_xai.behavior import Local
+from granite_xai.behavior.behavior import Game
+from granite_xai.compute import Resources, one_blas_thread, require_evaluations
+from granite_xai.compute.primitives import NUMPY
+from granite_xai.compute.units import by_power_of_two
+from granite_xai.engine.splits import Splits
+from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.steps import centred
-from granite_xai.masking.bins import carriers as carriers, interval_edges
+from granite_xai.interaction import Additive, Players, subsets, union
+from granite_xai.masking import Marginal
+from granite_xai.masking.bins import carriers as carriers, interval_edges, sortable
 from granite_xai.models import Predictor
-from granite_xai.tables import Column, Table
+from granite_xai.tables import Column, Table, require_rows
 
 GRIDS = {name: name for name in ("quantile", "equidistant")}
 
@@ -126,3 +136,188 @@ def dependence_bins(column: Column) -> IntArray:
     edges = interval_edges(column)
     bins = np.minimum(np.searchsorted(edges, column.codes, side="left"), len(edges) - 1) + 1
     return np.where(column.codes < 0, 0, bins).astype(np.intp)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curve:
+    """The pure effect of one column in one region, at every value of the fitting rows."""
+
+    column: Column
+    effects: FloatArray  # entry 0 for missing values (0 where there were none), then one for each level
+
+    def at(self, column: Column) -> FloatArray:
+        """Effect of each row of another table: interpolated, constant beyond the ends, 0 for levels never seen."""
+        if self.column.kind in ("nominal", "boolean") or len(self.column.levels) == 0:
+            known = dict(zip(self.column.levels.tolist(), self.effects[1:].tolist(), strict=True))
+            by_level = np.array([known.get(level, 0.0) for level in column.levels.tolist()])
+        else:
+            grid, places = (_scale(part, self.column) for part in sortable(column, self.column))
+            by_level = np.interp(places, grid, self.effects[1:])
+        return np.append(by_level, self.effects[0])[column.codes]
+
+
+def _scale(values: Any, column: Column) -> FloatArray:
+    """Ordered values as numbers; dates as ticks since the first fitting date, so that none is rounded away."""
+    if column.kind != "date":
+        return np.asarray(values, dtype=np.float64)
+    return np.asarray((values - column.levels[0]) / np.ones(1, dtype="m8[s]")[0], dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RegionSurrogate:
+    """G in one region: the mean prediction, and a curve for each column that is a player of its own."""
+
+    mean: float
+    curves: tuple[Curve, ...]
+    rows: IntArray = field(metadata=BY_ROW)  # the region's fitting rows, the reference of effects of several columns
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Surrogate:
+    """G in every region of a partition, with the fitting rows."""
+
+    effects: tuple[tuple[Coalition, ...], ...]  # sets L whose pure effects ``Delta(L, nothing)`` are added up
+    regions: tuple[RegionSurrogate, ...]
+    table: Table
+    weights: FloatArray = field(metadata=BY_ROW)
+
+    @property
+    def needs_model(self) -> bool:
+        """Whether some effects are of several columns, which no curve tells."""
+        return any(len(frozenset().union(*members)) > 1 for members in self.effects)
+
+    def predict(
+        self, table: Table, regions: IntArray, predictor: Predictor | None = None, exact: bool = False
+    ) -> FloatArray:
+        """G at the rows of a table, given their regions; `exact`, and effects of several columns, ask the model."""
+        result = np.empty(table.n_rows)
+        for k, region in enumerate(self.regions):
+            rows = np.flatnonzero(regions == k)
+            if len(rows):
+                result[rows] = self._region(region, table.take(rows), predictor, exact)
+        return result
+
+    def _region(self, region: RegionSurrogate, table: Table, predictor: Predictor | None, exact: bool) -> FloatArray:
+        curves = {} if exact else {frozenset({curve.column.position}): curve for curve in region.curves}
+        total = np.full(table.n_rows, region.mean)
+        masked: dict[Coalition, FloatArray] = {frozenset(): total.copy()}
+        for members in self.effects:
+            columns = union(members)
+            if columns in curves:
+                total += curves[columns].at(table.columns[next(iter(columns))])
+                continue
+            for part in subsets(members):
+                coalition, sign = union(part), (-1.0) ** (len(members) - len(part))
+                if coalition not in masked:
+                    masked[coalition] = self._masked(region.rows, table, coalition, predictor)
+                total += sign * masked[coalition]
+        return total
+
+    def _masked(self, rows: IntArray, table: Table, visible: Coalition, predictor: Predictor | None) -> FloatArray:
+        """``F_T`` at new rows: the model's mean over the region's fitting rows with the visible columns replaced."""
+        if predictor is None:
+            raise ValueError("effects of several columns need the model")
+        require_rows(self.table, "exact=True, or a surrogate with effects of several columns,")
+        codes, donors = table.distinct(visible)
+        shares, same = self.weights[rows] / self.weights[rows].sum(), np.ones(len(rows), dtype=np.intp)
+        asked = (predictor.recombined(self.table, rows, table, donor * same, sorted(visible)) for donor in donors)
+        return np.array([values @ shares for values in asked])[codes]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SurrogateFit:
+    """G with regions and without, and the share of the prediction's variance that each explains."""
+
+    surrogate: Surrogate
+    fidelity: float
+    global_fidelity: float
+    everywhere: RegionSurrogate | None = None  # curves of all rows; in older files not known
+
+
+def described(
+    table: Table, evaluations: Evaluations, players: Players, order: int, regions: Sequence[IntArray]
+) -> SurrogateFit:
+    """G of some regions and of all rows, from the evaluations of the fitting rows."""
+    known, everyone = (table, evaluations, players, order), [np.arange(table.n_rows)]
+    with one_blas_thread():
+        found, (everywhere,) = fit_surrogate(*known, regions), fit_surrogate(*known, everyone).regions
+        return SurrogateFit(found, fidelity(*known, regions), fidelity(*known, everyone), everywhere)
+
+
+def fit_surrogate(
+    table: Table, evaluations: Evaluations, players: Players, order: int, regions: Sequence[IntArray]
+) -> Surrogate:
+    """Learn G from the evaluations of the fitting rows: the pure effects of all sets of up to ``order`` players."""
+    effects = tuple(members for size in range(1, order + 1) for members in combinations(players, size))
+    singles = [next(iter(members[0])) for members in effects if len(members) == 1 and len(members[0]) == 1]
+    parts = tuple(_region(table, evaluations, singles, rows) for rows in regions)
+    return Surrogate(effects, parts, table, evaluations.weights)
+
+
+def _region(table: Table, evaluations: Evaluations, singles: Sequence[int], rows: IntArray) -> RegionSurrogate:
+    shares = evaluations.weights[rows] / evaluations.weights[rows].sum()
+    mean = float(evaluations.predictions[rows] @ shares)
+    found = (_curve(table.columns[i], evaluations, rows, shares, mean) for i in singles)
+    curves = tuple(replace(curve, effects=by_power_of_two(curve.effects, evaluations.exponent)) for curve in found)
+    return RegionSurrogate(float(by_power_of_two(mean + evaluations.offset, evaluations.exponent)), curves, rows)
+
+
+def _curve(column: Column, evaluations: Evaluations, rows: IntArray, shares: FloatArray, mean: float) -> Curve:
+    if len(evaluations.everything) == 1:  # the only column: its curve is the model
+        by_row = evaluations.predictions - mean
+    else:
+        (matrix, shown), weights = evaluations.stored(frozenset({column.position})), np.zeros(evaluations.n_rows)
+        P = evaluations.primitives or NUMPY
+        weights[rows] = shares  # the others count nothing: no part of the matrix has to be cut out
+        if not shown:
+            lines = np.bincount(matrix.codes, weights=weights, minlength=matrix.values.shape[0])
+            by_row = P.host(P.product(P.array(lines), matrix.values)) - mean
+        elif matrix.levels is not None:
+            return Curve(column, grid_curve(column, evaluations, weights) - mean)
+        else:
+            by_row = (P.host(P.product(matrix.values, P.array(weights))) - mean)[matrix.codes]
+    effects = np.zeros(len(column.levels) + 1)
+    effects[column.codes + 1] = by_row
+    return Curve(column, effects)
+
+
+def grid_curve(column: Column, evaluations: Evaluations, shares: FloatArray) -> FloatArray:
+    """``F_S`` of a column for missing values (entry 0) and every level, interpolated between those of its grid."""
+    own = frozenset({column.position})
+    matrix, ends = evaluations.matrices[own], evaluations.snapped[own].ends
+    if matrix.levels is None:
+        raise ValueError(f"column {column.name!r} is not on a grid")
+    P = evaluations.primitives or NUMPY
+    by_line, present = P.host(P.product(matrix.values, P.array(shares))), matrix.levels >= 0
+    known, first = np.unique(np.append(matrix.levels[present], [0, len(column.levels) - 1]), return_index=True)
+    places = _scale(sortable(column, column)[0], column)
+    curve = np.interp(places, places[known], np.append(by_line[present], ends @ shares)[first])
+    return np.append(evaluations.predictions @ shares if present.all() else by_line[0], curve)
+
+
+def fidelity(table: Table, known: Evaluations, players: Players, order: int, regions: Sequence[IntArray]) -> float:
+    """``1 - mean (F - G)^2 / Var F`` on the fitting rows; 1 for a constant model."""
+    whole = Splits.whole(known.weights)
+    variance = float(whole.variances(known.predictions[None])[0, 0])
+    if variance == 0.0:
+        return 1.0
+    total = 0.0
+    for rows in regions:
+        gap = known.predictions[rows] - additive(table, known, players, order, rows)
+        total += float(known.weights[rows] @ np.square(gap))
+    return 1.0 - total / float(whole.mass[0, 0]) / variance
+
+
+def additive(table: Table, evaluations: Evaluations, players: Players, order: int, rows: IntArray) -> FloatArray:
+    """G at the rows of a region, centred as the predictions are."""
+    inside = np.zeros((1, evaluations.n_rows), dtype=np.bool_)
+    inside[0, rows] = True
+    splits = Splits.of(inside, evaluations.weights, evaluations.primitives)
+    game = Game.of(Local(), Marginal(), evaluations, splits)
+    result: FloatArray = game.values(Additive(order).terms(players, ()))[0, rows]
+    for columns in evaluations.snapped.keys() & set(players):  # between the values of a grid G is interpolated
+        column, matrix = table.columns[min(columns)], evaluations.matrix(columns)
+        shares = splits.left[0] / splits.mass[0, 0]
+        curve = grid_curve(column, evaluations, shares)
+        result += curve[column.codes[rows] + 1] - (matrix.values @ shares)[matrix.codes[rows]]
+    return result

@@ -20,8 +20,8 @@ from granite_xai.behavior.losses import Loss, gap_loss
 from granite_xai.compute import Resources
 from granite_xai.compute.compiled import available
 from granite_xai.compute.primitives import MOMENTS
+from granite_xai.engine.masked import RowValues, joined
 from granite_xai.engine.splits import Splits
-from granite_xai.engine.values import RowValues, joined
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.explainer import Explainer, explanations
 from granite_xai.influence import Influence

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from granite_xai.base.diagnostics import Diagnostics
-from granite_xai.base.errors import InputError, ModelError
+from granite_xai.base.errors import Diagnostics, InputError, ModelError
 from granite_xai.base.typing import AleColumn, Coalition, FloatArray, IntArray, PairwiseShapley, Terms
 from granite_xai.compute import Budget, Meter, Resources, Workspace, require_budget, require_evaluations
 from granite_xai.compute.compiled import available, primitives_on

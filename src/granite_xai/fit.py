@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from granite_xai.base.diagnostics import Diagnostics
+from granite_xai.base.errors import Diagnostics
 from granite_xai.base.files import BY_ROW
 from granite_xai.base.typing import Coalition, FloatArray, IntArray, Later
 from granite_xai.chance.estimate import Estimate
@@ -20,8 +20,9 @@ from granite_xai.chance.replicates import Chance, ChanceRule, Confidence, Replic
 from granite_xai.chance.stability import Stability
 from granite_xai.compute import Meter, Resources, one_blas_thread
 from granite_xai.compute.units import by_power_of_two
+from granite_xai.curves import SurrogateFit, described
 from granite_xai.disagreement import Objective, ResolvedQuestion, shares
-from granite_xai.engine.centres import central_rows
+from granite_xai.engine.masked import central_rows
 from granite_xai.engine.splits import CUT_BYTES, Splits, signs
 from granite_xai.evaluation_plan import EvaluationPlan, Unfinished, evaluate, request
 from granite_xai.evaluations.evaluations import Evaluations
@@ -37,7 +38,6 @@ from granite_xai.resolved import ResolvedExplainer
 from granite_xai.search.clarity import split_clarity
 from granite_xai.search.problem import GivenRules, Partitioner, PartitionResult, Problem
 from granite_xai.search.tree import Tree
-from granite_xai.surrogate import SurrogateFit, described
 from granite_xai.tables import Table
 from granite_xai.trees.routes import Route, Routed
 

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from granite_xai.base.diagnostics import Diagnostics
-from granite_xai.base.errors import BinWarning, ModelWarning
+from granite_xai.base.errors import BinWarning, Diagnostics, ModelWarning
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.behavior import Local
 from granite_xai.behavior.behavior import Game

@@ -17,7 +17,7 @@ from granite_xai.behavior.losses import risk_loss
 from granite_xai.catalog import questions as named_questions
 from granite_xai.compute import Resources
 from granite_xai.compute.units import by_power_of_two
-from granite_xai.curves import dependence_bins
+from granite_xai.curves import additive, dependence_bins
 from granite_xai.disagreement import ResolvedQuestion
 from granite_xai.engine.splits import Splits
 from granite_xai.estimator import Granite, fitted_view
@@ -32,7 +32,6 @@ from granite_xai.masking import Marginal
 from granite_xai.masking.fitted import FittedMaskings, fit_reference
 from granite_xai.resolved import MAX_ROWS
 from granite_xai.scopes import Scope, region_scopes, scopes_of
-from granite_xai.surrogate import additive
 from granite_xai.trees.routes import Route, Routed
 
 PAIRS, TRIED = 3, 20  # pairs that are told, and columns among which they are sought

@@ -12,18 +12,16 @@ import numpy as np
 from sklearn.base import clone
 
 from granite_xai import fit_options as options
-from granite_xai.base.diagnostics import Diagnostics
-from granite_xai.base.errors import InputError, ModelWarning, ResourceError
+from granite_xai.base.errors import Diagnostics, InputError, ModelWarning, ResourceError
 from granite_xai.base.options import choose
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.chance.estimate import Estimate
+from granite_xai.chance.estimate import PRECISE, Estimate, RowChoice, choices
 from granite_xai.chance.path import Path
 from granite_xai.chance.replicates import Confidence
-from granite_xai.chance.rows import PRECISE, RowChoice, choices
 from granite_xai.chance.stability import RefitCurve, Stability, halves, refit_interval, stability_of
 from granite_xai.compute import Resources, TooSlowError, progress, resolve_jobs
 from granite_xai.cost import FIRST_ROOM, ROOM, affordable, within
-from granite_xai.curves import grid_codes
+from granite_xai.curves import fit_surrogate, grid_codes
 from granite_xai.disagreement import Disagreement, Objective
 from granite_xai.evaluation_plan import Unfinished
 from granite_xai.evaluations.plan import require_room
@@ -37,7 +35,6 @@ from granite_xai.search.pairs import in_pairs
 from granite_xai.search.problem import GivenRules, OwnPartitioner, Partitioner
 from granite_xai.search.refine import refused
 from granite_xai.search.tree import Tree
-from granite_xai.surrogate import fit_surrogate
 from granite_xai.tables import Column, Table, read_table
 from granite_xai.tables.opening import collected, is_lazy
 from granite_xai.trees.routes import Route

@@ -15,9 +15,8 @@ from granite_xai.base.options import unknown, whole_number
 from granite_xai.base.typing import FloatArray, IntArray, Later
 from granite_xai.base.wording import Told, count, number, percent, shortened
 from granite_xai.behavior import Behavior
-from granite_xai.chance.estimate import Estimate, Sample, estimate
+from granite_xai.chance.estimate import Estimate, Sample, drawn, estimate, rows_needed
 from granite_xai.chance.replicates import Confidence
-from granite_xai.chance.rows import drawn, rows_needed
 from granite_xai.compute import Resources, one_blas_thread
 from granite_xai.compute.units import by_power_of_two
 from granite_xai.disagreement import ResolvedQuestion, ScaledObjective

@@ -9,8 +9,8 @@ import numpy as np
 
 from granite_xai.base.typing import BoolArray, FloatArray
 from granite_xai.base.wording import number, percent, plain, shortened, value
+from granite_xai.curves import Curve
 from granite_xai.fit import FitResult
-from granite_xai.surrogate import Curve
 from granite_xai.tables import Column
 
 CLEAR, FLAT, SLIGHT = 0.15, 0.1, 0.05

@@ -14,6 +14,7 @@ from granite_xai.base.wording import MISSING, Told, count, number, percent, plai
 from granite_xai.behavior import Local
 from granite_xai.compute import Resources, require_evaluations
 from granite_xai.compute.units import by_power_of_two
+from granite_xai.curves import Curve
 from granite_xai.engine.splits import signs
 from granite_xai.evaluations.agnostic import EvaluationRange
 from granite_xai.explainer import Explainer
@@ -27,7 +28,6 @@ from granite_xai.new_rows import NewRows, both_sides, explain_rows, rows_by_regi
 from granite_xai.profile import level_text
 from granite_xai.regions.rule import satisfied
 from granite_xai.resolved import MAX_EXACT_PLAYERS, MAX_PAIRS, ResolvedExplainer, resolve
-from granite_xai.surrogate import Curve
 from granite_xai.tables import Column, Outline, Table, frame, require_rows, row_like
 from granite_xai.trees.routes import Route
 

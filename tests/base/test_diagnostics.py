@@ -7,8 +7,7 @@ import warnings
 import pytest
 
 from granite_xai.base import diagnostics
-from granite_xai.base.diagnostics import Diagnostics
-from granite_xai.base.errors import ModelWarning
+from granite_xai.base.errors import Diagnostics, ModelWarning
 
 
 def test_a_warning_is_issued_once_and_remembered():

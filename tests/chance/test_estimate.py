@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import binom
 
 import granite_xai as gx
-from granite_xai.chance.rows import choices, rows_needed
+from granite_xai.chance.estimate import choices, rows_needed
 from granite_xai.engine.splits import signed_lines, signs, standard_errors
 from strategies import quiet
 

@@ -449,7 +449,7 @@ def test_D33_a_disk_that_fills_up_on_the_way_ends_the_fit_with_a_name(monkeypatc
     g = gx.Granite(product, resources=limits, max_samples=None).fit(table)
     before = g.partition_
     with monkeypatch.context() as patch:
-        patch.setattr("granite_xai.compute.memory._reserve", full_disk)
+        patch.setattr("granite_xai.compute.limits._reserve", full_disk)
         with pytest.raises(ResourceError, match=r"D33: .* more in .*No space left"):
             g.fit(table)
     assert g.partition_ is before

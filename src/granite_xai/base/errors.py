@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import copyreg
-from collections.abc import Iterable, Sequence
+import sys
+import time
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 _SHOWN = 5
@@ -119,3 +123,61 @@ def listing(names: Iterable[Any], limit: int = 20) -> str:
 
 for _public in [kind for base in (GraniteError, GraniteWarning) for kind in (base, *base.__subclasses__())]:
     _public.__module__ = "granite_xai"  # where users find them, and where pickles look
+
+
+_PACKAGE = __name__.partition(".")[0]
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """Issue a warning that points at the caller's own line, not at a line of this package."""
+    level, frame = 1, sys._getframe()  # noqa: SLF001 - the argument `skip_file_prefixes` needs Python 3.12
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
+
+
+class Diagnostics:
+    """A recorder that travels through a run; `as_dict` is what users read in ``diagnostics_``."""
+
+    def __init__(self) -> None:
+        self._warnings: dict[str, None] = {}
+        self._notes: dict[str, Any] = {}
+        self._seconds: dict[str, float] = {}
+
+    def warn(self, message: str, category: type[Warning]) -> None:
+        """Warn the caller and remember the text; the same text is issued once a run."""
+        if message in self._warnings:
+            return
+        # Remembered first: where warnings are errors the next line does not return.
+        self._warnings[message] = None
+        warn(message, category)
+
+    def remember(self, message: str) -> None:
+        """Remember a warning that was issued elsewhere."""
+        self._warnings[message] = None
+
+    def count(self, key: str) -> None:
+        """Add one to a finding that is a number."""
+        self._notes[key] = self._notes.get(key, 0) + 1
+
+    def note(self, key: str, value: Any) -> None:
+        """Keep a finding under its name; a later one replaces it."""
+        self._notes[key] = value
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Add the seconds of the enclosed work to a stage, also when the work fails."""
+        begin = time.perf_counter()
+        try:
+            yield
+        finally:
+            self._seconds[name] = self._seconds.get(name, 0.0) + time.perf_counter() - begin
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Texts of the warnings so far, in order."""
+        return tuple(self._warnings)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything noticed so far, as a new dict of plain values."""
+        return {**self._notes, "seconds": dict(self._seconds), "warnings": list(self._warnings)}

@@ -12,7 +12,7 @@ from granite_xai.base.typing import PairLoss, Term
 from granite_xai.behavior.behavior import Behavior, Game
 from granite_xai.behavior.losses import LOSSES, Loss, risk_loss
 from granite_xai.compute.primitives import MOMENTS, Array
-from granite_xai.engine.values import HybridFunction
+from granite_xai.engine.masked import HybridFunction
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.evaluations.noise_floor import risk_error
 

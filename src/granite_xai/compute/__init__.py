@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 from granite_xai.compute.jobs import Meter, in_threads, map_blocks, one_blas_thread, progress, resolve_jobs
-from granite_xai.compute.limits import Resources, TooSlowError, require_evaluations, require_supported
-from granite_xai.compute.memory import Budget, Workspace, require_budget
+from granite_xai.compute.limits import (
+    Budget,
+    Resources,
+    TooSlowError,
+    Workspace,
+    require_budget,
+    require_evaluations,
+    require_supported,
+)
 
 __all__ = ["Budget", "Meter", "Resources", "TooSlowError", "Workspace", "in_threads", "map_blocks", "one_blas_thread"]
 __all__ += ["progress", "require_budget", "require_evaluations", "require_supported", "resolve_jobs"]

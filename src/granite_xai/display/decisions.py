@@ -13,13 +13,13 @@ from granite_xai.base.wording import count, drawable, number, percent, shortened
 from granite_xai.catalog import title
 from granite_xai.chance.path import KEPT, Path
 from granite_xai.comparison import Comparison
+from granite_xai.curves import Curve
 from granite_xai.display.axis import Axis
 from granite_xai.display.figures import BLUE, GREY, ORANGE, SMALL, Axes, Drawn, framed, grid_of, set_title, sheet, tidy
 from granite_xai.estimator import fitted_view
 from granite_xai.fitting import path_of
 from granite_xai.groups import GroupProposal
 from granite_xai.row import RowExplanation
-from granite_xai.surrogate import Curve
 
 MOST_BARS = 10
 COLORS = (BLUE, ORANGE, "#009E73", "#CC79A7", GREY)

@@ -18,9 +18,8 @@ import numpy as np
 
 from granite_xai.base.typing import Coalition, FloatArray, IntArray, PairwiseShapley, Terms
 from granite_xai.compute.primitives import SPREAD, Array, Pairs, Part
-from granite_xai.engine.masked import Masked
+from granite_xai.engine.masked import HybridFunction, Masked, Rows, RowValues, Tiles, joined
 from granite_xai.engine.splits import Splits
-from granite_xai.engine.values import HybridFunction, Rows, RowValues, Tiles, joined
 from granite_xai.evaluations.evaluations import Bins, Evaluations, Matrix
 
 MOST_SHARES = 2**22  # entries of a table of shares by bin, value and split that is made at once

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from granite_xai.base import diagnostics as recorder
-from granite_xai.base.diagnostics import Diagnostics
-from granite_xai.base.errors import ModelError, ModelWarning
+from granite_xai.base import errors as recorder
+from granite_xai.base.errors import Diagnostics, ModelError, ModelWarning
 from granite_xai.base.typing import Elementwise, FloatArray, IntArray, PairLoss
 from granite_xai.evaluations.agnostic import Resident
 from granite_xai.evaluations.plan import Distinct

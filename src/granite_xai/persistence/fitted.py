@@ -14,12 +14,12 @@ from typing import Any, NoReturn, cast
 import numpy as np
 
 from granite_xai import partitioners
-from granite_xai.base.diagnostics import warn
-from granite_xai.base.errors import FormatError, GraniteError, InputError, ModelError, ModelWarning
+from granite_xai.base.errors import FormatError, GraniteError, InputError, ModelError, ModelWarning, warn
 from granite_xai.base.files import NAN_AS_NULL, Form, Structure, broken, entry, require
 from granite_xai.base.typing import AleColumn, Coalition, FloatArray, Later
 from granite_xai.behavior import BEHAVIORS
 from granite_xai.compute import Resources
+from granite_xai.curves import SurrogateFit
 from granite_xai.disagreement import Disagreement, Objective, ResolvedQuestion
 from granite_xai.estimator import Granite, fitted_view, restore
 from granite_xai.explainer import INFLUENCES, Explainer
@@ -31,7 +31,6 @@ from granite_xai.models import Predictor, Usage, as_predictor, together
 from granite_xai.regions.partition import Partition
 from granite_xai.resolved import MAX_PAIRS
 from granite_xai.search.original import NumericTree
-from granite_xai.surrogate import SurrogateFit
 from granite_xai.tables import Column, Outline, Table, read_alike, recombine, rows_from_dict, rows_to_dict
 
 THE_TABLE = "the table of this file"

@@ -13,7 +13,7 @@ from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.base.wording import FEW_ROWS, plain, shortened
 from granite_xai.catalog import title
 from granite_xai.compute.units import by_power_of_two
-from granite_xai.curves import dependence_bins
+from granite_xai.curves import RegionSurrogate, dependence_bins
 from granite_xai.disagreement import ResolvedQuestion
 from granite_xai.display.axis import PageAxis, places_of
 from granite_xai.display.tree import boxes_of
@@ -23,7 +23,6 @@ from granite_xai.influence import Interactions
 from granite_xai.profile import profiles
 from granite_xai.report import sentences
 from granite_xai.report.sentences import Amounts, ReportSource, listed, set_labels, sides_named, spoken, swing
-from granite_xai.surrogate import RegionSurrogate
 from granite_xai.tables import Column
 
 LEADING, MOST_DRAWN, MOST_LISTED = 3, 15, 200  # columns that open the report, that are drawn, that are listed

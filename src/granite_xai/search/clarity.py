@@ -15,11 +15,10 @@ from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.interaction import union
 from granite_xai.regions.nodes import Node, Split
 from granite_xai.regions.rule import find_column, satisfied
-from granite_xai.search.candidates import Candidate, candidates
+from granite_xai.search.candidates import Candidate, candidates, conditions
 from granite_xai.search.pairs import TILE, in_pairs
 from granite_xai.search.problem import Problem
 from granite_xai.search.scoring import scored
-from granite_xai.search.splitting import conditions
 
 NEARLY = 0.05  # share of what a split takes away that a nearly equal cut leaves more, at most
 WIDE = 0.1  # share of a node's rows between the first and the last nearly equal cut from which a cut is one of many

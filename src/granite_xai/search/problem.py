@@ -9,8 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from granite_xai.base.diagnostics import Diagnostics
-from granite_xai.base.errors import InputError, listing
+from granite_xai.base.errors import Diagnostics, InputError, listing
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.behavior.behavior import Game
 from granite_xai.chance.replicates import ChanceRule

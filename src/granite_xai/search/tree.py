@@ -18,12 +18,11 @@ from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.regions.nodes import Leaf, Node, Split
 from granite_xai.regions.partition import Partition
-from granite_xai.search.candidates import CUTS, Candidate, best_of, candidates
+from granite_xai.search.candidates import CUTS, Candidate, best_of, candidates, conditions
 from granite_xai.search.pairs import PairTables, Plan
 from granite_xai.search.problem import Partitioner, PartitionResult, Problem
 from granite_xai.search.refine import PASSES, Ahead, Cutter, Optimum, refused
 from granite_xai.search.scoring import Scores, leading, scored
-from granite_xai.search.splitting import conditions
 from granite_xai.tables import Table
 
 TOLERANCE = 1e-10

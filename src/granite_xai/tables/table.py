@@ -12,8 +12,16 @@ from typing import Any, Literal
 import narwhals as nw
 import numpy as np
 
-from granite_xai.base.diagnostics import warn
-from granite_xai.base.errors import CellError, DataWarning, InputError, column_text, count_text, listing, rows_text
+from granite_xai.base.errors import (
+    CellError,
+    DataWarning,
+    InputError,
+    column_text,
+    count_text,
+    listing,
+    rows_text,
+    warn,
+)
 from granite_xai.base.files import object_array
 from granite_xai.base.options import choose, unknown
 from granite_xai.base.typing import Coalition, IntArray
