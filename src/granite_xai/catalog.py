@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from granite_xai.base.errors import InputError
-from granite_xai.base.options import choose
+from granite_xai.base.errors import InputError, choose
 from granite_xai.base.typing import Elementwise, PairLoss
 from granite_xai.behavior import Risk, Sensitivity
 from granite_xai.disagreement import Disagreement, questions

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from granite_xai.base.errors import InputError, column_text
+from granite_xai.base.errors import InputError, choose, column_text, whole_number
 from granite_xai.base.files import BY_ROW
-from granite_xai.base.options import choose, whole_number
 from granite_xai.base.typing import Coalition, FloatArray, IntArray
 from granite_xai.behavior import Local
 from granite_xai.behavior.behavior import Game

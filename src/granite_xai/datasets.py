@@ -16,8 +16,7 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 
-from granite_xai.base.errors import InputError
-from granite_xai.base.options import whole_number
+from granite_xai.base.errors import InputError, whole_number
 from granite_xai.base.typing import FloatArray, IntArray
 
 __all__ = ["PiecewiseLinear", "Toy", "load_bike_sharing", "load_diabetes", "load_kin8nm"]

@@ -10,8 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from granite_xai.base.errors import InputError
-from granite_xai.base.options import choose, real_number, unknown
+from granite_xai.base.errors import InputError, choose, real_number, unknown
 from granite_xai.base.typing import BoolArray, Elementwise, FloatArray, IntArray, Term, Terms
 from granite_xai.base.wording import Listed
 from granite_xai.behavior import Behavior

@@ -11,8 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from granite_xai.base.errors import Diagnostics, InputError, listing
-from granite_xai.base.options import choose, real_number, whole_number
+from granite_xai.base.errors import Diagnostics, InputError, choose, listing, real_number, whole_number
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.base.wording import percent
 from granite_xai.chance.stability import Stability

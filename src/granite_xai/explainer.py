@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from granite_xai.base.options import choose
+from granite_xai.base.errors import choose
 from granite_xai.base.typing import FloatArray, IntArray, Terms
 from granite_xai.base.wording import Listed
 from granite_xai.behavior import BEHAVIORS, Behavior, Sensitivity

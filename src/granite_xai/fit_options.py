@@ -8,8 +8,7 @@ from typing import Any, TypedDict
 
 import numpy as np
 
-from granite_xai.base.errors import InputError
-from granite_xai.base.options import choose, real_number, unknown, whole_number
+from granite_xai.base.errors import InputError, choose, real_number, unknown, whole_number
 from granite_xai.chance.replicates import Confidence, bar_position
 from granite_xai.compute import Resources, require_supported
 from granite_xai.influence import Individual, Influence, Interactions, Joint

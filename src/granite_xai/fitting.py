@@ -12,8 +12,7 @@ import numpy as np
 from sklearn.base import clone
 
 from granite_xai import fit_options as options
-from granite_xai.base.errors import Diagnostics, InputError, ModelWarning, ResourceError
-from granite_xai.base.options import choose
+from granite_xai.base.errors import Diagnostics, InputError, ModelWarning, ResourceError, choose
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.chance.estimate import PRECISE, Estimate, RowChoice, choices
 from granite_xai.chance.path import Path

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from granite_xai.base.errors import Diagnostics, InputError
-from granite_xai.base.options import choose, whole_number
+from granite_xai.base.errors import Diagnostics, InputError, choose, whole_number
 from granite_xai.base.typing import FloatArray
 from granite_xai.base.wording import percent
 from granite_xai.catalog import questions

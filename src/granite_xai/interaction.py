@@ -16,7 +16,7 @@ from itertools import chain, combinations
 from math import comb, factorial
 from typing import ClassVar
 
-from granite_xai.base.options import unknown
+from granite_xai.base.errors import unknown
 from granite_xai.base.typing import Coalition, Players as Players, Term, Terms
 
 

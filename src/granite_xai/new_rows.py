@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from granite_xai.base.errors import InputError
-from granite_xai.base.options import unknown, whole_number
+from granite_xai.base.errors import InputError, unknown, whole_number
 from granite_xai.base.typing import FloatArray, IntArray, Later
 from granite_xai.base.wording import Told, count, number, percent, shortened
 from granite_xai.behavior import Behavior
@@ -248,27 +247,19 @@ def _judged(
 
 
 def _fidelities(new: NewRows, regions: IntArray, answers: Sequence[Any]) -> tuple[float, float]:
-    """Share of the prediction's variance on other rows that curves explain; of several outputs the mean."""
-    fits = list(new.fitted.outputs.values()) or [new.fitted]
-    found = [_fidelity(replace(new, fitted=one), regions, *known) for one, known in zip(fits, answers, strict=True)]
-    return fmean(one for one, _ in found), fmean(two for _, two in found)
-
-
-def _fidelity(
-    new: NewRows, regions: IntArray, truth: FloatArray, weights: FloatArray, exponent: int
-) -> tuple[float, float]:
-    """The same of one output, with and without regions."""
-    fitted, table, shares = new.fitted.additive.value, new.route.table, weights / weights.sum()
-    variance = float(shares @ np.square(truth - shares @ truth))
-    if variance == 0.0:
-        return 1.0, 1.0
-    told, everywhere = [], () if fitted.everywhere is None else (fitted.everywhere,)
-    without = replace(fitted.surrogate, regions=everywhere)
-    for surrogate, places in ((fitted.surrogate, regions), (without, np.zeros_like(regions))):
-        asked = new.fitted.predictor if surrogate.needs_model else None
-        curves = by_power_of_two(surrogate.predict(table, places, asked), -exponent)
-        told.append(1.0 - float(shares @ np.square(truth - curves)) / variance)
-    return told[0], told[1]
+    """Share of the prediction's variance on other rows that curves explain, with and without regions."""
+    found, fits = list[list[float]](), list(new.fitted.outputs.values()) or [new.fitted]
+    for one, (truth, weights, exponent) in zip(fits, answers, strict=True):
+        fitted, shares = one.additive.value, weights / weights.sum()
+        variance = float(shares @ np.square(truth - shares @ truth))
+        without = replace(fitted.surrogate, regions=() if fitted.everywhere is None else (fitted.everywhere,))
+        sides = ((fitted.surrogate, regions), (without, np.zeros_like(regions))) if variance else ()
+        found.append([] if variance else [1.0, 1.0])
+        for surrogate, places in sides:
+            asked = one.predictor if surrogate.needs_model else None
+            curves = by_power_of_two(surrogate.predict(new.route.table, places, asked), -exponent)
+            found[-1].append(1.0 - float(shares @ np.square(truth - curves)) / variance)
+    return fmean(told[0] for told in found), fmean(told[1] for told in found)
 
 
 def _scaled(fitted: FitResult, questions: tuple[ResolvedQuestion, ...], evaluations: Evaluations) -> ScaledObjective:

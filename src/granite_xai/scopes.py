@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from granite_xai.base.errors import InputError
-from granite_xai.base.options import choose
+from granite_xai.base.errors import InputError, choose
 from granite_xai.base.typing import AleColumn, FloatArray, IntArray
 from granite_xai.base.wording import ALL_ROWS, drawable
 from granite_xai.catalog import explanations as named_explanations, title

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from granite_xai.base import wording
-from granite_xai.base.errors import listing, rows_text
-from granite_xai.base.options import unknown
+from granite_xai.base.errors import listing, rows_text, unknown
 from granite_xai.catalog import TITLES, explanations, title
 
 SAID = [

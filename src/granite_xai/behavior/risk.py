@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from granite_xai.base.options import unknown
+from granite_xai.base.errors import unknown
 from granite_xai.base.typing import PairLoss, Term
 from granite_xai.behavior.behavior import Behavior, Game
 from granite_xai.behavior.losses import LOSSES, Loss, risk_loss

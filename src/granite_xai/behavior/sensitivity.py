@@ -7,8 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from granite_xai.base.errors import InputError
-from granite_xai.base.options import unknown
+from granite_xai.base.errors import InputError, unknown
 from granite_xai.base.typing import JansenTotal, Term, Terms
 from granite_xai.behavior.behavior import Behavior, Game
 from granite_xai.compute.primitives import MOMENTS, Array

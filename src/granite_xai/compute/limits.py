@@ -17,8 +17,7 @@ from typing import IO, Any, Literal
 
 import numpy as np
 
-from granite_xai.base.errors import ResourceError
-from granite_xai.base.options import choose, real_number, whole_number
+from granite_xai.base.errors import ResourceError, choose, real_number, whole_number
 from granite_xai.base.typing import FloatArray
 
 _FEWER = "fewer rows (max_samples=), fewer columns (features=), a grid (Resources(max_grid=64))"

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from granite_xai.base.options import whole_number
+from granite_xai.base.errors import whole_number
 from granite_xai.base.wording import count, drawable, number, percent, shortened, signed, told_apart, wrapped
 from granite_xai.catalog import title
 from granite_xai.chance.path import KEPT, Path

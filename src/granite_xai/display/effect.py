@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from granite_xai.base.errors import InputError
-from granite_xai.base.options import whole_number
+from granite_xai.base.errors import InputError, whole_number
 from granite_xai.base.typing import AleColumn, Elementwise, IntArray
 from granite_xai.base.wording import MISSING, coarse, drawable, shortened, told_apart
 from granite_xai.catalog import title

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from granite_xai.base.errors import InputError
-from granite_xai.base.options import choose, whole_number
+from granite_xai.base.errors import InputError, choose, whole_number
 from granite_xai.base.typing import FloatArray
 from granite_xai.base.wording import count, drawable, told_apart, wrapped
 from granite_xai.catalog import title

@@ -13,8 +13,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
-from granite_xai.base.errors import GraniteWarning, InputError
-from granite_xai.base.options import choose, whole_number
+from granite_xai.base.errors import GraniteWarning, InputError, choose, whole_number
 from granite_xai.base.typing import IntArray
 from granite_xai.catalog import explanations
 from granite_xai.disagreement import Disagreement

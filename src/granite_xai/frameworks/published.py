@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np  # noqa: F401  # for the examples
 
-from granite_xai.base.options import choose
+from granite_xai.base.errors import choose
 from granite_xai.catalog import question as named_question
 from granite_xai.disagreement import Disagreement, Objective
 from granite_xai.estimator import Granite

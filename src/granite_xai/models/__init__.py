@@ -6,8 +6,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from granite_xai.base.errors import Diagnostics, GraniteError, ModelError, ModelWarning, warn
-from granite_xai.base.options import choose, whole_number
+from granite_xai.base.errors import Diagnostics, GraniteError, ModelError, ModelWarning, choose, warn, whole_number
 from granite_xai.models import estimators, networks
 from granite_xai.models.output import ALL, EVERY, SCALES, ModelOutput, first_line, outside_unit_interval, read_numbers
 from granite_xai.models.predictor import DEFAULT_BATCH, Predictor, Rows, Usage, together

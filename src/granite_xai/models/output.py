@@ -11,8 +11,7 @@ from typing import Any, Literal, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from granite_xai.base.errors import InputError, ModelError, listing
-from granite_xai.base.options import unknown
+from granite_xai.base.errors import InputError, ModelError, listing, unknown
 from granite_xai.base.typing import BoolArray, FloatArray
 
 Scale = Literal["predict", "probability", "raw"]

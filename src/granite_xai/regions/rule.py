@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from granite_xai.base.errors import InputError, listing
+from granite_xai.base.errors import InputError, choose, listing
 from granite_xai.base.files import Structure, broken, entry
-from granite_xai.base.options import choose
 from granite_xai.base.typing import BoolArray
 from granite_xai.base.wording import Told
 from granite_xai.regions.code import DIALECTS, PANDAS, PYTHON, ROW, Polars, written

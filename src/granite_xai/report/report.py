@@ -209,19 +209,18 @@ def explain(
     >>> len(report.granite.partition_)
     2
     """
+    how = {"test": test, "rows": rows, "title": title}
     if isinstance(model, Granite):
         if options:
             hint = "Fit another Granite, or leave the options out."
             raise InputError("a fit has its options already.", code="P03", argument=next(iter(options)), hint=hint)
-        return Report(model, X, y, unit=unit, test=test, rows=rows, title=title)
+        return Report(model, X, y, unit=unit, **how)
     begin = time.perf_counter()
     granite = Granite(model, question, **options)
     X, y, sample_weight = collected_for(granite, X, y, sample_weight)
     found = fit_with_evaluations(granite, X, y, sample_weight)
-    if granite.outputs_:
-        return Report(granite, unit=unit, test=test, rows=rows, title=title)
-    told = tell(_source(granite, found, X, y, unit), test=test, rows=rows, title=title, began=begin)
-    return Report(granite, story=told)
+    story = None if granite.outputs_ else tell(_source(granite, found, X, y, unit), **how, began=begin)
+    return Report(granite, story=story, unit=unit, **how)
 
 
 _OWN, _PASSED = (inspect.signature(each).parameters for each in (explain, Granite))

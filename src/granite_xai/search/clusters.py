@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from granite_xai.base.options import choose, real_number, whole_number
+from granite_xai.base.errors import choose, real_number, whole_number
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 from granite_xai.compute import Resources
 from granite_xai.compute.units import by_power_of_two

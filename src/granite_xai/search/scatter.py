@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from granite_xai.base.errors import InputError
-from granite_xai.base.options import choose
+from granite_xai.base.errors import InputError, choose
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.catalog import explanations
 from granite_xai.disagreement import Measure, ScaledObjective

@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from granite_xai.base.errors import InputError
-from granite_xai.base.options import real_number, unknown, whole_number
+from granite_xai.base.errors import InputError, real_number, unknown, whole_number
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.chance.replicates import Chance, ChanceRule
 from granite_xai.compute.compiled import device_faults, primitives_on

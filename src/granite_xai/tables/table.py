@@ -16,14 +16,15 @@ from granite_xai.base.errors import (
     CellError,
     DataWarning,
     InputError,
+    choose,
     column_text,
     count_text,
     listing,
     rows_text,
+    unknown,
     warn,
 )
 from granite_xai.base.files import object_array
-from granite_xai.base.options import choose, unknown
 from granite_xai.base.typing import Coalition, IntArray
 from granite_xai.tables.columns import KINDS, Cells, Column, Kind, UnreadableError, as_kind, from_array, sorted_labels
 from granite_xai.tables.containers import Container, Outline
