@@ -267,6 +267,7 @@ def test_levels_and_missing_cells_work_for_all_outputs():
     assert {str(rule) for rule in g.partition_.rules} == {"a in {b, d, f}", "a not in {b, d, f}"}
 
 
+@pytest.mark.slow
 def test_stability_and_path_are_about_all_outputs(network):
     model, X, _ = network
     g = gx.Granite(model, output="all", **ROWS).fit(X)

@@ -6,7 +6,7 @@ import warnings
 
 import pytest
 
-from granite_xai.base import diagnostics
+from granite_xai.base import errors as diagnostics
 from granite_xai.base.errors import Diagnostics, ModelWarning
 
 

@@ -28,6 +28,7 @@ def fixed(X, y=None, question="ice-pdp", **options):
         return gx.Granite(step, question, partitioner=RULES, max_samples=None, holdout=False, **options).fit(X, y)
 
 
+@pytest.mark.slow
 def test_the_interval_of_a_fixed_partition_covers_the_truth():
     """60 samples of 300 rows: a 95 % interval misses at most 9 of them, more happens once in 1,000 such tests.
 

@@ -137,6 +137,7 @@ def test_an_additive_model_on_independent_columns_has_one_region(name):
     assert found <= binom.isf(1e-4, 40, 0.07)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["pfi-risk", "cfi-pfi", "csobol-sobol", "variance"])
 def test_the_paper_s_algorithm_finds_regions_in_the_same_noise(name):
     """So that the test above can fail: without the rule of chance most samples have regions."""

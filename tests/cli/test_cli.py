@@ -69,6 +69,7 @@ def test_demo_reads_bike_sharing(data_folder, capsys):
     assert "workingday" in text
 
 
+@pytest.mark.slow
 def test_data_that_cannot_be_found_is_a_data_error(tmp_path):
     """No folder, no network: a sentence and exit code 3, no traceback."""
     offline = {"GRANITE_DATA": str(tmp_path), "SCIKIT_LEARN_DATA": str(tmp_path), "https_proxy": "http://127.0.0.1:9"}

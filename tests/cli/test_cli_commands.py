@@ -122,6 +122,7 @@ def test_rows_are_explained_one_by_one(folder, capsys):
     assert run(capsys, *ROW, "--key", "nowhere=1")[0] == 2
 
 
+@pytest.mark.slow
 def test_the_report_is_handed_over_as_markdown_and_as_figures(folder, capsys):
     code, _, err = run(capsys, *EXPLAIN, "--markdown", "card.md", "--figures", "out")
     assert code == 0

@@ -142,6 +142,7 @@ def test_nothing_of_the_evaluations_outlives_the_estimator(of, monkeypatch):
         gc.enable()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("beam", [1, 2])
 def test_a_child_is_cut_out_when_it_is_grown_and_dropped_before_its_sibling(beam, monkeypatch):
     cut, most = [], []

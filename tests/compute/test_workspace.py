@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from granite_xai.base.errors import ResourceError
-from granite_xai.compute import Workspace, memory
+from granite_xai.compute import Workspace, limits as memory
 
 ORDERS = st.lists(st.one_of(st.tuples(st.integers(0, 40), st.integers(0, 40)), st.integers(0, 30)), max_size=40)
 

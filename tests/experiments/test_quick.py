@@ -121,6 +121,7 @@ CLAIMS: dict[str, Claim] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CLAIMS)
 def test_the_claims_hold_on_few_rows(name: str, request: pytest.FixtureRequest) -> None:
     if name in BIKE:

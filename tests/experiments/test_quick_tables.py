@@ -70,6 +70,7 @@ def test_a_model_that_remembers_answers_like_the_model_and_is_asked_once():
     assert len(asked) == 1
 
 
+@pytest.mark.slow
 def test_regions_lower_the_interactions_of_the_robot_arm(data_folder):
     """And pairs leave less to regions than single columns do."""
     result = complete(kin8nm.run(quick=True))
@@ -96,6 +97,7 @@ def test_on_the_authors_example_every_form_of_gadget_cuts_once():
         assert line["additive"] == 1, line
 
 
+@pytest.mark.slow
 def test_regions_drawn_by_lot_show_the_double_weighting(data_folder):
     """K regions that change nothing leave 1 weighted once, and 1/K weighted twice."""
     for line in depth_table.random_regions(0, quick=True):

@@ -138,6 +138,7 @@ def around_a_curve(effects, x, rows, n):
     return float(np.square(effects[rows] - basis @ found).sum())
 
 
+@pytest.mark.slow
 @settings(max_examples=5)
 @given(st.integers(0, 10**6))
 def test_gadget_ale_sums_squared_distances_of_local_changes(seed):

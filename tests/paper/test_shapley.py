@@ -172,6 +172,7 @@ def test_sampled_global_effects_add_up_exactly(behavior: Any) -> None:
     assert close(phi.sum(), everyone[0], 100.0)
 
 
+@pytest.mark.slow
 def test_sampled_standard_errors_cover_the_exact_values() -> None:
     """Antithetic pairs are exact for pairs of columns; the triple product carries the error."""
     exact = exact_wide()

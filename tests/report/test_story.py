@@ -333,6 +333,7 @@ def test_S04_names_cannot_act_in_markdown():
             assert all(line.isprintable() for line in text.splitlines())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("question", ["ice-pdp", "pfi-risk"])
 def test_figures_and_their_numbers_lie_in_a_folder(X, tmp_path, question):
     told = gx.explain(interacting, X[:60], interacting(X[:60]), question=question, max_depth=1, search="greedy")

@@ -38,6 +38,7 @@ def test_an_additive_model_has_nothing_to_explain(texts):
     assert "100.0 %  one curve per column" in texts["additive"]
 
 
+@pytest.mark.slow
 def test_bike_sharing_opens_with_the_sentence_a_reader_needs(data_folder):
     from sklearn.ensemble import HistGradientBoostingRegressor
 

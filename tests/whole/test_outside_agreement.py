@@ -142,6 +142,7 @@ def test_an_explanation_can_be_handed_to_shapiq(data: tuple[Array, Array], boost
 # ------------------------------------------------------------------------------------------------ shap
 
 
+@pytest.mark.slow
 def test_shap_values_are_those_of_shaps_exact_explainer(data: tuple[Array, Array], boosted: Any) -> None:
     shap = pytest.importorskip("shap")
     X, _ = data

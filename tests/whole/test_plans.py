@@ -106,6 +106,7 @@ def test_calls_of_a_slow_model_are_made_shorter():
     assert Speed(0.0, 1.0, 2**16).patient_batch() == 64
 
 
+@pytest.mark.slow
 def test_a_model_that_proves_slower_than_timed_makes_the_plan_smaller():
     asked = SimpleNamespace(rows=0)
 

@@ -3,24 +3,19 @@
   const all = (what, where) => [...(where || document).querySelectorAll(what)];
   document.documentElement.classList.add("js");
 
-  // One output at a time; arrows move between their tabs.
-  const tabs = all("[role=tab]");
+  const tabs = all("[role=tab]");  // one output at a time; arrows move between their tabs
   const turn = (at) => tabs.forEach((tab, k) => {
     tab.setAttribute("aria-selected", String(k === at));
     tab.tabIndex = k === at ? 0 : -1;
     document.getElementById(tab.hash.slice(1)).classList.toggle("on", k === at);
   });
-  const named = () => Math.max(0, tabs.findIndex((tab) => tab.hash === location.hash));
-  turn(named());
-  addEventListener("hashchange", () => turn(named()));
+  const named = () => turn(Math.max(0, tabs.findIndex((tab) => tab.hash === location.hash)));
+  for (const when of ["hashchange", "load"]) addEventListener(when, named);
   tabs.forEach((tab, at) => {
     tab.addEventListener("click", (event) => { event.preventDefault(); history.replaceState(null, "", tab.hash); turn(at); });
-    tab.addEventListener("keydown", (event) => {
-      const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-      if (!step) return;
-      const next = (at + step + tabs.length) % tabs.length;
-      turn(next);
-      tabs[next].focus();
+    tab.addEventListener("keydown", ({ key }) => {
+      const next = tabs[(at + ({ ArrowRight: 1, ArrowLeft: -1 }[key] || 0) + tabs.length) % tabs.length];
+      if (next !== tab) next.focus(turn(tabs.indexOf(next)));
     });
   });
 
