@@ -81,7 +81,7 @@ class Report:
     def __init__(
         self, granite: Granite, X: Any = None, y: Any = None, *, story: Any = None, unit: str = "", **told: Any
     ) -> None:
-        if story is None and getattr(granite, "outputs_", ()):  # the story of each output, in the regions of all
+        if story is None and vars(granite).get("outputs_"):  # the story of each output, in the regions of all
             views = {str(name): granite.of_output(name) for name in granite.outputs_}
             each = {name: Report(view, unit=unit, **{**told, "title": name}).story for name, view in views.items()}
             told["title"] = told.get("title") or f"{len(views)} outputs in the same regions"
