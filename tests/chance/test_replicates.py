@@ -173,6 +173,7 @@ def test_an_additive_model_leaves_nothing_on_other_rows_either():
         assert (g.remaining_, g.evaluate(X[:60]).remaining) == (0.0, 0.0)
 
 
+@pytest.mark.slow
 def test_bins_do_not_split_on_noise():
     """Independent columns: the tree behind the bins of several columns stays a stump in at least 90 of 100 cases."""
     split = 0

@@ -330,6 +330,7 @@ def test_S11_a_skops_file_holds_only_named_types(folder, capsys, monkeypatch):
     assert loaded == [["own.Type"]]
 
 
+@pytest.mark.slow
 def test_S11_a_skops_file_that_is_no_zip_is_refused(folder, capsys):
     pytest.importorskip("skops")
     (folder / "m.skops").write_bytes(b"?")
@@ -411,6 +412,7 @@ def test_saved_rules_are_shown_and_applied(folder, capsys):
     assert run(capsys, "apply", "rules.json", "table.csv")[1].startswith("row,region\n")
 
 
+@pytest.mark.slow
 def test_R15_R17_no_home_no_terminal_no_cache_and_a_reader_that_leaves(folder):
     """Exit code 141 and nothing on stderr, in an environment with next to nothing."""
     reader, writer = os.pipe()

@@ -194,6 +194,7 @@ def test_one_region_is_one_panel_and_its_headline_says_so():
     assert importance.plot(ax=mine).axes_.tolist() == [mine]
 
 
+@pytest.mark.slow
 def test_many_regions_wrap_into_lines():
     X = np.random.default_rng(0).normal(size=(250, 2))
     g = gx.Granite(lambda X: np.round(3 * np.sin(3 * X[:, 0])) * X[:, 1], max_depth=4, alpha=0.0).fit(X)

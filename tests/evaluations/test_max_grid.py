@@ -228,6 +228,7 @@ def test_the_check_of_a_grid_is_planned_before_the_model_is_asked(normal):
     assert granite.diagnostics_["max_grid"]["rows"] == 28  # the square root of 2 times 400
 
 
+@pytest.mark.slow
 def test_the_report_says_that_columns_are_on_a_grid_and_draws_them_there(normal):
     frame = pd.DataFrame(normal, columns=list("abcd"))
     model = lambda X: np.sin(3 * X["a"]) + X["b"] * X["c"]  # noqa: E731

@@ -115,7 +115,7 @@ def assert_same_evaluation(one, other):
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
-@pytest.mark.parametrize("data", [False, True], ids=["without rows", "with rows"])
+@pytest.mark.parametrize("data", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["without rows", "with rows"])
 def test_a_loaded_granite_says_the_same_about_new_rows(saved, name, data):
     granite, path = saved(name)[0], saved(name)[1 + data]
     bare, whole = gx.load(path), gx.load(path, model=model)
@@ -951,6 +951,7 @@ def peak_of(path):
         tracemalloc.stop()
 
 
+@pytest.mark.slow
 def test_F05_a_large_file_takes_at_most_twice_its_size(tmp_path):
     """Twenty megabytes of numbers, with rows: memory at its peak, while the file is read and checked."""
     rng = np.random.default_rng(0)

@@ -53,7 +53,13 @@ def answers(g):
     return [g.partition_.to_dict(), *(np.asarray(array, dtype=float).tobytes() for array in arrays)]
 
 
-@pytest.mark.parametrize("question", [*gx.questions(), ("ice-pdp", "pfi-risk", "cshap-shap")])
+QUICK = ("ice-pdp", "mplot-pdp", "sobol", "cfi-pfi", "pfi-risk")
+EVERY = [*gx.questions(), ("ice-pdp", "pfi-risk", "cshap-shap")]
+
+
+@pytest.mark.parametrize(
+    "question", [each if each in QUICK else pytest.param(each, marks=pytest.mark.slow) for each in EVERY]
+)
 def test_N04_bitwise_equal_for_any_number_of_jobs_and_on_repeats(question):
     first = answers(fitted(question))
     assert answers(fitted(question)) == first

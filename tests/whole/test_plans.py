@@ -222,7 +222,7 @@ class Bars:
         return Bar()
 
 
-@pytest.mark.parametrize("search", ["greedy", "refined"])
+@pytest.mark.parametrize("search", ["greedy", pytest.param("refined", marks=pytest.mark.slow)])
 def test_the_search_tells_how_many_rows_went_through_a_level(search, monkeypatch):
     bars = Bars()
     monkeypatch.setattr("granite_xai.fit.Meter", bars)
