@@ -47,13 +47,11 @@ watching.join()
 spilled = found.diagnostics_["memory"]["spilled"]
 print(json.dumps({key: (most[key] - before[key]) / limit for key in most} | {"spilled": spilled / limit}))
 """
-QUICK = ("ice-pdp",)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc is of Linux")
-@pytest.mark.parametrize(
-    "question", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in gx.questions()]
-)
+@pytest.mark.parametrize("question", list(gx.questions()))
 def test_resident_memory_stays_near_the_limit_although_more_is_evaluated(question):
     """Memory of our own is within the limit; with pages of files, which the system may take back, near it."""
     done = subprocess.run(

@@ -164,6 +164,7 @@ def test_sampled_partial_effects_add_up_exactly() -> None:
     assert explanation.frame()["standard_error"].max() > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("behavior", [Sensitivity(), Risk("squared")], ids=repr)
 def test_sampled_global_effects_add_up_exactly(behavior: Any) -> None:
     y = wide(WIDE) + 1

@@ -261,6 +261,7 @@ def run(script, tmp_path, **options):
     return ended
 
 
+@pytest.mark.slow
 @POSIX
 def test_R12_forks_and_daemons_fit_as_their_parent_does(tmp_path):
     answer = json.loads(run(FORKS, tmp_path).stdout)

@@ -55,6 +55,7 @@ def test_a_slow_model_is_planned_on_grids_then_on_fewer_rows_and_it_is_said():
     assert g.estimate_.low < g.estimate_.remaining < g.estimate_.high
 
 
+@pytest.mark.slow
 def test_N04_a_plan_that_time_chose_has_the_bits_of_the_same_plan_asked_for():
     with pytest.warns(gx.ModelWarning, match="M13"):
         found = gx.Granite(slow(2e-5), max_depth=1, max_samples=600, resources=gx.Resources(max_seconds=6)).fit(X)
