@@ -53,9 +53,10 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "chance": ("chance", "test_new_rows.py"),
     "regions": (*RULES, FRAMEWORKS[0]),
     "search": (*VECTORS, "search"),  # what no line below names
-    **{f"search/{name}": (*TREES, LOOKED_AHEAD[0]) for name in ("candidates", "problem", "scoring", "tree")},
+    **{f"search/{name}": (*TREES, LOOKED_AHEAD[0]) for name in ("problem", "scoring", "tree")},
+    "search/candidates": (*RULES, *TREES),
+    "search/clarity": ("search/test_clarity.py",),
     **{f"search/{name}": LOOKED_AHEAD for name in ("pairs", "refine")},
-    "search/splitting": (*RULES, *TREES),
 }
 
 COMPARISONS = {"Lt": "LtE", "Gt": "GtE", "Eq": "NotEq", "In": "NotIn", "Is": "IsNot"}

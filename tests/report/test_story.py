@@ -379,12 +379,16 @@ def test_the_report_of_all_outputs_is_that_of_each(X):
         x = np.asarray(X)
         return np.column_stack([x[:, 0] * np.sign(x[:, 1]), x[:, 2] + x[:, 0] * np.sign(x[:, 1])])
 
-    told = gx.explain(model, X, output="all", search="greedy", max_depth=1, title="Both")
+    told = gx.explain(model, X, model(X), output="all", search="greedy", max_depth=1, title="Both", test=(X, model(X)))
     assert list(told.story["outputs"]) == [str(name) for name in told.granite.outputs_]
-    for name, story in zip(told.granite.outputs_, told.story["outputs"].values(), strict=True):
-        alone = told.granite.of_output(name).report().story
+    for k, (name, story) in enumerate(zip(told.granite.outputs_, told.story["outputs"].values(), strict=True)):
+        alone = told.granite.of_output(name).report(X, model(X)[:, k]).story
         assert story["effects"] == alone["effects"]
         assert story["regions"] == alone["regions"]
+        assert any("R² 1.00" in text for _, text, _ in story["facts"])  # of its own column of y
+        assert story["evaluation"]["n_rows"] == len(X)
+    with pytest.raises(gx.InputError, match="not the table of the fit"):
+        told.granite.report(X[::-1])
     assert told.html().count('role="tab"') == 2
     assert set(told.frame()["output"]) == set(told.story["outputs"])
     assert str(told).count("Explained variance of the predictions") == 2

@@ -82,10 +82,11 @@ class Report:
         self, granite: Granite, X: Any = None, y: Any = None, *, story: Any = None, unit: str = "", **told: Any
     ) -> None:
         if story is None and vars(granite).get("outputs_"):  # the story of each output, in the regions of all
-            views = {str(name): granite.of_output(name) for name in granite.outputs_}
-            each = {name: Report(view, unit=unit, **{**told, "title": name}).story for name, view in views.items()}
-            told["title"] = told.get("title") or f"{len(views)} outputs in the same regions"
-            story = {"title": told["title"], "opening": str(granite.partition_.headline), "outputs": each}
+            title, each = told.pop("title", None) or f"{len(granite.outputs_)} outputs in the same regions", {}
+            for k, name in enumerate(granite.outputs_):
+                own = y if y is None or np.ndim(y) < 2 else np.asarray(y)[:, k]
+                each[str(name)] = Report(granite.of_output(name), X, own, unit=unit, title=str(name), **told).story
+            story = {"title": title, "opening": str(granite.partition_.headline), "outputs": each}
         elif story is None:
             story = tell(_source(granite, fitted_view(granite).run, X, y, unit), **told)
         object.__setattr__(self, "granite", granite)
@@ -220,7 +221,7 @@ def explain(
     X, y, sample_weight = collected_for(granite, X, y, sample_weight)
     found = fit_with_evaluations(granite, X, y, sample_weight)
     story = None if granite.outputs_ else tell(_source(granite, found, X, y, unit), **how, began=begin)
-    return Report(granite, story=story, unit=unit, **how)
+    return Report(granite, X, y, story=story, unit=unit, **how)
 
 
 _OWN, _PASSED = (inspect.signature(each).parameters for each in (explain, Granite))
