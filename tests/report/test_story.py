@@ -388,7 +388,7 @@ def test_the_report_of_all_outputs_is_that_of_each(X):
         assert any("R² 1.00" in text for _, text, _ in story["facts"])  # of its own column of y
         assert story["evaluation"]["n_rows"] == len(X)
     with pytest.raises(gx.InputError, match="not the table of the fit"):
-        told.granite.report(X[::-1])
+        told.granite.report(X[::-1], model(X))
     assert told.html().count('role="tab"') == 2
     assert set(told.frame()["output"]) == set(told.story["outputs"])
     assert str(told).count("Explained variance of the predictions") == 2
