@@ -370,7 +370,8 @@ def restore(g: Granite, result: FitResult, diagnostics: dict[str, Any]) -> None:
     measured = by_power_of_two(np.where(result.roots > result.floors, result.roots, 0.0), result.unit)
     told = [] if result.estimate is None else [result.estimate.headline]
     if by_output := [f"{name} {percent((each.estimate or each).remaining)}" for name, each in result.outputs.items()]:
-        told.append(f"Left of the disagreement of each output: {', '.join(by_output)}.")
+        where = "the fitting rows" if result.estimate is None else "the same rows"
+        told.append(f"Left of the disagreement of each output, on {where}: {', '.join(by_output)}.")
     told += [diagnostics["alpha"]["text"]] if "alpha" in diagnostics else []
     if told := told + smooth_changes(diagnostics.get("splits", ())):
         result = replace(result, partition=replace(result.partition, headline="\n".join(told)))
