@@ -18,7 +18,6 @@ from experiments.published import AS_PUBLISHED
 from experiments.results import Result, regions, table
 
 GROUPS = {"demographics": ["age", "sex"], "body": ["bmi", "bp"], "lab": ["s1", "s2", "s3", "s4", "s5", "s6"]}
-ROOM = gx.Resources(max_evaluations=10**9)
 
 
 def run(quick: bool) -> Result:
@@ -52,7 +51,7 @@ def fitted(model: Any, X: Any, weighting: str) -> gx.Granite:
         gx.explanations()[name].with_influence(gx.Joint(GROUPS)) for name in ("sobol-total", "sobol-closed")
     )
     objective = gx.Objective([gx.Disagreement(total, closed)], weighting=weighting)
-    return gx.Granite(model, objective, resources=ROOM, **AS_PUBLISHED).fit(X)
+    return gx.Granite(model, objective, **AS_PUBLISHED).fit(X)
 
 
 def _wide(bars: Any) -> Any:
