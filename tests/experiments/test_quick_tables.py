@@ -7,7 +7,7 @@ import json
 import pandas as pd
 import pytest
 from experiments.depth_words import PAPER, QUESTIONS
-from experiments.published import FiveBins, Remembered
+from experiments.published import FigureBins, FiveBins, Remembered
 from experiments.results import plain
 
 import granite_xai as gx
@@ -51,6 +51,7 @@ def test_the_published_bins_put_both_values_of_a_binary_column_together():
     binary, few = pd.DataFrame({"a": [0, 1, 1, 0]}), pd.DataFrame({"a": [0, 1, 2, 3]})
     assert len(set(FiveBins().fit(binary, few).apply(binary))) == 1
     assert FiveBins().fit(few, binary).apply(few).tolist() == [0, 0, 1, 2]
+    assert FigureBins().fit(few, binary).apply(few).tolist() == [0, 1, 2, 2]
     many = pd.DataFrame({"a": range(100)})
     assert len(set(FiveBins().fit(many, many).apply(many))) == 5
 
