@@ -115,10 +115,11 @@ def _claims(wide: Any) -> str:
 
 
 def _differences(even: gx.Granite, by_rows: gx.Granite, data: dict[str, Any]) -> tuple[str, ...]:
+    same = _rules(even) == _rules(by_rows)
+    other = "the same" if same else f"{_rules(by_rows)}: the weighting is the only difference between the two fits"
     return (
-        f"""Regions: weighted by rows, our default, patients with a high BMI are split by blood pressure
-        ({_rules(by_rows)}); with every region weighted the same, as the published code does for sensitivity, they are
-        split by sex as in the paper ({_rules(even)}). The weighting is the only difference between the two fits.""",
+        f"""Regions: with every region weighted the same, as the published code does for sensitivity, they are the
+        paper's ({_rules(even)}); weighted by rows, our default, they are {other}.""",
         f"""Rows: the paper counts 354 training and 88 test rows; its own split of 442 rows gives
         {data["rows"]["training"]} and {data["rows"]["test"]}. Its figure is about all 442 patients (213/52/94/83), and
         so is ours ({"/".join(str(region.n_samples) for region in even.partition_)}).""",
