@@ -199,7 +199,7 @@ def gadget(
         settings = {}
     if exact:
         tree = RepidTree(features, effect, points, intervals, recalculate=recalculate, min_improvement=min_improvement)
-        settings |= {"partitioner": tree, "min_samples_leaf": 10, **_original(points if effect == "pd" else None)}
+        settings |= {"partitioner": tree, "min_samples_leaf": 10, **_original()}
     return _configured(model, question, options, **settings)
 
 
