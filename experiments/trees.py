@@ -12,6 +12,7 @@ from sklearn.model_selection import train_test_split
 
 import granite_xai as gx
 from experiments.models import bike, tuned
+from experiments.published import EXACT
 from experiments.results import Result, table
 
 SEARCHES: dict[str, dict[str, Any]] = {
@@ -21,7 +22,6 @@ SEARCHES: dict[str, dict[str, Any]] = {
     "optimal": {"search": "optimal"},
 }
 ALPHA = 0.01
-RESOURCES = gx.Resources(memory_limit=2**31)
 
 
 class Case(NamedTuple):
@@ -74,7 +74,7 @@ def _greedy(lines: list[dict[str, Any]], line: dict[str, Any]) -> float:
 
 
 def _line(case: Case, name: str, options: dict[str, Any]) -> dict[str, Any]:
-    plain = {"alpha": ALPHA, "resources": RESOURCES, "confidence_level": None}
+    plain = {"alpha": ALPHA, "resources": EXACT, "confidence_level": None}
     granite = gx.Granite(case.model, **{**plain, **case.options, **options})
     begin = time.process_time()
     granite.fit(case.rows)
