@@ -11,7 +11,7 @@ from experiments.published import FiveBins, Remembered
 from experiments.results import plain
 
 import granite_xai as gx
-from experiments import beyond, depth_table, frameworks, kin8nm, originals, scalability
+from experiments import beyond, depth_table, frameworks, kin8nm, originals, scalability, trees
 
 
 @pytest.fixture(autouse=True)
@@ -95,6 +95,19 @@ def test_on_the_authors_example_every_form_of_gadget_cuts_once():
     for line in complete(originals.run(quick=True)).data["frameworks"]:
         assert line["regions"].count("x2") == 2, line
         assert line["additive"] == 1, line
+
+
+@pytest.mark.slow
+def test_better_trees_see_what_greedy_ones_miss(data_folder, monkeypatch, tmp_path):
+    """A planted step exactly, interactions of three columns, and never a larger objective; every line is kept."""
+    monkeypatch.setattr(trees, "PROGRESS", tmp_path / "trees.jsonl")
+    result = complete(trees.run(quick=True))
+    lines = {(line["case"], line["search"]): line for line in result.data["lines"]}
+    assert len((tmp_path / "trees.jsonl").read_text("utf-8").splitlines()) == len(lines)
+    for case, search in lines:
+        assert lines[case, search]["objective"] <= lines[case, "greedy"]["objective"] + 1e-9
+    for case in ("step at 0.1234, 150 rows", "three-way, x0 not split", "three-way", "parity of three"):
+        assert lines[case, "refined"]["left"] < 1e-10 < lines[case, "greedy"]["left"]
 
 
 @pytest.mark.slow

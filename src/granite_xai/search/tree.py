@@ -258,7 +258,8 @@ class _Growth:
         limits = (self.settings.max_candidates, self.settings.min_samples_leaf, self.settings.cuts)
         options = candidates(self.problem.table, node.rows, evaluations, self.columns, *limits)
         if node.depth == 0:
-            counts = {self.problem.table.names[i]: sum(option.column == i for option in options) for i in self.columns}
+            places = [option.column for option in options]
+            counts = {self.problem.table.names[i]: places.count(i) for i in self.columns}
             self.problem.diagnostics.note("candidates", counts)
         if not options:
             return self._leaf(node, "no split leaves enough rows")
