@@ -16,9 +16,9 @@ from granite_xai.base.wording import Listed
 from granite_xai.behavior import Behavior
 from granite_xai.behavior.behavior import Game, read_twice
 from granite_xai.behavior.losses import Loss, gap_loss
-from granite_xai.compute import Resources
+from granite_xai.compute import Resources, in_threads
 from granite_xai.compute.compiled import available
-from granite_xai.compute.primitives import MOMENTS
+from granite_xai.compute.primitives import MOMENTS, Array
 from granite_xai.engine.masked import RowValues, joined
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
@@ -29,6 +29,8 @@ from granite_xai.masking import Masking
 from granite_xai.masking.masking import smallest_cells
 from granite_xai.resolved import ResolvedExplainer
 from granite_xai.trees.routes import Route
+
+Games = list[tuple[Game, Terms]]  # those whose values make up the gap of a set
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -153,7 +155,7 @@ class ResolvedQuestion:
         """Terms that more than one set reads."""
         return {masking: read_twice([gap[masking] for gap in self.gaps]) for masking in self.gaps[0]}
 
-    def _games(self, evaluations: Evaluations, splits: Splits) -> Iterator[list[tuple[Game, Terms]]]:
+    def _games(self, evaluations: Evaluations, splits: Splits) -> Iterator[Games]:
         """For each set, the games whose values make up its gap."""
         behavior, evaluations = self.first.behavior, evaluations.outputs[self.output]
         shared = {masking: Game.of(behavior, masking, evaluations, splits) for masking in self.gaps[0]}
@@ -167,37 +169,37 @@ class ResolvedQuestion:
                     games[masking].share(self._shared[masking] & terms.keys())
             yield [(games[masking], terms) for masking, terms in gap.items()]
 
-    def _row_gaps(self, evaluations: Evaluations, splits: Splits) -> Iterator[RowValues]:
-        """The gap of each set, one number a row."""
-        for games in self._games(evaluations, splits):
-            yield joined([game.rows(terms) for game, terms in games], splits)
+    def _gap(self, splits: Splits, games: Games) -> FloatArray:
+        """The gap of a set, (K, n) with one number a row, otherwise (K, 2)."""
+        if self.first.behavior.per_row:
+            return np.asarray(splits.primitives.host(_row_gap(splits, games).array(splits)).T)
+        return np.asarray(np.sum([game.values(terms) for game, terms in games], axis=0))
 
     def gap_values(self, evaluations: Evaluations, splits: Splits) -> Iterator[FloatArray]:
         """``phi1(S) - phi2(S)`` of each set in turn, (K, n) with one number a row, otherwise (K, 2)."""
-        if self.first.behavior.per_row:
-            yield from (splits.primitives.host(gap.array(splits)).T for gap in self._row_gaps(evaluations, splits))
-        else:
-            for games in self._games(evaluations, splits):
-                yield np.sum([game.values(terms) for game, terms in games], axis=0)
+        return (self._gap(splits, games) for games in self._games(evaluations, splits))
 
     def cell_sizes(self, evaluations: Evaluations) -> Iterator[IntArray]:
         """Rows of the smallest cell that the gap of each set averages over, at every row."""
         for members, gap in zip(self.first.layout.sets, self.gaps, strict=True):
             yield smallest_cells(gap, evaluations.outputs[self.output].on_grid(union(members)))
 
-    def losses(self, evaluations: Evaluations, splits: Splits) -> FloatArray:
+    def losses(self, evaluations: Evaluations, splits: Splits, jobs: int = 1) -> FloatArray:
         """``sum over S of loss(phi1(S) - phi2(S))``: (K, n) for behaviors with one value a row, otherwise (K, 2)."""
-        return np.asarray(np.sum([self.loss(gap) for gap in self.gap_values(evaluations, splits)], axis=0))
+        found = in_threads(lambda games: self.loss(self._gap(splits, games)), self._games(evaluations, splits), jobs)
+        return np.asarray(np.sum(found, axis=0))
 
-    def regional(self, evaluations: Evaluations, splits: Splits) -> FloatArray:
+    def regional(self, evaluations: Evaluations, splits: Splits, jobs: int = 1) -> FloatArray:
         """``R`` of both sides of every split, shape (K, 2): the mean loss over the side's rows; 0 on an empty side."""
         if not self.first.behavior.per_row:
-            return np.where(splits.mass > 0, self.losses(evaluations, splits), 0.0)
+            return np.where(splits.mass > 0, self.losses(evaluations, splits, jobs), 0.0)
         P, mode = splits.primitives, self.measure.mode
-        total = P.array(np.zeros((2, splits.count)))
         own = None if mode is not None else lambda values, rows: self.loss(values)
-        for gap in self._row_gaps(evaluations, splits):
-            total = total + gap.sums(MOMENTS if mode is None else mode, splits, own)[0, :, :]
+
+        def sums(games: Games) -> Array:
+            return _row_gap(splits, games).sums(MOMENTS if mode is None else mode, splits, own)[0, :, :]
+
+        total = sum(in_threads(sums, self._games(evaluations, splits), jobs), P.array(np.zeros((2, splits.count))))
         return np.where(splits.mass > 0, P.host(total * splits.scale[0, :, :]).T, 0.0)
 
     def split_bytes(self, n_rows: int, n_values: int) -> int:
@@ -206,6 +208,11 @@ class ResolvedQuestion:
         written = len(self.gaps[0]) - 1 if self.first.masking.averages_rows else 2
         members = 2 * n_rows if available() else 10 * n_rows
         return members + 16 * n_values + 8 * n_rows * (shared + written)
+
+
+def _row_gap(splits: Splits, games: Games) -> RowValues:
+    """The gap of a set, one number a row."""
+    return joined([game.rows(terms) for game, terms in games], splits)
 
 
 def questions() -> dict[str, Disagreement]:
@@ -285,7 +292,7 @@ def _weighted(entry: Any, influence: Influence | None) -> tuple[Disagreement, fl
 class Measure(Protocol):
     """What a region has too much of: the disagreement of a question, or the scatter of some vectors."""
 
-    def regional(self, evaluations: Evaluations, splits: Splits) -> FloatArray:
+    def regional(self, evaluations: Evaluations, splits: Splits, jobs: int = 1) -> FloatArray:
         """``R`` of both sides of every split, shape (K, 2)."""
 
     def split_bytes(self, n_rows: int, n_values: int) -> int:
@@ -303,9 +310,9 @@ class ScaledObjective:
     by_mass: bool = True  # whether regions count by their mass
     roots: FloatArray | None = None  # (Q,) float: ``w_q / R_q(all rows)``, where the objective has other factors
 
-    def disagreements(self, evaluations: Evaluations, splits: Splits) -> FloatArray:
-        """``R_q`` of both sides of every split, shape (K, 2, Q)."""
-        return np.stack([comparison.regional(evaluations, splits) for comparison in self.comparisons], axis=-1)
+    def disagreements(self, evaluations: Evaluations, splits: Splits, jobs: int = 1) -> FloatArray:
+        """``R_q`` of both sides of every split, shape (K, 2, Q); so many sets at a time."""
+        return np.stack([one.regional(evaluations, splits, jobs) for one in self.comparisons], axis=-1)
 
     def of(self, disagreements: FloatArray, mass: FloatArray) -> FloatArray:
         """Shares from disagreements (..., Q) and the mass (...) of the regions."""

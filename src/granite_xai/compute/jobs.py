@@ -107,9 +107,9 @@ def map_blocks(function: Callable[[Task], Result], tasks: Iterable[Task], n_jobs
         return (in_processes if apart else in_threads)(function, tasks, jobs)
 
 
-def in_threads(function: Callable[[Task], Result], tasks: Sequence[Task], jobs: int) -> list[Result]:
+def in_threads(function: Callable[[Task], Result], tasks: Iterable[Task], jobs: int) -> list[Result]:
     """Apply a function to every task in a pool of threads, which share the caller's arrays; few tasks need no pool."""
-    if jobs == 1 or len(tasks) < 2:
+    if jobs == 1 or len(tasks := list(tasks)) < 2:
         return [function(task) for task in tasks]
     pool = ThreadPoolExecutor(max_workers=jobs)  # joblib's own threads would poll for results
     try:

@@ -204,7 +204,7 @@ class ArrayNamespace:
 class Numpy(ArrayNamespace):
     """The same in NumPy."""
 
-    cells = 2**16  # few enough for the cache
+    cells = 2**18  # few enough for the cache, and enough for one call
 
     def __init__(self) -> None:
         super().__init__(np)

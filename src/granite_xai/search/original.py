@@ -154,7 +154,7 @@ class AroundDependence:
         """Bytes that scoring takes for each split of so many rows."""
         return 8 * (4 * n_rows + 4 * (KNOTS + 2) ** 2)
 
-    def regional(self, evaluations: Evaluations, splits: Splits, sets: Sequence[int] | None = None) -> FloatArray:
+    def regional(self, evaluations: Evaluations, splits: Splits, jobs: int = 1) -> FloatArray:
         """Mean over the rows of both sides of every split, shape (K, 2)."""
         again = local_values(self.effect, evaluations, splits) if self.recalculate else None
         total = np.zeros(splits.mass.shape)

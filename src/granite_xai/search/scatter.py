@@ -35,7 +35,7 @@ class Scatter:
         """Bytes that scoring takes for each split of so many rows."""
         return 8 * n_rows * 4
 
-    def regional(self, evaluations: Evaluations, splits: Splits) -> FloatArray:
+    def regional(self, evaluations: Evaluations, splits: Splits, jobs: int = 1) -> FloatArray:
         """Scatter of both sides of every split, shape (K, 2)."""
         return sum((_scatter(vectors, splits) for vectors in evaluations.vectors), np.zeros_like(splits.mass))
 

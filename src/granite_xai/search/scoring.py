@@ -94,7 +94,10 @@ def scored(problem: Problem, rows: IntArray, options: list[Candidate], evaluatio
     blocks = list(_blocks(options, one, cut, limit // SHARE, most))
     largest = max(cut * len({option.column for option in block}) + one * len(block) for block in blocks)
     jobs = min(resolve_jobs(problem.n_jobs), max(1, limit // 4 // largest))
-    found = map_blocks(partial(_score, problem.shares, problem.table, rows, evaluations), blocks, jobs)
+    few = evaluations.primitives is None and len(blocks) < 2 * jobs
+    by_set = jobs if few else 1  # few blocks: their sets are divided among the jobs
+    score = partial(_score, problem.shares, problem.table, rows, evaluations, by_set)
+    found = map_blocks(score, blocks, jobs if by_set == 1 else 1)
     return np.concatenate([part for part, _ in found]), np.concatenate([mass for _, mass in found])
 
 
@@ -112,7 +115,9 @@ def _blocks(options: list[Candidate], one: int, cut: int, affordable: int, most:
     yield block
 
 
-def _score(shares: ScaledObjective, table: Table, rows: IntArray, known: Evaluations, block: list[Candidate]) -> Scores:
+def _score(
+    shares: ScaledObjective, table: Table, rows: IntArray, known: Evaluations, jobs: int, block: list[Candidate]
+) -> Scores:
     """Disagreements and mass of both sides of some candidates; a plain function, so that it can go to a process."""
     splits = Splits.along(cuts_of(block, table, rows), known.weights, known.primitives)
-    return shares.disagreements(known, splits), splits.mass
+    return shares.disagreements(known, splits, jobs), splits.mass
