@@ -15,6 +15,7 @@ from granite_xai.evaluation_plan import EvaluationPlan
 from granite_xai.evaluations.noise_floor import Speed, bound, measured, probe
 from granite_xai.fit import FitInputs, candidate_bytes, requested
 from granite_xai.resolved import MAX_ROWS
+from granite_xai.search.scoring import WIDE
 
 GRIDS = (None, 128, 64, 32)  # values of a grid, from the finest (every value) to the coarsest that is honest
 COUNTS = tuple(MAX_ROWS // 2**k for k in range(12))  # rows to the model: few draw fewer pairs of orders (64 … 8)
@@ -34,6 +35,7 @@ def costed(inputs: FitInputs, speed: Speed, others: int = 0) -> FitInputs:
     cells = (asked.kept.rows + asked.streamed.rows) * asked.outputs
     rows = asked.rows(table, recombined=route.trees is None)
     sets = sum(len(question.first.layout.sets) for question in inputs.comparisons)
+    sets = min(sets, WIDE + sets // 10) if table.n_columns >= WIDE else sets  # those of wide tables come in stages
     splits = sum(min(len(column.levels), inputs.tree.max_candidates) for column in table.columns)
     search = _SEARCH["candidate"] * table.n_rows * sets * splits + _SEARCH["cell"] * cells
     search /= FASTER if inputs.resources.device != "cpu" else 1

@@ -253,8 +253,7 @@ def _described(
     regions = partition.apply(table)
     rows = [np.flatnonzero(regions == k) for k in range(len(partition))]
     note_bins(inputs.diagnostics, evaluations, rows, beyond_chance=inputs.confidence is not None)
-    complete = measured.pop("complete")
-    known = handed_on(inputs, *_OF_RESULTS) | measured
+    complete, known = measured.pop("complete"), handed_on(inputs, *_OF_RESULTS) | measured
     known |= {"reference": reference, "partition": partition, "regions": regions, "learned": found.extra_attributes}
     later = Later(lambda: described(table, complete.value, players, order, rows), now=_asks_all(inputs))
     known |= {"additive": later, "exponent": evaluations.exponent}

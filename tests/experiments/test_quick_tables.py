@@ -11,7 +11,7 @@ from experiments.published import FigureBins, FiveBins, Remembered
 from experiments.results import plain
 
 import granite_xai as gx
-from experiments import beyond, depth_table, frameworks, kin8nm, originals, scalability, simulated
+from experiments import beyond, depth_table, frameworks, kin8nm, originals, scalability, simulated, trees
 
 
 @pytest.fixture(autouse=True)
@@ -112,6 +112,19 @@ def test_random_numbers_are_those_of_r():
     assert simulated.RandomR(123).normal(3) == pytest.approx([-0.56047565, -0.23017749, 1.55870831], abs=1e-8)
     x2 = simulated.vine_data()[0]["x2"]
     assert [x2.min(), x2.max()] == pytest.approx([-0.99931637, 0.99860605], abs=1e-8)
+
+
+@pytest.mark.slow
+def test_better_trees_see_what_greedy_ones_miss(data_folder, monkeypatch, tmp_path):
+    """A planted step exactly, interactions of three columns, and never a larger objective; every line is kept."""
+    monkeypatch.setattr(trees, "PROGRESS", tmp_path / "trees.jsonl")
+    result = complete(trees.run(quick=True))
+    lines = {(line["case"], line["search"]): line for line in result.data["lines"]}
+    assert len((tmp_path / "trees.jsonl").read_text("utf-8").splitlines()) == len(lines)
+    for case, search in lines:
+        assert lines[case, search]["objective"] <= lines[case, "greedy"]["objective"] + 1e-9
+    for case in ("step at 0.1234, 150 rows", "three-way, x0 not split", "three-way", "parity of three"):
+        assert lines[case, "refined"]["left"] < 1e-10 < lines[case, "greedy"]["left"]
 
 
 @pytest.mark.slow

@@ -193,8 +193,7 @@ def perturbed(question: ResolvedQuestion, evaluations: Evaluations, drawn: Float
             corrected += float((loss(gap[0]) - mean_excess(loss, gap[0], away)) @ shares)
     else:
         found = np.stack([gap[:, 0] for gap in gaps], axis=1)
-        moved = loss(found).sum(axis=1)
-        away = slopes(found, evaluations.n_rows)
+        moved, away = loss(found).sum(axis=1), slopes(found, evaluations.n_rows)
         bias = (found[1:half] + found[half:] - 2 * found[0]).mean(axis=0) / (2 * STEP**2)
         level = float(loss(away).sum(axis=1).mean())
         corrected = float((loss(found[0] - bias) - mean_excess(loss, found[0] - bias, away)).sum())

@@ -237,8 +237,7 @@ def _train(X: Any, y: Any, seed: int) -> Case:
         raise gx.InputError(message, code="T03", argument="y", hint="Drop these rows.")
     if len(X) < 40:
         raise gx.InputError(f"{len(X)} rows are too few to fit a model to.", code="D28", argument="data")
-    X = _with_categories(X)
-    labels = y.nunique() <= _FEW or y.dtype.kind not in "fiu"
+    X, labels = _with_categories(X), y.nunique() <= _FEW or y.dtype.kind not in "fiu"
     kind = HistGradientBoostingClassifier if labels else HistGradientBoostingRegressor
     strata = y if labels and y.value_counts().min() >= _FEW else None
     parts = train_test_split(X, y, test_size=_HELD_OUT, random_state=seed, stratify=strata)

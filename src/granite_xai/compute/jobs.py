@@ -146,8 +146,7 @@ def _collect(done: list[Result], function: Callable[[Task], Result], tasks: Sequ
     import joblib
     from joblib.parallel import get_active_backend
 
-    left = tasks[len(done) :]
-    client = getattr(get_active_backend(prefer="threads")[0], "client", None)
+    left, client = tasks[len(done) :], getattr(get_active_backend(prefer="threads")[0], "client", None)
     if client is None:
         work = (joblib.delayed(_pinned)(function, task) for task in left)
         results = joblib.Parallel(n_jobs=jobs, return_as="generator")(work)

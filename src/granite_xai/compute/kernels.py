@@ -33,8 +33,7 @@ def segment_sum(block: Any, order: Any, ends: Any, starts: Any, out: Any) -> Non
     for j in range(len(order)):
         first, size, rows = starts[j], starts[j + 1] - starts[j], order[j]
         for s in range(size):
-            m, end = ends[first + j + s], ends[first + j + s + 1]
-            total = out[first + s]
+            m, end, total = ends[first + j + s], ends[first + j + s + 1], out[first + s]
             while m + 8 <= end:
                 l0, l1, l2, l3 = block[rows[m]], block[rows[m + 1]], block[rows[m + 2]], block[rows[m + 3]]
                 l4, l5, l6, l7 = block[rows[m + 4]], block[rows[m + 5]], block[rows[m + 6]], block[rows[m + 7]]
@@ -60,8 +59,7 @@ def left_sums(by_segment: Any, fresh: Any, ends: Any, added: Any, out: Any) -> N
     # Those of candidate k end in ``added`` at ``ends[k]``.
     running = np.empty(TILE)
     for low in range(0, by_segment.shape[1], TILE):
-        size = min(TILE, by_segment.shape[1] - low)
-        first = 0
+        size, first = min(TILE, by_segment.shape[1] - low), 0
         for k in range(len(fresh)):
             if fresh[k]:
                 running[:] = 0.0

@@ -100,8 +100,7 @@ def _waterfall(ax: Axes, found: RowExplanation) -> None:
 def _here(ax: Axes, found: RowExplanation, i: int, curve: Curve) -> None:
     """The region's curve of one column, at the levels that rows of the region carry, and the row on it."""
     position, levels = curve.column.position, curve.column.levels
-    axis = Axis.of(found.references, position)
-    kept = np.isin(levels, found.references.columns[position].levels)
+    axis, kept = Axis.of(found.references, position), np.isin(levels, found.references.columns[position].levels)
     tidy(ax)
     ax.axhline(0.0, color=GREY, linewidth=0.4)
     line = "-" if axis.ordered else "o"

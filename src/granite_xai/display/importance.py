@@ -110,8 +110,7 @@ class ImportanceDisplay(Drawn):
         """
         layered = choose("kind", kind, KINDS) == "layered" and len(self.scopes) > 1
         panels = 2 if layered else len(self.scopes)
-        grid = grid_of(panels)
-        taller = 0.08 * max(label.count("\n") for label in set_labels(self.sets))
+        grid, taller = grid_of(panels), 0.08 * max(label.count("\n") for label in set_labels(self.sets))
         height = max(2.2, (0.36 + taller) * len(self.sets) + 1.3)
         size = (max(6.0, (4.2 if layered else 2.5) * grid[1] + 1.6), height * grid[0] + 0.8)
         drawn = sheet(ax, range(panels), grid, size)

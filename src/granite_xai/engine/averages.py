@@ -75,8 +75,7 @@ class Averages(Masked):
         products = {matrix: hidden for matrix, hidden, _ in few if hidden}
         if len(tables) == 1 or not (pairs or products):
             own = (part._replace(scale=shown * part.scale) for part, shown in tables)
-            values = values._replace(parts=(*values.parts, *own))
-            tables = []
+            values, tables = values._replace(parts=(*values.parts, *own)), []
         tilings: list[Tiles] = [self._tiles(pairs, products, tables)] if pairs or products else []
         tiled = (RowValues(self.splits.zeros, tiled=tiling) for tiling in (*tilings, *binned))
         return joined([values, *tiled], self.splits)

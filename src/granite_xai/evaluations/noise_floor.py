@@ -42,8 +42,7 @@ def probe(predictor: Predictor, table: Table, diagnostics: Diagnostics | None = 
     """Ask the model five times about the first rows: as is, again, 7 reversed, every float moved up, and down."""
     # At most the first 64 rows are sent, fewer where a batch is smaller. Warns M09 (not deterministic, or dependent on
     # the batch), M11 (writes into its input) and N01 (jumps between neighbouring floats).
-    rows = np.arange(min(_PROBED, table.n_rows, predictor.batch_size), dtype=np.intp)
-    watch = _Watch(predictor, table)
+    rows, watch = np.arange(min(_PROBED, table.n_rows, predictor.batch_size), dtype=np.intp), _Watch(predictor, table)
     first, again, back = watch.ask(rows), watch.ask(rows), watch.ask(rows[:_REVERSED][::-1])
     medians, refused = _moved(predictor, table, rows, first)
     gaps = (again - first, back[:, ::-1] - first[:, :_REVERSED])

@@ -129,6 +129,8 @@ def plan(
     everything = frozenset(range(table.n_columns))
     stores, stored_as = dict[Coalition, Distinct](), dict[Coalition, tuple[Coalition, bool]]()
     wanted = set(coalitions) - {frozenset(), everything}
+    levels = [len(column.levels) for column in table.columns]
+    numbers = levels if cells is None else cells.max(axis=0).tolist()
     for position in grid.columns:
         single = frozenset({position})
         rest = everything - single
@@ -142,7 +144,7 @@ def plan(
         told = None if coalition in binned or (rest in binned and rest not in stores) else cells
         side, distinct = coalition, Distinct(*table.distinct(coalition, told))
         # A set of columns has at least as many distinct rows as its richest column: mostly no need to count them.
-        richest = max(len(table.columns[i].levels) if told is None else int(told[:, i].max()) for i in rest)
+        richest = max(map((levels if told is None else numbers).__getitem__, rest))
         if rest not in stores and len(distinct) > richest:
             other = Distinct(*table.distinct(rest, told))
             side, distinct = (coalition, distinct) if len(distinct) <= len(other) else (rest, other)

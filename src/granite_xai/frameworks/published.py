@@ -195,8 +195,7 @@ def gadget(
     question: Any = choose("effect", effect, EFFECTS)
     settings: dict[str, Any] = {"features": features}
     if effect == "ale" and intervals != 10:
-        question = named_question("ale", intervals=intervals).with_influence(Individual(features))
-        settings = {}
+        question, settings = named_question("ale", intervals=intervals).with_influence(Individual(features)), {}
     if exact:
         tree = RepidTree(features, effect, points, intervals, recalculate=recalculate, min_improvement=min_improvement)
         settings |= {"partitioner": tree, "min_samples_leaf": 10, **_original()}

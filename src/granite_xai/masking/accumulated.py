@@ -97,13 +97,11 @@ class AleIntervals:
             above, below = (ranks_among(column, self.fitted, side=side) for side in ("left", "right"))
         after = np.searchsorted(self.parts, above, side="left")
         met = (above == below) & (np.append(self.parts, -1)[after] == above)
-        places = np.clip(2 * after - ~met, 0, 2 * len(self.parts) - 2)
-        edges = np.searchsorted(self.parts, self.edges)
+        places, edges = np.clip(2 * after - ~met, 0, 2 * len(self.parts) - 2), np.searchsorted(self.parts, self.edges)
         own, last = intervals_of(places, edges), len(edges) - 1
         # A row before the first point of its region is counted to the next interval, one behind the last to the former.
         down = np.where(places == 2 * edges[own - 1] + 1, np.maximum(own - 2, 0), own - 1)
-        up = np.where(places >= 2 * edges[own] - 1, np.minimum(own + 1, last), own)
-        missing = column.codes < 0
+        up, missing = np.where(places >= 2 * edges[own] - 1, np.minimum(own + 1, last), own), column.codes < 0
         counts = np.where(missing, 0, edges[up] - edges[down] + 1)
         return np.where(missing, -1, places), edges[down], counts
 

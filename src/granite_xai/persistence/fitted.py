@@ -148,11 +148,9 @@ def granite_from_dict(data: dict[str, Any], model: Any, table: Table, place: str
     if not isinstance(granite.resources, Resources | None):
         raise broken(f"{place}.parameters.resources", "is not a set of limits")
     fingerprint, findings = part("model", Fingerprint), part("diagnostics", dict[str, Any])
-    predictor = cast(Predictor, Detached(fingerprint))
-    resolutions = part("questions", list[Resolution], list)
+    predictor, resolutions = cast(Predictor, Detached(fingerprint)), part("questions", list[Resolution], list)
     seed = entry(findings, "seed", int, f"{place}.diagnostics")
-    questions = _questions(granite, resolutions, seed, predictor, table, place)
-    outputs = dict[Any, FitResult]()
+    questions, outputs = _questions(granite, resolutions, seed, predictor, table, place), dict[Any, FitResult]()
     for own in entry(data, "outputs", list, place) if "outputs" in data else ():
         view = granite_from_dict(own, model, table, f"{place}.outputs")
         named = isinstance(view.output, str | int | float) and view.output not in outputs and not view.outputs_

@@ -199,8 +199,7 @@ def written(conditions: Iterable[tuple[str, Condition]], language: Text | Polars
 def _clause(name: str, condition: Condition, language: Text | Polars) -> Any:
     ends, labels, inside = _contents(name, condition)
     number = bool(ends) and not isinstance(ends[0][1], np.generic)
-    gone = language.presence(name, False, number)
-    parts = [language.compare(name, sign, end) for sign, end in ends]
+    gone, parts = language.presence(name, False, number), [language.compare(name, sign, end) for sign, end in ends]
     if labels:
         parts = [language.among(name, labels, inside)]
     elif labels is not None and inside:

@@ -102,8 +102,7 @@ def triage(source: ReportSource, importance: Mapping[str, Any], amounts: Amounts
     """What one explanation of each set shows and how far the other differs, in root units: all rows and each region."""
     inside = importance["scopes"][1:]
     counted = 0.0 if source.fitted.below_noise_floor else 1.0  # rounding is no gap
-    mass = np.array([region.n_samples for region in source.fitted.partition], dtype=np.float64)
-    found = []
+    mass, found = np.array([region.n_samples for region in source.fitted.partition], dtype=np.float64), []
     for i, name in enumerate(importance["sets"]):
         told = [(scope["second"][i] or 0.0, scope["gap"][i] or 0.0) for scope in importance["scopes"]]
         cells = [(abs(size), counted * amounts.root(gap)) for size, gap in told]
@@ -134,8 +133,7 @@ def _scopes(source: ReportSource) -> Scopes:
     if known.everywhere is not None:
         return [(None, known.everywhere), *inside]
     shares = np.array([region.n_samples / source.n_rows for region in fitted.partition])
-    means = np.array([part.mean for part in parts])
-    curves = []
+    means, curves = np.array([part.mean for part in parts]), []
     for same in zip(*(part.curves for part in parts), strict=True):
         around = shares @ (np.stack([curve.effects for curve in same]) + (means - shares @ means)[:, None])
         curves.append(replace(same[0], effects=around))
@@ -169,8 +167,7 @@ def _compared(source: ReportSource, scopes: Scopes, column: Column) -> bool:
 
 def _effect(source: ReportSource, scopes: Scopes, position: int, others: Any) -> dict[str, Any]:
     column, values = source.fitted.table.columns[position], source.values
-    counts = _counts(source, column)
-    place = [curve.column.position for curve in scopes[0][1].curves].index(position)
+    counts, place = _counts(source, column), [curve.column.position for curve in scopes[0][1].curves].index(position)
     axis = PageAxis(column, scopes[0][1].curves[place].effects, counts, POINTS)
     bands = [] if values is None else values.bands(position, axis.at)
     panels: list[dict[str, Any]] = []

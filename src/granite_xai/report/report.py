@@ -216,8 +216,7 @@ def explain(
             hint = "Fit another Granite, or leave the options out."
             raise InputError("a fit has its options already.", code="P03", argument=next(iter(options)), hint=hint)
         return Report(model, X, y, unit=unit, **how)
-    begin = time.perf_counter()
-    granite = Granite(model, question, **options)
+    begin, granite = time.perf_counter(), Granite(model, question, **options)
     X, y, sample_weight = collected_for(granite, X, y, sample_weight)
     found = fit_with_evaluations(granite, X, y, sample_weight)
     story = None if granite.outputs_ else tell(_source(granite, found, X, y, unit), **how, began=begin)
@@ -267,8 +266,7 @@ def tell(
     source: ReportSource, test: Any = None, title: str | None = None, began: float = 0.0, rows: Any = None
 ) -> dict[str, Any]:
     """Build the dict; without evaluations (a loaded object) it holds what the stored curves tell."""
-    begin = began or time.perf_counter()
-    fitted, granite, amounts = source.fitted, source.granite, Amounts.of(source)
+    begin, fitted, granite, amounts = began or time.perf_counter(), source.fitted, source.granite, Amounts.of(source)
     gaps, values, found = gaps_left(source), source.values, fitted.estimate
     with one_blas_thread(), closing(Meter(fitted_view(granite).resources, 3, desc="report", unit="parts")) as done:
         sizes = [] if values is None else [importance(values, asked) for asked in fitted.comparisons]
@@ -327,8 +325,7 @@ def _single_rows(granite: Granite, rows: Any) -> list[dict[str, Any]]:
 def _evaluation(granite: Granite, test: Any) -> dict[str, Any]:
     """The regions on rows that the fit did not see."""
     X, y = test if isinstance(test, tuple) and len(test) == 2 else (test, None)
-    found = granite.evaluate(X, y)
-    fitted = fitted_view(granite).result
+    found, fitted = granite.evaluate(X, y), fitted_view(granite).result
     floors = by_power_of_two(fitted.floors, fitted.unit)
     if len(floors) == 1 and found.disagreement <= floors[0] > 0.0:  # rounding, as on the fitting rows
         before = found.global_disagreement if found.global_disagreement > floors[0] else 0.0

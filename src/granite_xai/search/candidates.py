@@ -102,8 +102,7 @@ def candidates(
 def _nominal(column: Column, rows: IntArray, counts: IntArray, evaluations: Evaluations, max_candidates: int) -> Family:
     """The groups of levels of a column."""
     classes = frequent_levels(column)
-    few = column.merged(classes)
-    present = np.unique(classes[np.flatnonzero(counts[1:])])
+    few, present = column.merged(classes), np.unique(classes[np.flatnonzero(counts[1:])])
     groups = _groupings(few, rows, present, evaluations, max_candidates) if len(present) > 1 else []
     inner = np.zeros((len(groups), len(few.levels)), dtype=np.bool_)
     for line, group in zip(inner, groups, strict=True):
@@ -177,8 +176,7 @@ def order_levels(column: Column, rows: IntArray, present: IntArray, evaluations:
     # alike then stand side by side.
     members = np.where(column.codes[rows] == present[:, None], evaluations.weights, 0.0)
     members /= members.sum(axis=1, keepdims=True)
-    others = (frozenset({position}) for position in sorted(evaluations.everything - {column.position}))
-    blocks = []
+    others, blocks = (frozenset({position}) for position in sorted(evaluations.everything - {column.position})), []
     present_too = (each for each in others if each in evaluations.stored_as)  # not those that pass
     for other, own in product(present_too, evaluations.outputs):
         matrix = own.matrix(other)

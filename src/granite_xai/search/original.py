@@ -181,8 +181,7 @@ def _unexplained(values: FloatArray, basis: FloatArray, weights: FloatArray, mas
     n, p = basis.shape
     gram = (weights @ (basis[:, :, None] * basis[:, None, :]).reshape(n, p * p)).reshape(-1, p, p)
     bends = np.diff(np.eye(p), 2, axis=0) * bool(((basis > 0) & (basis < 1)).any())  # indicators have none
-    penalty = SMOOTH * mass / p * bends.T @ bends + 1e-9 * mass * np.eye(p)
-    weighted = weights * values
+    penalty, weighted = SMOOTH * mass / p * bends.T @ bends + 1e-9 * mass * np.eye(p), weights * values
     sums = weighted @ basis
     found = np.linalg.solve(gram + penalty, sums[:, :, None])[:, :, 0]
     fitted = np.einsum("kp,kpq,kq->k", found, gram, found) - 2 * np.einsum("kp,kp->k", found, sums)

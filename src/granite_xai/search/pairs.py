@@ -15,10 +15,11 @@ from typing import NamedTuple
 import numpy as np
 
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
+from granite_xai.chance.replicates import ChanceRule
 from granite_xai.compute import in_threads, one_blas_thread, resolve_jobs
 from granite_xai.compute.compiled import available, compiled, primitives_for
 from granite_xai.compute.kernels import quarter_sums
-from granite_xai.compute.primitives import SQUARE, ArrayNamespace, Families, Pairs
+from granite_xai.compute.primitives import ABSOLUTE, SQUARE, ArrayNamespace, Families, Pairs
 from granite_xai.disagreement import ResolvedQuestion
 from granite_xai.engine.splits import Cut, Splits
 from granite_xai.interaction import union
@@ -100,6 +101,10 @@ class _PairGap:
     def _made(self, references: IntArray, rows: IntArray) -> FloatArray:
         return reduce(np.add, (part(references, rows) for part in self.parts)) * self.weights[references][:, None]
 
+    def squares(self, references: IntArray, rows: IntArray) -> FloatArray:
+        """Its squares, without the weights of references."""
+        return self.factor * np.square(reduce(np.add, (part(references, rows) for part in self.parts)))
+
 
 @dataclass(frozen=True, eq=False)
 class PairTables:
@@ -108,13 +113,16 @@ class PairTables:
     problem: Problem
     least: int  # rows of a region, at least
     gaps: tuple[_PairGap, ...]  # of each set that disagrees
+    spread: _PairGap | None = None  # the squares of all of them, where shares are without what chance adds
 
     @classmethod
-    def of(cls, problem: Problem, least: int) -> PairTables | None:
+    def of(cls, problem: Problem, least: int, corrected: bool = False) -> PairTables | None:
         """The tables of a problem, sets of larger share first; None where a gap is no mean over pairs of rows."""
         known, found = problem.evaluations, []
         splits = Splits.whole(known.weights, known.primitives)
-        for question, factor in zip(problem.shares.comparisons, problem.shares.factors.tolist(), strict=True):
+        rule = problem.chance if corrected and _closed_form(problem) else None
+        factors = problem.shares.factors if rule is None else rule.factors
+        for question, factor in zip(problem.shares.comparisons, factors.tolist(), strict=True):
             if not isinstance(question, ResolvedQuestion) or not in_pairs(question):
                 return None
             mode, sets = question.measure.mode or SQUARE, question.first.layout.sets
@@ -124,8 +132,9 @@ class PairTables:
                 found.append((factor * (known.weights @ question.loss(values[0])), factor, mode, parts))
         found = sorted((entry for entry in found if entry[0] > 0), key=lambda entry: -entry[0])
         room = problem.resources.memory_limit // KEPT // (8 * known.n_rows**2)
-        gaps = (_PairGap(*entry[1:], known.weights, number < room) for number, entry in enumerate(found))
-        return cls(problem, least, tuple(gaps))
+        gaps = tuple(_PairGap(*entry[1:], known.weights, number < room) for number, entry in enumerate(found))
+        spread = _PairGap(1.0, ABSOLUTE, [gap.squares for gap in gaps], known.weights, len(gaps) < room)
+        return cls(problem, least, gaps, None if rule is None else spread)
 
     def tables(self, rows: IntArray, pairs: Sequence[tuple[Cut, Cut]], sets: slice = slice(None)) -> list[FloatArray]:
         """What some sets leave in the quarters of some pairs of cuts, (4, k, l); infinite in those too small."""
@@ -136,11 +145,14 @@ class PairTables:
         with one_blas_thread():
             add = partial(_of_set, rows, weights, grids, P)
             found = in_threads(add, self.gaps[sets], resolve_jobs(self.problem.n_jobs))
+        # A mean over n rows varies by chance as the mean square about it, over n - 1.
+        squares = [0.0] * len(grids) if self.spread is None or sets.start else add(self.spread)
         shares, total = self.problem.shares, []
-        for number, grid in enumerate(grids):
-            sums: FloatArray = np.sum([each[number] for each in found], axis=0)
+        for number, (grid, square) in enumerate(zip(grids, squares, strict=True)):
+            sums, rows_in = np.sum([each[number] for each in found], axis=0), grid.quarters(None)
+            sums = sums if self.spread is None else sums + (sums - square) / np.maximum(rows_in - 1, 1)
             scaled = sums / shares.total if shares.by_mass else sums * grid.scale
-            total.append(np.where(grid.quarters(None) < self.least, np.inf, scaled))
+            total.append(np.where(rows_in < self.least, np.inf, scaled))
         return total
 
     def sides(
@@ -156,6 +168,14 @@ def in_pairs(question: ResolvedQuestion) -> bool:
     """Whether gaps are means over pairs of rows, so that tables over pairs of cuts know them."""
     linear = question.first.behavior.is_linear and question.measure.mode is not None
     return linear and all(masking.in_pairs for masking in question.gaps[0])
+
+
+def _closed_form(problem: Problem) -> bool:
+    """Whether what replicates add on average is known: squares of plain means over rows that stand for themselves."""
+    if problem.chance is None or np.ptp(problem.evaluations.weights) > 0:
+        return False
+    alone = len(np.unique(problem.chance.replicates.factors[0])) == problem.table.n_rows
+    return alone and all(each.measure.mode == SQUARE for each in problem.chance.questions)
 
 
 def _of_set(
@@ -212,14 +232,14 @@ class TwoLevels:
     options: Sequence[Sequence[Candidate]]  # by column
     alpha: float
 
-    def best(self, bound: float = np.inf) -> list[tuple[float, Plan]]:
+    def best(self) -> list[tuple[float, Plan]]:
         """For each column the best tree that cuts it first, with its cost; the least cost comes first."""
         # Costs are shares plus the price of each region. Exact: a pair of cuts is dropped only when what the first sets
         # leave exceeds the best tree known so far.
         table = self.tables.problem.table
         cuts = [cuts_of(each, table, self.rows)[0] for each in self.options]
         single, _ = self.tables.sides(self.rows, cuts)
-        bound = min(bound, *(float(np.min(sides.sum(axis=0))) + 2 * self.alpha for sides in single))
+        bound = min(float(np.min(sides.sum(axis=0))) + 2 * self.alpha for sides in single)
         pairs = combinations_with_replacement(range(len(cuts)), 2)
         known: Known = {pair: np.zeros((4, *(len(cuts[i].left) for i in pair))) for pair in pairs}
         count = len(self.tables.gaps)
@@ -235,8 +255,23 @@ class TwoLevels:
             sides = self._sides(single, known)
             if stop < count:
                 self._drop(known, sides, bound + 1e-10)
+        while (rule := self.tables.problem.chance) and self.tables.spread and self._undone(single, sides, rule):
+            pass
         plans = (self._plan(column, each) for column, each in enumerate(sides))
         return sorted(plans, key=lambda found: round(found[0], 12))  # two columns in either order leave the same
+
+    def _undone(self, single: Sequence[FloatArray], sides: Sequence[_Sides], rule: ChanceRule) -> bool:
+        """Whether the best tree splits parts that show only chance, or less than a region's price; regions then."""
+        problem, column = self.tables.problem, int(np.argmin([np.min(each.cost.sum(axis=0)) for each in sides]))
+        (cost, after), undone = sides[column], False
+        option = self.options[column][number := int(np.argmin(cost.sum(axis=0)))]
+        left = option.inside(problem.table.columns[option.column].codes[self.rows])
+        for k in np.flatnonzero(after[0, :, number] >= 0).tolist():
+            rows, alone = self.rows[left == (k == 0)], single[column][k, number]
+            shown = rule.of(problem.evaluations.restrict(rows), rows, problem.n_jobs)
+            if alone < self.alpha or problem.only_chance(shown):
+                cost[k, number], after[:, k, number], undone = alone + self.alpha, -1, True
+        return undone
 
     def _plan(self, column: int, sides: _Sides) -> tuple[float, Plan]:
         number = best_of(costs := sides.cost.sum(axis=0), 1e-12)

@@ -12,7 +12,7 @@ import numpy as np
 from granite_xai.base.errors import Diagnostics, InputError, listing
 from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.behavior.behavior import Game
-from granite_xai.chance.replicates import ChanceRule
+from granite_xai.chance.replicates import Chance, ChanceRule
 from granite_xai.compute import Resources
 from granite_xai.disagreement import ScaledObjective
 from granite_xai.engine.splits import Splits
@@ -65,6 +65,10 @@ class Problem(Routed):
         """Share of the disagreement in each of some regions, given by the (K, n) membership of their rows."""
         splits = Splits.of(members.astype(np.bool_), self.evaluations.weights, self.evaluations.primitives)
         return self.shares.left(self.shares.disagreements(self.evaluations, splits), splits.mass)[:, 0]
+
+    def only_chance(self, found: Chance) -> bool:
+        """Whether no question that counts shows more than chance where this was found."""
+        return not np.any(found.exceeded(self.shares.floors) & (self.shares.factors > 0.0))
 
     def share(self, rows: IntArray) -> float:
         """Share of the disagreement on all rows in a region of some of them, without what chance adds."""

@@ -50,10 +50,10 @@ class Cutter:
     least: int
 
     def cuts(self, rows: IntArray, like: Candidate, most: int) -> list[Candidate]:
-        """At most about so many cuts of the column of a candidate; groups of levels are those it was chosen from."""
+        """That cut and about so many others of its column; groups of levels are those it was chosen from."""
         column, counts, family = self.table.columns[like.column], self._counts(rows, like), like.family
         if column.kind not in ("nominal", "boolean"):
-            family = ordered(column, counts, cut_codes(counts[1:], most + 1))
+            family = ordered(column, counts, np.unique(np.maximum([*cut_codes(counts[1:], most + 1), like.code], 0)))
         return thinned(family.enough(counts, self.least), 2 * most)
 
     def between(self, rows: IntArray, options: Sequence[Candidate], best: Candidate, most: int) -> list[Candidate]:
@@ -93,14 +93,16 @@ class Optimum(NamedTuple):
     cuts: int  # of a column, at most
     all_cuts: bool  # whether these are all cuts of the node
 
-    def certificate(self, found: float, kept: str) -> dict[str, Any]:
+    def certificate(self, found: float, kept: str, corrected: bool) -> dict[str, Any]:
         """What is proven of all trees of two levels, and which tree was kept."""
         where = "the root's cuts" if self.all_cuts else f"at most {self.cuts} of the root's cuts a column"
-        text = f"No tree of depth 2 over {where} leaves less than {percent(self.cost)} "
-        text += "(shares of the disagreement that the fitting rows show, not corrected for chance, plus the price of "
-        text += "each region)."
+        text = f"No tree of depth 2 over {where} leaves less than {percent(self.cost)} (shares of the disagreement "
+        both = "that the fitting rows show, not corrected for chance", "without what chance adds"
+        text += f"{both[corrected]}, plus the price of each region)."
         if found < self.cost - 1e-10:
             text += f" The tree that was kept ({kept}) draws other cuts or is deeper, and leaves {percent(found)}."
+        if found > self.cost + 1e-10:
+            text += f" The tree that was kept ({kept}) leaves {percent(found)}, no more by the replicates of this fit."
         return {"depth": 2, "objective": self.cost, "cuts": self.cuts, "found": found, "kept": kept, "text": text}
 
 
@@ -128,13 +130,17 @@ class Ahead:
     def optimum(self, rows: IntArray, options: Sequence[Candidate], memory: int) -> Optimum:
         """The best over all cuts of a node; over fewer, which it says, without compiled loops or so much memory."""
         groups = by_column(options)
-        room = isqrt(memory // (PAIR_BYTES * len(groups) * (len(groups) + 1) // 2))
-        longest = max(map(len, groups))
+        room, longest = isqrt(memory // (PAIR_BYTES * len(groups) * (len(groups) + 1) // 2)), max(map(len, groups))
         most = max(2, min(longest, room, longest if available() else AHEAD[False]))
         return Optimum(*self._best(rows, groups, most)[0], most, most >= longest)
 
     def _best(self, rows: IntArray, groups: Sequence[Sequence[Candidate]], most: int) -> list[tuple[float, Plan]]:
         return TwoLevels(self.tables, rows, [thinned(group, most) for group in groups], self.alpha).best()
+
+    def cost(self, rows: IntArray, plan: Plan) -> float:
+        """What a plan leaves as it is, and the price of its regions."""
+        both = zip(self._halves(rows, plan.candidate), plan[1:], strict=True)
+        return sum(leaf if below is None else self.cost(side, below) for (side, leaf), below in both)
 
     def recut(self, rows: IntArray, plan: Plan, fine: bool = True) -> Costed:
         """The cost of the columns of a plan with other thresholds, and the plan; None: a region is better."""
@@ -156,15 +162,17 @@ class Ahead:
             known = known + tried
         return self._below(rows, plan, at, True)
 
+    def _halves(self, rows: IntArray, option: Candidate) -> list[tuple[IntArray, float]]:
+        """The rows on both sides of a cut, and what they cost as regions; infinite: too few."""
+        inside = option.inside(self.cutter.table.columns[option.column].codes[rows])
+        one, two = self.tables.sides(rows, cuts_of([option], self.cutter.table, rows))[0][0][:, 0] + self.alpha
+        return [(rows[inside], float(one)), (rows[~inside], float(two))]
+
     def _below(self, rows: IntArray, plan: Plan, option: Candidate, fine: bool) -> Costed:
         """A plan with this cut at its top and everything below cut again."""
-        inside = option.inside(self.cutter.table.columns[option.column].codes[rows])
-        if min(inside.sum(), (~inside).sum()) < self.cutter.least:
-            return np.inf, None
-        leaves = self.tables.sides(rows, cuts_of([option], self.cutter.table, rows))[0][0][:, 0] + self.alpha
         total, parts = 0.0, []
-        for side, below, leaf in zip((inside, ~inside), (plan.left, plan.right), leaves.tolist(), strict=True):
-            cost, part = (np.inf, None) if below is None else self.recut(rows[side], below, fine)
+        for (side, leaf), below in zip(self._halves(rows, option), plan[1:], strict=True):
+            cost, part = (np.inf, None) if below is None else self.recut(side, below, fine)
             parts.append(part if cost < leaf else None)
             total += min(cost, leaf)
         return total, Plan(option, *parts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -76,11 +76,13 @@ def _of_sets(problem: Problem, sets: Sequence[tuple[int, int]]) -> Problem:
 
 def _by_share(problem: Problem, evaluations: Evaluations) -> list[tuple[float, int, int]]:
     """What each set of each question leaves on the rows of the node, the most first: share, question, set."""
-    whole, found = Splits.whole(evaluations.weights, evaluations.primitives), []
-    for k, question in enumerate(problem.shares.comparisons):
-        for number in range(len(question.gaps) if isinstance(question, ResolvedQuestion) else 0):
-            shares = _of_sets(problem, [(k, number)]).shares
-            found.append((float(shares.of(shares.disagreements(evaluations, whole), whole.mass)[0, 0]), k, number))
+    shares, whole, found = problem.shares, Splits.whole(evaluations.weights, evaluations.primitives), []
+    for k, question in enumerate(cast("tuple[ResolvedQuestion, ...]", shares.comparisons)):
+        one = replace(shares, factors=shares.factors[[k]])
+        for number, gap in enumerate(question.gap_values(evaluations, whole)):
+            losses, by_row = question.loss(gap)[0], question.first.behavior.per_row
+            mean = np.average(losses, weights=evaluations.weights) if by_row else losses[0]
+            found.append((float(one.of(np.array([mean]), whole.mass[0, 0])), k, number))
     return sorted(found, key=lambda entry: -entry[0])
 
 

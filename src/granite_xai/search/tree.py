@@ -124,8 +124,7 @@ class Tree(Partitioner):
     def grown(self, problem: Problem) -> Node:
         """Grow and prune the tree of a problem."""
         growth = _Growth(self, problem, self.columns(problem.table), width=self.beam)
-        rows = np.arange(problem.table.n_rows, dtype=np.intp)
-        primitives = primitives_on(problem.resources.device)
+        rows, primitives = np.arange(problem.table.n_rows, dtype=np.intp), primitives_on(problem.resources.device)
         with device_faults(primitives):
             return growth.searched(growth.root(rows, problem.evaluations.on(primitives))).node
 
@@ -139,8 +138,7 @@ class _Open:
     evaluations: Callable[[], Evaluations]
     depth: int
     plug_in: float  # share of the disagreement on all rows that these rows show
-    shown: float  # the same as the objective counts it
-    share: float  # that without what chance adds; decides
+    share: float  # the same as the objective counts it, without what chance adds; decides
     silent: bool
     required: float = 0.0
     by_chance: bool = False
@@ -161,7 +159,6 @@ class _Grown(NamedTuple):
     node: Node
     remaining: float
     leaves: int
-    shown: float  # what remains before chance is taken away
     plan: Plan | None = None
 
     def cost(self, alpha: float) -> float:
@@ -184,14 +181,15 @@ class _Growth:
     def searched(self, root: _Open) -> _Grown:
         """The tree of the search that is asked for; the greedy one where none is better."""
         settings = self.settings
-        tables = None if settings.search == "greedy" else PairTables.of(self.problem, settings.min_samples_leaf)
-        if settings.search == "optimal" and tables is None:
+        optimal, least = settings.search == "optimal", settings.min_samples_leaf
+        tables = None if settings.search == "greedy" else PairTables.of(self.problem, least, optimal)
+        if optimal and tables is None:
             raise refused()
         found = greedy = self.grow(root)
         if settings.search == "greedy":
             return found
-        cutter, ahead = Cutter(self.problem.table, settings.min_samples_leaf), None
-        if tables is not None and (len(tables.gaps) <= MOST_SETS or settings.search == "optimal"):
+        cutter, ahead = Cutter(self.problem.table, least), None
+        if tables is not None and (len(tables.gaps) <= MOST_SETS or optimal):
             ahead = Ahead(tables, cutter, settings.alpha)
         growth = replace(self, cutter=cutter, ahead=ahead, width=WITHOUT_TABLES if tables is None else 1)
         found = first = self.better(found, growth.grow(root))
@@ -201,10 +199,11 @@ class _Growth:
                 found = self.better(found, growth.follow(root, ahead.recut(root.rows, found.plan)[1] or found.plan))
             if found is before:
                 break
-        if optimum := self.known_optima.get(root.rows.tobytes()):
+        if ahead is not None and (optimum := self.known_optima.get(root.rows.tobytes())):
             kept = "greedy" if found is greedy else settings.search if found is first else "second thoughts"
-            cost = found.shown + settings.alpha * found.leaves
-            self.problem.diagnostics.note("certificate", optimum.certificate(cost, kept))
+            cost = 1.0 + settings.alpha if found.plan is None else ahead.cost(root.rows, found.plan)
+            proof = optimum.certificate(cost, kept, ahead.tables.spread is not None)
+            self.problem.diagnostics.note("certificate", proof)
         return found
 
     def better(self, known: _Grown, new: _Grown) -> _Grown:
@@ -234,9 +233,9 @@ class _Growth:
         self, rows: IntArray, cut: Callable[[], Evaluations], depth: int, weight: float, found: FloatArray, gain: float
     ) -> _Open:
         shares, mass = self.problem.shares, np.array(weight)
-        left, counted = float(shares.left(found, mass)), float(shares.of(found, mass))
+        both = float(shares.left(found, mass)), float(shares.of(found, mass))
         required = (self.settings.min_improvement or 0.0) * gain
-        node = _Open(rows, weight, cut, depth, left, counted, counted, shares.silent(found), required)
+        node = _Open(rows, weight, cut, depth, *both, shares.silent(found), required)
         return node if node.silent or self.problem.chance is None else self._corrected(node, self.problem.chance)
 
     def _corrected(self, node: _Open, rule: ChanceRule) -> _Open:
@@ -248,8 +247,7 @@ class _Growth:
             node = replace(node, evaluations=lambda: evaluations)
         found = self.by_chance[key]
         share = float(replace(shares, factors=rule.factors).of(found.corrected, np.array(node.weight)))
-        by_chance = not np.any(found.exceeded(shares.floors) & (shares.factors > 0.0))
-        return replace(node, share=share, by_chance=by_chance)
+        return replace(node, share=share, by_chance=self.problem.only_chance(found))
 
     def grow(self, node: _Open, part: float = 1.0) -> _Grown:
         """The pruned subtree below a node; ``part``: of its rows that are told, where several cuts are followed."""
@@ -260,7 +258,8 @@ class _Growth:
         limits = (self.settings.max_candidates, self.settings.min_samples_leaf, self.settings.cuts)
         options = candidates(self.problem.table, node.rows, evaluations, self.columns, *limits)
         if node.depth == 0:
-            counts = {self.problem.table.names[i]: sum(option.column == i for option in options) for i in self.columns}
+            places = [option.column for option in options]
+            counts = {self.problem.table.names[i]: places.count(i) for i in self.columns}
             self.problem.diagnostics.note("candidates", counts)
         if not options:
             return self._leaf(node, "no split leaves enough rows")
@@ -299,8 +298,7 @@ class _Growth:
         if self.ahead is not None and first:
             extra.append(self.ahead.first(node.rows, options, scores))
         if extra:
-            more = self.scored(node, extra, evaluations)
-            options = options + extra
+            more, options = self.scored(node, extra, evaluations), options + extra
             disagreements, mass = np.concatenate([disagreements, more[0]]), np.concatenate([mass, more[1]])
             scores = self._sum(disagreements, mass)
         columns = np.array([option.column for option in options])
@@ -333,8 +331,7 @@ class _Growth:
         self, node: _Open, choice: _Choice, evaluations: Evaluations, plan: Plan | None = None, part: float = 1.0
     ) -> _Grown:
         column = self.problem.table.columns[choice.candidate.column]
-        inside = choice.candidate.inside(column.codes[node.rows])
-        grown = []
+        inside, grown = choice.candidate.inside(column.codes[node.rows]), []
         for k, side in enumerate((inside, ~inside)):
             # Cut out when this side is grown, and dropped with it: never both sides at once.
             cut_out = partial(evaluations.divide, inside, column.position, k == 0)
@@ -345,7 +342,7 @@ class _Growth:
         (one, two), fraction = grown, node.weight / self.problem.shares.total
         split = Split(column.name, *both, (one.node, two.node), len(node.rows), fraction, node.plug_in)
         cuts = Plan(choice.candidate, one.plan, two.plan)
-        return _Grown(split, one.remaining + two.remaining, one.leaves + two.leaves, one.shown + two.shown, cuts)
+        return _Grown(split, one.remaining + two.remaining, one.leaves + two.leaves, cuts)
 
     def _pruned(self, node: _Open, grown: list[_Grown]) -> _Grown:
         """The best subtree, or a leaf when its splits do not pay for their regions (C3)."""
@@ -356,4 +353,4 @@ class _Growth:
 
     def _leaf(self, node: _Open, reason: str) -> _Grown:
         fraction = node.weight / self.problem.shares.total
-        return _Grown(Leaf(len(node.rows), fraction, node.plug_in, reason), node.share, 1, node.shown)
+        return _Grown(Leaf(len(node.rows), fraction, node.plug_in, reason), node.share, 1)

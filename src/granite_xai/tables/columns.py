@@ -83,8 +83,7 @@ def from_array(values: NDArray[Any]) -> Cells:
 
 def from_objects(values: NDArray[Any]) -> Cells:
     """Read a column of Python objects by what its cells are (D04, D11, D12, D18, D20)."""
-    content = pd.api.types.infer_dtype(values, skipna=True)
-    missing = np.asarray(pd.isna(values), dtype=bool)
+    content, missing = pd.api.types.infer_dtype(values, skipna=True), np.asarray(pd.isna(values), dtype=bool)
     if content in _REFUSED:
         raise refused(content, values.dtype)
     if content in ("string", "boolean"):
@@ -248,8 +247,7 @@ class Column:
         """The same column with levels that share a class as one level, which has the label of the first of them."""
         if len(classes) == 0 or classes[-1] == len(classes) - 1:
             return self
-        first = np.unique(classes, return_index=True)[1]
-        part = replace(self, values=self.values)
+        first, part = np.unique(classes, return_index=True)[1], replace(self, values=self.values)
         part.__dict__["_ranked"] = _locked(self.levels[first]), _locked(np.append(classes, -1)[self.codes])
         return part
 

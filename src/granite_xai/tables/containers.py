@@ -113,8 +113,7 @@ class ArrayContainer(Container):
 
 def gathered(base: Matrix, rows: IntArray, donor: Matrix, donor_rows: IntArray, columns: Sequence[int]) -> Matrix:
     """Gather rows of one matrix and some columns from rows of another into a fresh one."""
-    dtype = _common_dtype(base, donor, donor_rows, columns)
-    others = sorted(set(range(base.shape[1])) - set(columns))
+    dtype, others = _common_dtype(base, donor, donor_rows, columns), sorted(set(range(base.shape[1])) - set(columns))
     if not base.flags.c_contiguous or dtype != base.dtype:
         # column by column: the layout of the base, and no copy of it on the way
         result = np.empty((len(rows), base.shape[1]), dtype=dtype, order="F")
@@ -122,8 +121,7 @@ def gathered(base: Matrix, rows: IntArray, donor: Matrix, donor_rows: IntArray, 
             result[:, j] = base[:, j].take(rows)
     elif 2 * len(columns) > base.shape[1] and donor.dtype == dtype and donor.flags.c_contiguous:
         # fewer cells to overwrite when the donor's rows come first
-        result = donor.take(donor_rows, axis=0)
-        donor, donor_rows, columns = base, rows, others
+        result, donor, donor_rows, columns = donor.take(donor_rows, axis=0), base, rows, others
     else:
         result = base.take(rows, axis=0)
     for j in columns:

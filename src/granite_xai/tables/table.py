@@ -339,8 +339,7 @@ def _refuse(table: Table, flagged: Iterable[Any], code: str, hint: str, argument
 
 def _new_levels(table: Table, like: Table, argument: str) -> list[str]:
     """Tell which labels the fit has not seen; labels are compared, never codes (D15)."""
-    notices = []
-    pairs = zip(table.columns, like.columns, strict=True)
+    notices, pairs = [], zip(table.columns, like.columns, strict=True)
     for new, old in [(a, b) for a, b in pairs if a.kind in ("nominal", "ordinal") and not b.passes]:
         # an ordered label that was declared has its place in the order even if no row carried it
         if unseen := sorted_labels({*new.levels} - {*old.levels, *(old.order or ())}):
@@ -372,7 +371,6 @@ def _by_hand(column: Column, cell: Any, argument: str) -> Column:
     try:
         values = as_kind(from_array(object_array([cell])), column.kind).values
     except UnreadableError as refused:
-        message = f"{argument} {column_text(column.name, column.position)} {refused.reason}."
-        columns = [column.name]
+        message, columns = f"{argument} {column_text(column.name, column.position)} {refused.reason}.", [column.name]
         raise InputError(message, code=refused.code, argument=argument, columns=columns, hint=refused.hint) from None
     return Column(column.name, column.position, column.kind, values, column.order)

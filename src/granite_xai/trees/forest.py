@@ -179,8 +179,7 @@ class Cells:
 
     def _propagate(self, went: NDArray[Bits], everything: Bits, free: BoolArray) -> NDArray[Bits]:
         """Pass what reaches each node on to its children, down to the leaves."""
-        forest = self.forest
-        reach = np.empty(went.shape, dtype=went.dtype)
+        forest, reach = self.forest, np.empty(went.shape, dtype=went.dtype)
         reach[forest.starts[:-1]] = everything
         for nodes in forest.levels:
             ignored = free[forest.feature[nodes]]
@@ -195,8 +194,7 @@ class Cells:
 def _by_threshold(forest: Forest, nodes: IntArray, values: FloatArray) -> tuple[IntArray, IntArray]:
     """Cells of the values and the cell at which each node turns right; ``x < t`` is passed before ``x <= t``."""
     strict = forest.strict[nodes]
-    open_ends = np.unique(forest.threshold[nodes[strict]])
-    closed_ends = np.unique(forest.threshold[nodes[~strict]])
+    open_ends, closed_ends = np.unique(forest.threshold[nodes[strict]]), np.unique(forest.threshold[nodes[~strict]])
     passed = np.searchsorted(open_ends, values, side="right") + np.searchsorted(closed_ends, values, side="left")
     turns = forest.threshold[nodes]
     before = np.searchsorted(open_ends, turns, side="left") + np.searchsorted(closed_ends, turns, side="left")
@@ -280,11 +278,9 @@ def slow_pairs(cells: Cells, players: Players, wanted: Wanted, out: FloatArray, 
     # ``-v a! (b - 1)! / (a + b)!`` to each of B.
     n = len(cells.rows)
     out[...] = 0.0
-    values = cells.forest.value[cells.forest.leaves]
-    columns = np.arange(cells.rows.shape[1])
+    values, columns = cells.forest.value[cells.forest.leaves], np.arange(cells.rows.shape[1])
     bits = [cells.bits_reached(~np.isin(columns, sorted(player)), slice(0, n)) for player in players]
-    place = {player: line for line, player in enumerate(wanted)}
-    weights = shares(len(players))
+    place, weights = {player: line for line, player in enumerate(wanted)}, shares(len(players))
     for leaf, value in enumerate(values):
         met = [_unpacked(each[leaf], n) for each in bits]
         path = [i for i in range(len(players)) if not met[i].all()]
@@ -294,8 +290,7 @@ def slow_pairs(cells: Cells, players: Players, wanted: Wanted, out: FloatArray, 
         own, other = patterns[:, :, None], patterns[:, None, :]
         from_n, from_m = np.sum(own & ~other, axis=0), np.sum(other & ~own, axis=0)
         both = np.all(own | other, axis=0) * value
-        gain, loss = both * weights[from_n - 1, from_m], both * weights[from_n, from_m - 1]
-        codes = codes.reshape(-1)
+        gain, loss, codes = both * weights[from_n - 1, from_m], both * weights[from_n, from_m - 1], codes.reshape(-1)
         for k, i in enumerate(path):
             if i in place:
                 change = gain * (own & ~other)[k] - loss * (other & ~own)[k]

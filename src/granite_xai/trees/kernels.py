@@ -26,8 +26,7 @@ def add_trees(nodes: Any, cells: Any, donors: Any, replaced: Any, result: Any) -
     # ``replaced`` (d,) the columns S.
     feature, first, cut, offset, bits, left, right, value, starts = nodes
     n_rows, n_values = cells.shape[0], donors.shape[0]
-    classes = np.zeros(n_values, np.int64)
-    carriers = np.zeros(n_values, np.int64)
+    classes, carriers = np.zeros(n_values, np.int64), np.zeros(n_values, np.int64)
     for tree in range(len(starts) - 1):
         root, end = starts[tree], starts[tree + 1]
         # 1. classes of values that no split of this tree tells apart
@@ -37,8 +36,7 @@ def add_trees(nodes: Any, cells: Any, donors: Any, replaced: Any, result: Any) -
             j = feature[node]
             if j < 0 or not replaced[j]:
                 continue
-            number = np.full(2 * n_classes, -1, np.int64)
-            count = 0
+            number, count = np.full(2 * n_classes, -1, np.int64), 0
             for u in range(n_values):
                 c = donors[u, j]
                 goes = (first[node] <= c and c < cut[node]) if offset[node] < 0 else bits[offset[node] + c]
@@ -51,9 +49,7 @@ def add_trees(nodes: Any, cells: Any, donors: Any, replaced: Any, result: Any) -
         for u in range(n_values - 1, -1, -1):
             carriers[classes[u]] = u
         # 2. the classes that may reach each node, which no row decides
-        begin = np.zeros(end - root, np.int64)
-        stop = np.zeros(end - root, np.int64)
-        pool = np.arange(n_classes)
+        begin, stop, pool = np.zeros(end - root, np.int64), np.zeros(end - root, np.int64), np.arange(n_classes)
         used = n_classes
         stop[0] = n_classes
         for node in range(root, end):
@@ -124,8 +120,7 @@ def build_masks(nodes: Any, begins: Any, masks: Any, values: Any, asks: Any) -> 
     feature, first, cut, offset, bits, left, right, value, starts = nodes
     for tree in range(len(starts) - 1):
         root, end = starts[tree], starts[tree + 1]
-        below = np.zeros(end - root, np.uint64)
-        count = 0
+        below, count = np.zeros(end - root, np.uint64), 0
         for node in range(end - 1, root - 1, -1):
             if feature[node] < 0:
                 bit = np.uint64(1) << np.uint64(count)
@@ -152,9 +147,7 @@ def add_masked(words: Any, cells: Any, donors: Any, replaced: Any, result: Any) 
     # The leaves left by a value's columns S and those left by a row's other columns have one leaf in common.
     masks, values, asks, begins = words
     (n_columns, n_rows), n_values = cells.shape, donors.shape[1]
-    everything = ~np.uint64(0)
-    of_value = np.empty(n_values, np.uint64)
-    of_row = np.empty(CHUNK, np.uint64)
+    everything, of_value, of_row = ~np.uint64(0), np.empty(n_values, np.uint64), np.empty(CHUNK, np.uint64)
     before = np.empty(CHUNK)
     for low in range(0, n_rows, CHUNK):
         size = min(CHUNK, n_rows - low)
@@ -200,24 +193,19 @@ def add_pairs(
     feature, first, cut, offset, bits, left, right, value, starts = nodes
     n_rows, n_players = cells.shape[0], len(place)
     side = np.zeros(n_players, np.int8)  # 0 open, 1 from n, 2 from m
-    decided = np.zeros(n_players, np.int64)
-    total = np.zeros(n_players)
-    turns = np.zeros(n_players + 1, np.int64)
-    depths = np.zeros(n_players + 1, np.int64)
-    parting = np.zeros(n_players + 1, np.int64)
+    decided, total, turns = np.zeros(n_players, np.int64), np.zeros(n_players), np.zeros(n_players + 1, np.int64)
+    depths, parting = np.zeros(n_players + 1, np.int64), np.zeros(n_players + 1, np.int64)
     for n in range(low_row, high_row):
         for m in range(n + 1, n_rows):
             total[:] = 0.0
             for tree in range(len(starts) - 1):
-                node = starts[tree]
-                count, from_n, waiting = 0, 0, 0
+                node, count, from_n, waiting = starts[tree], 0, 0, 0
                 while True:
                     while feature[node] >= 0:
                         j = feature[node]
                         c, d = cells[n, j], cells[m, j]
                         if offset[node] < 0:
-                            own = first[node] <= c and c < cut[node]
-                            other = first[node] <= d and d < cut[node]
+                            own, other = first[node] <= c and c < cut[node], first[node] <= d and d < cut[node]
                         else:
                             own, other = bits[offset[node] + c] != 0, bits[offset[node] + d] != 0
                         i = player[j]

@@ -42,8 +42,7 @@ def audit(predictor: Predictor, table: Table, ensemble: OwnParts, seed: int = 0)
     """Compare trees and model, in one call, on recombined rows: missing values, neighbours of thresholds, extremes."""
     generator = np.random.default_rng(seed)
     rows = audit_rows(table, ensemble, generator)
-    found = ensemble.on(read_table(rows, kinds=table.kinds, missing="allow")).predictions()
-    expected = predictor(rows)
+    found, expected = ensemble.on(read_table(rows, kinds=table.kinds, missing="allow")).predictions(), predictor(rows)
     # Rounding of a sum of T leaves in any order grows like the root of T; a link stretches it by its slope.
     reach = ensemble.reach
     scale = reach if ensemble.is_sum else (1.0 + reach) * max(1.0, float(np.max(np.abs(expected))))
@@ -63,8 +62,7 @@ def audit_rows(table: Table, ensemble: OwnParts, generator: np.random.Generator)
     corners += [{i: one, j: two} for i, j in pairs for one, two in product(ends[i], ends[j])]
     count = hybrids + NEIGHBORS + len(corners)
     base, donors = (generator.integers(table.n_rows, size=count) for _ in range(2))
-    own = np.arange(count)
-    mixed = table.take(base)
+    own, mixed = np.arange(count), table.take(base)
     for group in np.array_split(generator.permutation(table.n_columns), min(MIXED, table.n_columns)):
         source = np.where(generator.random(count) < 0.5, donors, base)
         missing = np.flatnonzero(np.any([table.columns[j].missing for j in group], axis=0))
@@ -87,8 +85,7 @@ def _neighbors(table: Table, ensemble: OwnParts, generator: np.random.Generator)
     limits = list(ensemble.limits())
     for place in generator.permutation(len(limits))[: NEIGHBORS // 5 + 1]:
         column, limit = limits[place]
-        single = np.float32(limit)
-        values = [limit, *(np.nextafter(limit, end) for end in (-np.inf, np.inf))]
+        single, values = np.float32(limit), [limit, *(np.nextafter(limit, end) for end in (-np.inf, np.inf))]
         values += [np.nextafter(single, np.float32(end)) for end in (-np.inf, np.inf)]
         found += [(column, float(value)) for value in values]
     numbers = {column.position for column in table.columns if column.kind == "numeric" and not column.integer}
@@ -132,8 +129,7 @@ class Route:
                 return other.reason, Audit()
         try:
             ensemble = _ensemble(self.predictor)
-            found = audit(self.predictor, self.table, ensemble, self._seed)
-            trees = ensemble.on(self.table)
+            found, trees = audit(self.predictor, self.table, ensemble, self._seed), ensemble.on(self.table)
         except RefusalError as refusal:
             code, reason, found, aside = refusal.code, refusal.reason, Audit(), ""
         except GraniteError:  # the model itself failed on the rows of the audit

@@ -70,8 +70,7 @@ def histogram_matrix(model: Any, table: Table) -> FloatArray:
     encoded = np.asarray(model._preprocess_X(table.native, reset=False), dtype=np.float64)  # noqa: SLF001
     if getattr(model, "_preprocessor", None) is None:
         return encoded
-    categorical = np.asarray(model.is_categorical_, dtype=bool)
-    matrix = np.empty_like(encoded)
+    categorical, matrix = np.asarray(model.is_categorical_, dtype=bool), np.empty_like(encoded)
     matrix[:, np.concatenate([np.flatnonzero(categorical), np.flatnonzero(~categorical)])] = encoded
     for position, known in zip(np.flatnonzero(categorical), model._bin_mapper.bin_thresholds_, strict=False):  # noqa: SLF001
         # Categories that only the validation rows carried have no bin: they go the way of missing values.
