@@ -91,7 +91,7 @@ class Masked(ABC):
     def combined(self, terms: Terms) -> RowValues:
         """A linear combination of masked models (and of pairwise attributions, where these exist)."""
 
-    def pair_block(self, terms: Terms, references: IntArray, rows: IntArray) -> FloatArray:
+    def pair_block(self, terms: Terms, references: IntArray, rows: IntArray) -> Array:
         """A combination of some rows before its mean over all references of a region is taken, (references, rows)."""
         raise TypeError("only maskings in pairs are asked")
 
@@ -117,9 +117,10 @@ class AgainstReferences(Masked):
         """A linear combination of masked models: each the mean over the reference rows."""
         return RowValues(self.splits.primitives.array(self._own(terms)))
 
-    def pair_block(self, terms: Terms, references: IntArray, rows: IntArray) -> FloatArray:
+    def pair_block(self, terms: Terms, references: IntArray, rows: IntArray) -> Array:
         """The same for every reference of the region."""
-        return np.broadcast_to(self._own(terms)[rows], (len(references), len(rows)))
+        lines = np.broadcast_to(self._own(terms)[rows], (len(references), len(rows)))
+        return self.splits.primitives.array(lines)
 
     def _own(self, terms: Terms) -> FloatArray:
         parts = (value * self._lines(term).mean(axis=0) for term, value in terms.items())  # type: ignore[arg-type]
