@@ -20,7 +20,6 @@ from experiments.results import Result, table
 BEAMS = (1, 3)
 ALPHA = 0.05
 QUESTIONS = ("ice-pdp", "pfi-risk", "mplot-pdp", "cfi-pfi")
-RESOURCES = gx.Resources(max_evaluations=10**9, memory_limit=2**32, progress=False)
 # Full and conditional against pure and marginal: the two explanations differ in masking and in interaction.
 BOTH = gx.Disagreement("cice", "pdp", name="cice-pdp")
 OBJECTIVES: dict[str, Any] = {
@@ -58,9 +57,7 @@ def beam_search(model: Any, train: Any, test: Any, questions: Sequence[str]) -> 
     lines = []
     for question in questions:
         for beam in BEAMS:
-            granite = gx.Granite(model, question, beam=beam, alpha=ALPHA, resources=RESOURCES, **AS_PUBLISHED).fit(
-                *train
-            )
+            granite = gx.Granite(model, question, beam=beam, alpha=ALPHA, **AS_PUBLISHED).fit(*train)
             regions = len(granite.partition_)
             lines.append(
                 {
@@ -78,9 +75,7 @@ def beam_search(model: Any, train: Any, test: Any, questions: Sequence[str]) -> 
 
 def both_at_once(model: Any, train: Any, test: Any) -> list[dict[str, Any]]:
     """Regions for one disagreement, for the other and for both, each measured with all of them."""
-    asked = {
-        name: gx.Granite(model, question, resources=RESOURCES, **AS_PUBLISHED) for name, question in OBJECTIVES.items()
-    }
+    asked = {name: gx.Granite(model, question, **AS_PUBLISHED) for name, question in OBJECTIVES.items()}
     rulers = ("ice-pdp", "mplot-pdp", BOTH)
     found = gx.frameworks.compare(model, *train, test=test, questions=rulers, frameworks=asked, resamples=0)
     found = found.rename(columns={"framework": "regions for"}).drop(

@@ -14,10 +14,9 @@ import numpy as np
 
 import granite_xai as gx
 from experiments.models import bike
-from experiments.published import AS_PUBLISHED
+from experiments.published import AS_PUBLISHED, EXACT
 from experiments.results import Result, regions, table
 
-ROOM = gx.Resources(max_evaluations=10**9, memory_limit=2**31)  # every coalition of ten columns
 PAIRS = [("hr", "workingday"), ("hr", "yr"), ("hr", "temp"), ("temp", "mnth")]
 SHOWN = ["hr", "temp", "yr", "workingday", "mnth", "hum"]
 
@@ -27,7 +26,7 @@ def run(quick: bool) -> Result:
     model, _, X_test, _, y_test = bike(quick=quick)
     n, few = (300, 40) if quick else (1000, 250)
     X, y = X_test.head(n), y_test.head(n)
-    g = gx.Granite(model, "pfi-risk", resources=ROOM, **AS_PUBLISHED).fit(X, y)
+    g = gx.Granite(model, "pfi-risk", **AS_PUBLISHED).fit(X, y)
     by_rows = {"question": gx.question("pfi-risk", pointwise=True), "beam": 3, "max_depth": 2}
     published = gx.Granite(model, **by_rows, **AS_PUBLISHED).fit(X_test.head(2 * n), y_test.head(2 * n))
     bars = gx.ImportanceDisplay.from_estimator(g, X, y, max_features=6)
@@ -76,7 +75,7 @@ def _indices(model: Any, X: Any, y: Any, few: int) -> list[dict[str, Any]]:
         for index in ("shapley-taylor", "sii"):
             way = gx.Explainer("marginal", "risk", gx.Partial(index), gx.Interactions(sets=PAIRS))
             lines.append(
-                {"sample": seed, "index": index} | _named(way.explain(model, X.loc[rows], y.loc[rows], resources=ROOM))
+                {"sample": seed, "index": index} | _named(way.explain(model, X.loc[rows], y.loc[rows], resources=EXACT))
             )
     return lines
 
@@ -87,7 +86,8 @@ def _pure_pairs(g: gx.Granite, X: Any, y: Any, loss: str = "squared") -> list[di
     areas: dict[str, Any] = {"all rows": None}
     areas |= {str(region.rule): np.flatnonzero(g.apply(X) == region.index) for region in g.partition_}
     return [
-        {"region": rule} | _named(way.explain(g.model, X, y, rows=rows, resources=ROOM)) for rule, rows in areas.items()
+        {"region": rule} | _named(way.explain(g.model, X, y, rows=rows, resources=EXACT))
+        for rule, rows in areas.items()
     ]
 
 

@@ -23,7 +23,6 @@ from experiments.results import Result
 
 ROWS = {"gbt": (1000, 2000), "mlp": (1000, 2000), "rf": (500, 1000)}  # training and test rows of the paper's code
 CONDITIONAL = ("mplot-pdp", "cfi-pfi")  # with bins
-RESOURCES = gx.Resources(max_evaluations=10**9, memory_limit=2**32, progress=False)
 
 
 def run(quick: bool) -> Result:
@@ -103,7 +102,7 @@ def _cell(model: Any, question: str, depth: int, train: Any, test: Any) -> dict[
 
 
 def _fitted(model: Any, question: Any, depth: int) -> gx.Granite:
-    return gx.Granite(model, question, max_depth=depth, alpha=ALPHA, resources=RESOURCES, **AS_PUBLISHED)
+    return gx.Granite(model, question, max_depth=depth, alpha=ALPHA, **AS_PUBLISHED)
 
 
 def _published(question: str) -> Any:

@@ -23,9 +23,9 @@ Transf._Trees – – ✓ ✓ ✓ ✗ – full,pure
 GRANITE       ✓ ✓ ✓ ✓ ✓ ✓ * *
 """
 READING = """Read with care: one model, one seed, one split of the rows. The figure is the disagreement between ICE and
-PDP over all columns, which granite and gadget (in the paper's form the same configuration here) minimise
-themselves; VINE and REPID look at one column, FD-Trees at the additive gap, CohEx at SHAP, transformation
-trees at the rows alone. A share above 100 % means that regions make the gap larger than it is without
+PDP over all columns, which granite and gadget minimise themselves (granite with the package's own search, gadget
+greedily, both with chance); VINE and REPID look at one column, FD-Trees at the additive gap, CohEx at SHAP,
+transformation trees at the rows alone. A share above 100 % means that regions make the gap larger than it is without
 them: it happens here for a question that nobody minimised, on 400 rows; with 1000 and 2000 rows, in the
 last section, no share is above 100 %. Seconds are wall time, measured once; on a busy machine equal fits
 differ many times over."""

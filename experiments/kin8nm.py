@@ -25,7 +25,6 @@ from experiments.results import Result
 ROWS = 1000
 PAIR = ("theta5", "theta8")
 MIDDLE = ("theta4", "theta5", "theta6", "theta7")
-RESOURCES = gx.Resources(max_evaluations=10**8, memory_limit=2**31, progress=False)
 
 
 def run(quick: bool) -> Result:
@@ -73,7 +72,7 @@ def _asked() -> dict[str, dict[str, Any]]:
 
 
 def _fitted(model: Any, rows: pd.DataFrame, **asked: Any) -> gx.Granite:
-    return gx.Granite(model, "ice-pdp", resources=RESOURCES, **asked, **AS_PUBLISHED).fit(rows)
+    return gx.Granite(model, "ice-pdp", **asked, **AS_PUBLISHED).fit(rows)
 
 
 def _small_network(width: tuple[int, int], X: pd.DataFrame, y: pd.Series) -> MLPRegressor:
@@ -119,7 +118,7 @@ def _by_price(name: str, granite: gx.Granite) -> dict[str, Any]:
 def _networks(model: Any, rows: pd.DataFrame, pairs: gx.Granite) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Variances of columns and pairs in the regions, pure and full, and how far the two are apart."""
     given = gx.partitioners.GivenRules([str(region.rule) for region in pairs.partition_])
-    ruler = gx.Granite(model, "variance", partitioner=given, resources=RESOURCES, **AS_PUBLISHED).fit(rows)
+    ruler = gx.Granite(model, "variance", partitioner=given, **AS_PUBLISHED).fit(rows)
     shown = {
         kind: gx.InteractionDisplay.from_estimator(ruler, rows, interaction=kind, features=list(rows)).plot()
         for kind in ("pure", "full")

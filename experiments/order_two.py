@@ -15,8 +15,6 @@ import granite_xai as gx
 from experiments.published import AS_PUBLISHED
 from experiments.results import Result, table
 
-ROOM = gx.Resources(max_evaluations=10**9, memory_limit=2**31)  # all pairs of 2,000 rows with 2,000 values
-
 
 def run(quick: bool) -> Result:
     """Regions for pairs, with few and with all cuts, beside regions for single columns."""
@@ -26,9 +24,7 @@ def run(quick: bool) -> Result:
         return toy.model(X)
 
     usual, every = (
-        gx.Granite(F, "ice-pdp", influence="interaction", max_candidates=cuts, resources=ROOM, **AS_PUBLISHED).fit(
-            toy.X
-        )
+        gx.Granite(F, "ice-pdp", influence="interaction", max_candidates=cuts, **AS_PUBLISHED).fit(toy.X)
         for cuts in (40, len(toy.X))
     )
     single = gx.Granite(F, "ice-pdp", **AS_PUBLISHED).fit(toy.X)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from sklearn.tree import DecisionTreeRegressor
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-AS_PUBLISHED: dict[str, Any] = {"search": "greedy", "confidence_level": None}
-"""The paper's search: greedy, all rows, the sample taken for the world."""
+import granite_xai as gx
+
+EXACT = gx.Resources(2**31, max_seconds=None, max_evaluations=10**9, max_grid=None, progress=False)
+"""Every value and every coalition, whatever time it takes: figures that do not depend on the machine."""
+AS_PUBLISHED: dict[str, Any] = {"search": "greedy", "confidence_level": None, "resources": EXACT}
+"""The paper's search: greedy, all rows, no grids, the sample taken for the world."""
 FEW = 12
 """Columns with at most so many values are categories in the published table of columns."""
 
@@ -21,11 +25,13 @@ class FiveBins:
     do, and conditional and marginal masking are the same for it.
     """
 
+    side: Literal["left", "right"] = "left"  # where values on an edge belong
+
     def fit(self, visible: pd.DataFrame, hidden: pd.DataFrame) -> FiveBins:
         """Learn the bins of the visible columns."""
         self.tree, self.edges = None, np.array([])
         if visible.shape[1] > 1:
-            self.tree = DecisionTreeRegressor(max_leaf_nodes=5, random_state=0).fit(visible, hidden)
+            self.tree = self.learner(hidden).set_params(max_leaf_nodes=5, random_state=0).fit(visible, hidden)
             return self
         values = visible.to_numpy(dtype=float).ravel()
         levels = np.unique(values)
@@ -33,11 +39,30 @@ class FiveBins:
         self.edges = levels[1:-1] if len(levels) <= FEW else np.unique(fifths)
         return self
 
+    def learner(self, hidden: pd.DataFrame) -> Any:
+        """The tree that predicts the hidden column."""
+        return DecisionTreeRegressor()
+
     def apply(self, visible: pd.DataFrame) -> np.ndarray:
         """The bin of each row."""
         if self.tree is not None:
             return self.tree.apply(visible)
-        return np.searchsorted(self.edges, visible.to_numpy(dtype=float).ravel())
+        return np.searchsorted(self.edges, visible.to_numpy(dtype=float).ravel(), side=self.side)
+
+
+class FigureBins(FiveBins):
+    """Bins with which the published figures come out to the last digit.
+
+    Values on an edge belong to the bin above, so that the two highest categories share one, and trees predict a hidden
+    category by its entropy.
+    """
+
+    side = "right"
+
+    def learner(self, hidden: pd.DataFrame) -> Any:
+        """A number by its variance, a category by its entropy."""
+        few = hidden.iloc[:, 0].nunique() <= FEW
+        return DecisionTreeClassifier(criterion="entropy") if few else DecisionTreeRegressor()
 
 
 class Remembered:

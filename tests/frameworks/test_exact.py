@@ -267,3 +267,39 @@ def test_an_additive_model_has_one_region_in_every_exact_form():
         gx.frameworks.fd_trees(model, exact=True),
     ):
         assert len(g.fit(X).partition_) == 1
+
+
+EXACT = {
+    "repid": lambda m, **o: gx.frameworks.repid(m, "x0", exact=True, **o),
+    "vine": lambda m, **o: gx.frameworks.vine(m, "x0", exact=True, **o),
+    "gadget": lambda m, **o: gx.frameworks.gadget(m, ["x0"], exact=True, **o),
+    "gadget, ale": lambda m, **o: gx.frameworks.gadget(m, effect="ale", exact=True, **o),
+    "gadget, shap": lambda m, **o: gx.frameworks.gadget(m, effect="shap", exact=True, **o),
+    "fd_trees": lambda m, **o: gx.frameworks.fd_trees(m, exact=True, **o),
+}
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_an_exact_form_takes_all_rows_and_knows_no_chance(name):
+    """Whatever the defaults are: none are drawn or held out, and nothing is resampled."""
+    X = table_of(0, 1100 if name in ("repid", "vine", "gadget, ale") else 120)
+    g = EXACT[name](model_of(0), max_depth=1).fit(X)
+    stated = {"search": "greedy", "confidence_level": None, "max_samples": None, "holdout": False}
+    again = EXACT[name](model_of(0), max_depth=1, **stated).fit(X)
+    assert sum(region.n_samples for region in g.partition_) == len(X)
+    assert g.estimate_ is None
+    assert [str(rule) for rule in g.partition_.rules] == [str(rule) for rule in again.partition_.rules]
+    assert g.remaining_ == again.remaining_
+
+
+@pytest.mark.parametrize("name", ["repid", "vine"])
+def test_the_exact_forms_of_one_column_pay_what_the_originals_pay(name):
+    """20 points for each row, for curves and for the question, with a few checks; not a row for each pair of rows."""
+    X, asked = np.random.default_rng(0).uniform(-1, 1, (500, 6)), []
+
+    def model(X):
+        asked.append(len(X))
+        return X[:, 0] * np.sign(X[:, 2]) + X[:, 1] * X[:, 3]
+
+    EXACT[name](model, max_depth=2).fit(X)
+    assert sum(asked) < 100 * len(X) < len(X) ** 2

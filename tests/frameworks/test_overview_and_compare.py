@@ -82,6 +82,19 @@ def test_the_figures_are_those_of_the_estimator(rows, compared):
     assert line["fidelity"] == pytest.approx(1 - gap)
 
 
+@pytest.mark.filterwarnings("ignore::granite_xai.BinWarning")
+def test_rulers_read_all_fitting_rows_whatever_the_defaults():
+    """Bins of a conditional question are those of the fit without chance, also where defaults would draw rows."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1100, 2))
+    X[:, 1] += X[:, 0]
+    plain = gx.Granite(lambda X: X[:, 0] * X[:, 1], "mplot-pdp", max_depth=1, confidence_level=None)
+    found = gx.frameworks.compare(
+        plain.model, X, test=X[:300], questions=["mplot-pdp"], frameworks={"plain": plain}, resamples=0
+    )
+    assert found["remaining mplot-pdp"][0] == pytest.approx(plain.evaluate(X[:300]).remaining, rel=1e-12)
+
+
 def test_own_configurations_can_be_compared(rows):
     X, Z = rows
     own = {"mine": gx.Granite(switch, partitioner=gx.partitioners.GivenRules(["b ≤ 0", "b > 0"]))}

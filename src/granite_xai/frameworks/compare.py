@@ -82,7 +82,7 @@ def compare(
     whole_number("resamples", resamples, at_least=0)
     if not questions or isinstance(questions, str):
         raise InputError("questions is not a list of questions.", code="P01", argument="questions")
-    reading = {name: options[name] for name in READING if name in options}
+    reading = {name: options[name] for name in READING if name in options} | {"confidence_level": None}  # all rows
     fitted = [Granite(model, question, max_depth=0, **reading).fit(X, y) for question in questions]
     rulers = {" + ".join(question.label for question in published.asked(ruler)): ruler for ruler in fitted}
     chosen = _chosen(model, X, questions[0], frameworks, feature, options)

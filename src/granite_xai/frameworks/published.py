@@ -14,6 +14,7 @@ import numpy as np  # noqa: F401  # for the examples
 
 from granite_xai.base.errors import choose
 from granite_xai.catalog import question as named_question
+from granite_xai.compute import Resources
 from granite_xai.disagreement import Disagreement, Objective
 from granite_xai.estimator import Granite
 from granite_xai.influence import Individual
@@ -22,7 +23,6 @@ from granite_xai.search.original import NumericTree
 
 EFFECTS = {"pd": "ice-pdp", "ale": "ale", "shap": "shap-pdp"}  # the question behind each kind of effect of GADGET
 OBJECTIVES = {"coe": "coe", "pfi-pdp": "ice-pdp", "shap-pdp": "shap-pdp", "pfi-shap": "ice-shap"}  # of FD-Trees
-_ORIGINAL: dict[str, Any] = {"confidence_level": None}  # what the original algorithms know nothing of: chance
 
 
 def asked(granite: Granite) -> list[Disagreement]:
@@ -39,6 +39,11 @@ def _configured(model: Any, question: Any, options: Any, feature: Hashable | Non
         if isinstance(question, Disagreement) and question.first.influence == Individual():
             question = question.with_influence(Individual([feature]))
     return Granite(model, question, **{"search": "greedy", **settings, **options})
+
+
+def _original(points: int | None = None) -> dict[str, Any]:
+    """What the originals do: all rows, no chance, and effects of a column at so many points (None: at every value)."""
+    return {"confidence_level": None, "resources": Resources(max_grid=points)}
 
 
 def vine(
@@ -78,7 +83,7 @@ def vine(
     (2, 1.0)
     """
     clusters = Clusters(Ice(feature, points, grid, differences=True), method, n_clusters, merge=exact)
-    return _configured(model, "ice-pdp", options, feature, partitioner=clusters, **(_ORIGINAL if exact else {}))
+    return _configured(model, "ice-pdp", options, feature, partitioner=clusters, **(_original(points) if exact else {}))
 
 
 def cohex(
@@ -135,7 +140,7 @@ def repid(
         authors' later package; the first code looks at every ``min_samples_leaf``-th, and scores a cut with one row on
         the other side than it applies it), a split only if it improves enough. Numeric columns only.
     points, min_improvement : int, float
-        Of the exact form: grid points, and the least improvement.
+        Of the exact form: grid points, on which the question is asked too, and the least improvement.
 
     Examples
     --------
@@ -144,11 +149,9 @@ def repid(
     >>> {name for rule in g.partition_.rules for name, _ in rule.conditions}
     {'x2'}
     """
-    settings: dict[str, Any] = {"split_features": AllExcept(feature)}
-    if exact:
-        tree = RepidTree([feature], "pd", points, trim=False, min_improvement=min_improvement)
-        settings |= {"partitioner": tree, "min_samples_leaf": 10, **_ORIGINAL}
-    return _configured(model, "ice-pdp", options, feature, **settings)
+    tree = RepidTree([feature], "pd", points, trim=False, min_improvement=min_improvement)
+    own = {"partitioner": tree, "min_samples_leaf": 10, **_original(points)} if exact else {}
+    return _configured(model, "ice-pdp", options, feature, split_features=AllExcept(feature), **own)
 
 
 def gadget(
@@ -177,12 +180,9 @@ def gadget(
         over grid points, not over the rows' own values. Where the original draws the effects next to a cut anew at
         random, the interval ends at the cut; cuts scored on other rows than they are applied to are not copied.
     recalculate : bool
-        Exact SHAP only: whether SHAP values are computed again inside each region; otherwise those on all rows are
-        divided, which is the original's shortcut.
-    intervals : int
-        ALE only: of each column.
-    points, min_improvement : int, float
-        As in `repid`.
+        Exact SHAP only: whether values are computed again in each region, or divided, the original's shortcut.
+    intervals, points, min_improvement : int, int, float
+        Of each column, ALE only; the others as in `repid`.
 
     Examples
     --------
@@ -198,7 +198,7 @@ def gadget(
         question, settings = named_question("ale", intervals=intervals).with_influence(Individual(features)), {}
     if exact:
         tree = RepidTree(features, effect, points, intervals, recalculate=recalculate, min_improvement=min_improvement)
-        settings |= {"partitioner": tree, "min_samples_leaf": 10, **_ORIGINAL}
+        settings |= {"partitioner": tree, "min_samples_leaf": 10, **_original()}
     return _configured(model, question, options, **settings)
 
 
@@ -226,7 +226,7 @@ def fd_trees(model: Any, objective: str = "coe", *, exact: bool = False, **optio
     if not exact:
         return _configured(model, question, options)
     scaled = Objective(options.pop("question", question), normalize="variance")
-    return _configured(model, scaled, options, partitioner=NumericTree(), **_ORIGINAL)
+    return _configured(model, scaled, options, partitioner=NumericTree(), **_original())
 
 
 def transformation_trees(
@@ -252,5 +252,5 @@ def transformation_trees(
     >>> {name for rule in g.partition_.rules for name, _ in rule.conditions}
     {'x1'}
     """
-    settings: dict[str, Any] = {"min_samples_leaf": 30, "alpha": 0.02, "partitioner": Subgroups(feature, by)}
-    return _configured(model, question, options, feature, **settings)
+    leaves = Subgroups(feature, by)
+    return _configured(model, question, options, feature, min_samples_leaf=30, alpha=0.02, partitioner=leaves)

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial, reduce
 from itertools import combinations_with_replacement
-from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -24,7 +23,7 @@ from granite_xai.compute.primitives import ABSOLUTE, SQUARE, ArrayNamespace, Fam
 from granite_xai.disagreement import ResolvedQuestion
 from granite_xai.engine.splits import Cut, Splits
 from granite_xai.interaction import union
-from granite_xai.search.candidates import Candidate, cuts_of
+from granite_xai.search.candidates import Candidate, best_of, cuts_of
 from granite_xai.search.problem import Problem
 
 TILE = 2**16  # pairs of rows looked at together: few enough for the cache
@@ -258,7 +257,8 @@ class TwoLevels:
                 self._drop(known, sides, bound + 1e-10)
         while (rule := self.tables.problem.chance) and self.tables.spread and self._undone(single, sides, rule):
             pass
-        return sorted((self._plan(column, each) for column, each in enumerate(sides)), key=itemgetter(0))
+        plans = (self._plan(column, each) for column, each in enumerate(sides))
+        return sorted(plans, key=lambda found: round(found[0], 12))  # two columns in either order leave the same
 
     def _undone(self, single: Sequence[FloatArray], sides: Sequence[_Sides], rule: ChanceRule) -> bool:
         """Whether the best tree splits parts that show only chance, or less than a region's price; regions then."""
@@ -274,7 +274,7 @@ class TwoLevels:
         return undone
 
     def _plan(self, column: int, sides: _Sides) -> tuple[float, Plan]:
-        number = int(np.argmin(costs := sides.cost.sum(axis=0)))
+        number = best_of(costs := sides.cost.sum(axis=0), 1e-12)
         below = [Plan(self.options[i][k]) if i >= 0 else None for i, k in sides.after[:, :, number].T.tolist()]
         return float(costs[number]), Plan(self.options[column][number], *below)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from math import isqrt
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -123,7 +123,8 @@ class Ahead:
             least = [float(np.min(part)) for part in np.split(scores, ends[:-1])]
             groups = [groups[k] for k in sorted(np.argsort(least, kind="stable")[:wide])]
         plans = self._best(rows, groups, AHEAD[available()])[:SHARPENED]
-        _, best = min([*(self.recut(rows, plan) for _, plan in plans), *plans[:1]], key=itemgetter(0))
+        costed = [*(self.recut(rows, plan) for _, plan in plans), *plans[:1]]
+        best = costed[best_of(np.array([cost for cost, _ in costed]))][1]
         return (best or plans[0][1]).candidate
 
     def optimum(self, rows: IntArray, options: Sequence[Candidate], memory: int) -> Optimum:
