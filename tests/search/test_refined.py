@@ -7,7 +7,7 @@ import pytest
 from hypothesis import settings
 
 import granite_xai as gx
-from granite_xai.search import pairs as pairs_module
+from granite_xai.search import pairs as pairs_module, refine, scoring
 from granite_xai.search.candidates import candidates, cuts_of
 from granite_xai.search.pairs import PairTables, TwoLevels
 from granite_xai.search.refine import by_column
@@ -220,6 +220,20 @@ def test_interactions_of_three_columns_are_seen(asked):
     assert fits[0].remaining_ > 0.03
     assert fits[1].remaining_ < 1e-10
     assert fits[2].remaining_ < 1e-10
+
+
+def test_the_look_ahead_sees_every_column_of_a_wide_table(monkeypatch):
+    """Scores in stages leave columns out that are none of the best; the look ahead chooses among more of them."""
+    monkeypatch.setattr(refine, "MOST_PAIRS", 2**24)  # 13 of 30 columns
+    generator = np.random.default_rng(1)
+    X, inner, outer = generator.normal(size=(80, 30)), generator.normal(size=(30, 6)) / 3, generator.normal(size=6)
+    found = []
+    for wide in (30, 1000):
+        monkeypatch.setattr(scoring, "WIDE", wide)
+        options = {"max_depth": 2, "alpha": 0.001, "min_samples_leaf": 10, **PLAIN}
+        g = gx.Granite(lambda X: np.tanh(X @ inner) @ outer, search="refined", **options)
+        found.append([str(rule) for rule in g.fit(X).partition_.rules])
+    assert found[0] == found[1]
 
 
 WITH_CHANCE = {"max_samples": None, "holdout": False, "max_depth": 2, "min_samples_leaf": 5, "max_candidates": 5}

@@ -34,7 +34,8 @@ def leading(
     columns = np.array([option.column for option in options])
     alive = np.unique(columns).tolist()
     staged = all(isinstance(each, ResolvedQuestion) for each in problem.shares.comparisons)
-    if len(alive) < WIDE or not staged or evaluations.primitives is not None:  # a device is fastest with much at once
+    all_at_once = evaluations.primitives is not None  # a device is fastest with much at once
+    if max(WIDE, count + 1) > len(alive) or not staged or all_at_once:
         return scored(problem, rows, options, evaluations, least)
     order = _by_share(problem, evaluations)
     reaches = np.cumsum([share for share, *_ in order])

@@ -174,6 +174,7 @@ class _Growth:
     cutter: Cutter | None = None  # sharpens cuts; None: they stay where they are
     ahead: Ahead | None = None  # tables over pairs of cuts, where the questions have them
     width: int = 1  # columns that are followed
+    lead: int = 1  # columns whose scores must be complete; those of a look ahead all: it takes the best of them
     known: dict[bytes, Scores] = field(default_factory=dict)  # scores of nodes, by their rows
     by_chance: dict[bytes, Chance] = field(default_factory=dict)  # what chance says of nodes, by their rows
     known_optima: dict[bytes, Optimum] = field(default_factory=dict)  # the best two levels of nodes, by their rows
@@ -185,14 +186,15 @@ class _Growth:
         tables = None if settings.search == "greedy" else PairTables.of(self.problem, least, optimal)
         if optimal and tables is None:
             raise refused()
-        found = greedy = self.grow(root)
         if settings.search == "greedy":
-            return found
+            return self.grow(root)
         cutter, ahead = Cutter(self.problem.table, least), None
         if tables is not None and (len(tables.gaps) <= MOST_SETS or optimal):
             ahead = Ahead(tables, cutter, settings.alpha)
-        growth = replace(self, cutter=cutter, ahead=ahead, width=WITHOUT_TABLES if tables is None else 1)
-        found = first = self.better(found, growth.grow(root))
+        plain = replace(self, lead=WITHOUT_TABLES if ahead is None else len(self.columns))
+        growth = replace(plain, cutter=cutter, ahead=ahead, width=WITHOUT_TABLES if tables is None else 1)
+        greedy = plain.grow(root)
+        found = first = self.better(greedy, growth.grow(root))
         for _ in range(PASSES):
             before = found
             if ahead is not None and found.plan is not None:
@@ -315,7 +317,7 @@ class _Growth:
         """The scores of a node's own candidates, which several searches read."""
         settings, key = self.settings, node.rows.tobytes()
         if key not in self.known:
-            count = max(settings.beam, WITHOUT_TABLES if settings.search != "greedy" else 1)
+            count = max(settings.beam, self.lead)
             self.known[key] = leading(self.problem, node.rows, options, evaluations, settings.max_candidates, count)
         return self.known[key] if settings.search != "greedy" else self.known.pop(key)
 
