@@ -272,10 +272,10 @@ class TwoLevels:
 
     def _undone(self, single: Sequence[FloatArray], sides: Sequence[_Sides], rule: ChanceRule) -> bool:
         """Whether the best tree splits parts that show only chance, or less than a region's price; regions then."""
-        problem, column = self.tables.problem, int(np.argmin([np.min(each.cost.sum(axis=0)) for each in sides]))
-        (cost, after), undone = sides[column], False
-        option = self.options[column][number := int(np.argmin(cost.sum(axis=0)))]
-        left = option.inside(problem.table.columns[option.column].codes[self.rows])
+        problem, numbers = self.tables.problem, [best_of(each.cost.sum(axis=0), 1e-12) for each in sides]
+        column = min(range(len(sides)), key=lambda i: round(float(sides[i].cost[:, numbers[i]].sum()), 12))
+        (cost, after), number, undone = sides[column], numbers[column], False
+        left = (option := self.options[column][number]).inside(problem.table.columns[option.column].codes[self.rows])
         for k in np.flatnonzero(after[0, :, number] >= 0).tolist():
             rows, alone = self.rows[left == (k == 0)], single[column][k, number]
             shown = rule.of(problem.evaluations.restrict(rows), rows, problem.n_jobs)

@@ -63,7 +63,7 @@ def leading(
             break
         # A column that helps nobody leaves what the sets hold in the node: far enough to drop these.
         stop = min(len(order), max(stop + FIRST, stop * 5 // 4, int(np.searchsorted(reaches, 1.01 * bound)) + 1))
-    found[~np.isin(columns, alive)] = np.inf
+    found[~np.isin(columns, alive)] = np.where(problem.shares.factors > 0, np.inf, 0.0)  # 0 times infinity is no share
     return found, mass
 
 
