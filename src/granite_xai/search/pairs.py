@@ -187,9 +187,9 @@ def _of_sets(
     rows: IntArray, weights: FloatArray, grids: list[_Grid], P: ArrayNamespace, gaps: list[_PairGap]
 ) -> list[FloatArray]:
     """Sums of the losses of some sets, of one kind, over the quarters of every grid; on a device of many at once."""
-    on_host, count = isinstance(P, Numpy), len(gaps)
-    found, step = [np.zeros_like(grid.scale) for grid in grids], (TILE if on_host else P.cells) // count // len(rows)
-    tiles = [slice(start, start + max(step, 1)) for start in range(0, len(rows), max(step, 1))]
+    on_host, count, n = isinstance(P, Numpy), len(gaps), len(rows)
+    found, step = [np.zeros_like(grid.scale) for grid in grids], max(1, (TILE if on_host else P.cells) // count // n)
+    tiles = [slice(start, min(start + step, n)) for start in range(0, n, step)]
     for tile, *blocks in zip(tiles, *(gap.blocks(rows, tiles, P) for gap in gaps), strict=True):
         own = np.concatenate([gap.factor * weights[tile] for gap in gaps])
         block = blocks[0] if count == 1 else P.xp.concat(blocks, axis=1)
