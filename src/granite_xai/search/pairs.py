@@ -20,7 +20,7 @@ from granite_xai.chance.replicates import ChanceRule
 from granite_xai.compute import in_threads, one_blas_thread, resolve_jobs
 from granite_xai.compute.compiled import available, compiled, primitives_for
 from granite_xai.compute.kernels import quarter_sums
-from granite_xai.compute.primitives import ABSOLUTE, NUMPY, SQUARE, Array, ArrayNamespace, Families, Numpy, Pairs
+from granite_xai.compute.primitives import ABSOLUTE, SQUARE, Array, ArrayNamespace, Families, Numpy, Pairs
 from granite_xai.disagreement import ResolvedQuestion
 from granite_xai.engine.splits import Cut, Splits
 from granite_xai.interaction import union
@@ -82,26 +82,28 @@ class _PairGap:
     mode: int  # of its loss
     parts: Sequence[Callable[[IntArray, IntArray], Array]]  # of references and rows
     weights: FloatArray
+    primitives: ArrayNamespace  # where its parts are made
     kept: bool  # whether there is room for the whole matrix
     last: dict[bytes, list[Array]] = field(default_factory=dict)  # its blocks for the rows asked for last
 
     @cached_property
     def matrix(self) -> Array:
         """All references, times their weights, and all rows."""
-        return self._made(every := np.arange(len(self.weights)), every, NUMPY)
+        return self._made(every := np.arange(len(self.weights)), every)
 
     def blocks(self, rows: IntArray, tiles: list[slice], P: ArrayNamespace) -> Iterable[Array]:
         """Some references and the same rows, a few at a time."""
         if not self.kept:
-            return (self._made(rows, rows[tile], P) for tile in tiles)
+            return (self._made(rows, rows[tile]) for tile in tiles)
         if (key := rows.tobytes()) not in self.last:
             self.last.clear()
             at = Pairs(rows, rows)
             self.last[key] = [P.pair_block(self.matrix, at, at.at(tile), 1.0, 0.0) for tile in tiles]
         return self.last[key]
 
-    def _made(self, references: IntArray, rows: IntArray, P: ArrayNamespace) -> Array:
-        return reduce(add, (part(references, rows) for part in self.parts)) * P.array(self.weights[references][:, None])
+    def _made(self, references: IntArray, rows: IntArray) -> Array:
+        weights = self.primitives.array(self.weights[references][:, None])
+        return reduce(add, (part(references, rows) for part in self.parts)) * weights
 
     def squares(self, references: IntArray, rows: IntArray) -> Array:
         """Its squares, without the weights of references."""
@@ -133,9 +135,10 @@ class PairTables:
                 parts = [partial(masking.masked(own, splits).pair_block, terms) for masking, terms in gap.items()]
                 found.append((factor * (known.weights @ question.loss(values[0])), factor, mode, parts))
         found = sorted((entry for entry in found if entry[0] > 0), key=lambda entry: -entry[0])
-        room = 0 if known.primitives else problem.resources.memory_limit // KEPT // (8 * known.n_rows**2)
-        gaps = tuple(_PairGap(*entry[1:], known.weights, number < room) for number, entry in enumerate(found))
-        spread = _PairGap(1.0, ABSOLUTE, [gap.squares for gap in gaps], known.weights, len(gaps) < room)
+        P = splits.primitives
+        room = (P.free or problem.resources.memory_limit) // KEPT // (8 * known.n_rows**2)
+        gaps = tuple(_PairGap(*entry[1:], known.weights, P, number < room) for number, entry in enumerate(found))
+        spread = _PairGap(1.0, ABSOLUTE, [gap.squares for gap in gaps], known.weights, P, len(gaps) < room)
         return cls(problem, least, gaps, None if rule is None else spread)
 
     def tables(self, rows: IntArray, pairs: Sequence[tuple[Cut, Cut]], sets: slice = slice(None)) -> list[FloatArray]:
