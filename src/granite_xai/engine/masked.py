@@ -31,8 +31,7 @@ class RowValues(NamedTuple):
     def tiles(self, splits: Splits) -> Iterator[tuple[Rows, RowValues]]:
         """The values of some rows at a time; each row once."""
         if self.tiled is None:
-            for rows in splits.tiles(splits.n_rows, splits.count, 2**30):
-                yield rows, self._of(rows, splits)
+            yield from ((rows, self._of(rows, splits)) for rows in splits.tiles(splits.n_rows, splits.count, 2**30))
             return
         for some, part in self.tiled:
             yield some, self._of(some, splits, part)
@@ -119,8 +118,7 @@ class AgainstReferences(Masked):
 
     def pair_block(self, terms: Terms, references: IntArray, rows: IntArray) -> Array:
         """The same for every reference of the region."""
-        lines = np.broadcast_to(self._own(terms)[rows], (len(references), len(rows)))
-        return self.splits.primitives.array(lines)
+        return self.splits.primitives.array(np.broadcast_to(self._own(terms)[rows], (len(references), len(rows))))
 
     def _own(self, terms: Terms) -> FloatArray:
         parts = (value * self._lines(term).mean(axis=0) for term, value in terms.items())  # type: ignore[arg-type]

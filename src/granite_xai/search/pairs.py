@@ -124,7 +124,7 @@ class PairTables:
         """The tables of a problem, sets of larger share first; None where a gap is no mean over pairs of rows."""
         known, found = problem.evaluations, []
         splits = Splits.whole(known.weights, known.primitives)
-        rule = problem.chance if corrected and _closed_form(problem) else None
+        rule, P = problem.chance if corrected and _closed_form(problem) else None, splits.primitives
         factors = problem.shares.factors if rule is None else rule.factors
         for question, factor in zip(problem.shares.comparisons, factors.tolist(), strict=True):
             if not isinstance(question, ResolvedQuestion) or not in_pairs(question):
@@ -135,7 +135,6 @@ class PairTables:
                 parts = [partial(masking.masked(own, splits).pair_block, terms) for masking, terms in gap.items()]
                 found.append((factor * (known.weights @ question.loss(values[0])), factor, mode, parts))
         found = sorted((entry for entry in found if entry[0] > 0), key=lambda entry: -entry[0])
-        P = splits.primitives
         room = (P.free or problem.resources.memory_limit) // KEPT // (8 * known.n_rows**2)
         gaps = tuple(_PairGap(*entry[1:], known.weights, P, number < room) for number, entry in enumerate(found))
         spread = _PairGap(1.0, ABSOLUTE, [gap.squares for gap in gaps], known.weights, P, len(gaps) < room)
@@ -203,24 +202,23 @@ def _of_sets(
                 added = (side.families.additions for side in grid.sides)
                 compiled(quarter_sums)(gaps[0].mode, by_cell, *added, *inside, grid.scale, own, out)
             else:
-                out += _quarter_sums(P, gaps[0].mode, by_cell, grid, inside, own)
+                out += _quarter_sums(P, gaps[0].mode, by_cell, grid, inside, P.array(own))
     return found
 
 
 def _quarter_sums(
-    P: ArrayNamespace, mode: int, by_cell: Array, grid: _Grid, inside: list[Array], weights: FloatArray
+    P: ArrayNamespace, mode: int, by_cell: Array, grid: _Grid, inside: list[Array], weights: Array
 ) -> FloatArray:
     """The same as the compiled loop: the loss of each row's mean over its own quarter, weighted, (4, k, l)."""
     (first, second), xp, (_, width, count) = (side.table for side in grid.sides), P.xp, by_cell.shape
-    above = xp.reshape(first @ xp.reshape(by_cell, (-1, width * count)), (-1, width, count))
-    sums, own = second @ above, P.array(weights)[:, None]  # (k + 1, l + 1, c)
+    sums = second @ xp.reshape(first @ xp.reshape(by_cell, (-1, width * count)), (-1, width, count))
     both, above, every, total = sums[:-1, :-1, :], sums[:-1, -1:, :], sums[-1:, :-1, :], sums[-1:, -1:, :]
     parts = (both, above - both, every - both, total - above - every + both)
     here, there = inside[0][:, None, :], inside[1][None, :, :]
     members, found = (here & there, here & ~there, ~here & there, ~here & ~there), []
     for member, part, scale in zip(members, parts, grid.scale, strict=True):
         gap = xp.where(member, part, xp.zeros_like(part)) * P.array(scale)[:, :, None]
-        found.append(((gap**2 if mode == SQUARE else xp.abs(gap)) @ own)[:, :, 0])
+        found.append((gap**2 if mode == SQUARE else xp.abs(gap)) @ weights)
     return P.host(xp.stack(found))
 
 
