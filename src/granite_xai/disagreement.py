@@ -19,7 +19,7 @@ from granite_xai.behavior.losses import Loss, gap_loss
 from granite_xai.compute import Resources, in_threads
 from granite_xai.compute.compiled import available
 from granite_xai.compute.primitives import MOMENTS, Array
-from granite_xai.engine.masked import RowValues, joined
+from granite_xai.engine.masked import joined
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Evaluations
 from granite_xai.explainer import Explainer, explanations
@@ -172,7 +172,8 @@ class ResolvedQuestion:
     def _gap(self, splits: Splits, games: Games) -> FloatArray:
         """The gap of a set, (K, n) with one number a row, otherwise (K, 2)."""
         if self.first.behavior.per_row:
-            return np.asarray(splits.primitives.host(_row_gap(splits, games).array(splits)).T)
+            rows = joined([game.rows(terms) for game, terms in games], splits)
+            return np.asarray(splits.primitives.host(rows.array(splits)).T)
         return np.asarray(np.sum([game.values(terms) for game, terms in games], axis=0))
 
     def gap_values(self, evaluations: Evaluations, splits: Splits) -> Iterator[FloatArray]:
@@ -197,7 +198,8 @@ class ResolvedQuestion:
         own = None if mode is not None else lambda values, rows: self.loss(values)
 
         def sums(games: Games) -> Array:
-            return _row_gap(splits, games).sums(MOMENTS if mode is None else mode, splits, own)[0, :, :]
+            rows = joined([game.rows(terms) for game, terms in games], splits)
+            return rows.sums(MOMENTS if mode is None else mode, splits, own)[0, :, :]
 
         total = sum(in_threads(sums, self._games(evaluations, splits), jobs), P.array(np.zeros((2, splits.count))))
         return np.where(splits.mass > 0, P.host(total * splits.scale[0, :, :]).T, 0.0)
@@ -208,11 +210,6 @@ class ResolvedQuestion:
         written = len(self.gaps[0]) - 1 if self.first.masking.averages_rows else 2
         members = 2 * n_rows if available() else 10 * n_rows
         return members + 16 * n_values + 8 * n_rows * (shared + written)
-
-
-def _row_gap(splits: Splits, games: Games) -> RowValues:
-    """The gap of a set, one number a row."""
-    return joined([game.rows(terms) for game, terms in games], splits)
 
 
 def questions() -> dict[str, Disagreement]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import isqrt
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ from granite_xai.trees.routes import Route
 
 SWALLOWED = 0.05  # share of the floor from which a disagreement is hardly rounding alone, which makes a thousandth
 SMALLEST = -280  # power of ten below which numbers lose their digits
-MOST = 500  # rows that the additive model is looked at on
+MOST = 500  # rows that the additive model is looked at on, at most: its matrices are made in memory
 INTERACT, DEPEND = "columns interact", "columns depend on each other"
 EITHER = f"{INTERACT} or depend on each other"
 Asked = Sequence[ResolvedQuestion]
@@ -177,7 +178,7 @@ def cause(question: Disagreement) -> str:
 
 def causes(questions: Asked, evaluations: Evaluations, floors: FloatArray) -> dict[str, Any]:
     """For each question its cause, and the share of the disagreement that a sum of its curves would keep, if known."""
-    count = min(evaluations.n_rows, MOST)
+    count = min(evaluations.n_rows, MOST, isqrt(evaluations.space.block // (8 * (1 + len(evaluations.matrices)))))
     rows = np.linspace(0, evaluations.n_rows - 1, count).astype(np.intp)
     some = evaluations.restrict(rows) if count < evaluations.n_rows else evaluations
     return {

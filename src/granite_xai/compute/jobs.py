@@ -98,13 +98,18 @@ def map_blocks(function: Callable[[Task], Result], tasks: Iterable[Task], n_jobs
     """Apply a function to every block; the results come in the order of the blocks."""
     # In threads, unless `joblib.parallel_config` names a backend of processes or a cluster: then in these. The linear
     # algebra of each block uses one thread whatever ``n_jobs`` is: results are bitwise equal for any of them.
+    jobs, tasks = resolve_jobs(n_jobs), list(tasks)
+    with one_blas_thread():
+        apart = jobs > 1 and len(tasks) > 1 and not in_one_process()
+        return (in_processes if apart else in_threads)(function, tasks, jobs)
+
+
+def in_one_process() -> bool:
+    """Whether jobs are threads; otherwise `joblib.parallel_config` names processes or a cluster."""
     from joblib.parallel import MultiprocessingBackend, SequentialBackend, ThreadingBackend, get_active_backend
 
-    jobs, tasks = resolve_jobs(n_jobs), list(tasks)
     here = ThreadingBackend | MultiprocessingBackend | SequentialBackend  # processes made by fork are never used (M16)
-    with one_blas_thread():
-        apart = jobs > 1 and len(tasks) > 1 and not isinstance(get_active_backend(prefer="threads")[0], here)
-        return (in_processes if apart else in_threads)(function, tasks, jobs)
+    return isinstance(get_active_backend(prefer="threads")[0], here)
 
 
 def in_threads(function: Callable[[Task], Result], tasks: Iterable[Task], jobs: int) -> list[Result]:
@@ -135,8 +140,7 @@ def in_processes(function: Callable[[Task], Result], tasks: Sequence[Task], jobs
             _collect(done, function, tasks, jobs)
         except losses as again:
             hint = "run with n_jobs=1 or in threads, or lower Resources(memory_limit=) if the system ran out of memory"
-            first = f"the first block without a result is {len(done) + 1} of {len(tasks)}"
-            text = f"worker processes were killed twice; {first}: {hint}."
+            text = f"worker processes were killed twice; block {len(done) + 1} of {len(tasks)} has no result: {hint}."
             raise ResourceError(text, code="R03", argument="n_jobs", hint=hint) from again
     return done
 

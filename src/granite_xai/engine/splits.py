@@ -201,8 +201,8 @@ class Splits:
         return self.means(np.square(values - np.where(self.inside, centre[:, :1], centre[:, 1:])))
 
     def tiles(self, count: int, width: int, most: int) -> Iterator[slice]:
-        """Slices of so many rows, each so many cells wide, that fit the cache and so many bytes."""
-        step = max(1, min(max(self.primitives.cells // max(width, 1), 16), most // (8 * max(width, 1))))
+        """Slices of so many rows, each so many cells wide, that fit the cache and, four of them, so many bytes."""
+        step = max(1, min(max(self.primitives.cells // max(width, 1), 16), most // (32 * max(width, 1))))
         yield from (slice(start, min(start + step, count)) for start in range(0, count, step))
 
     @cached_property

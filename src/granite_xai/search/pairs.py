@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial, reduce
-from itertools import combinations_with_replacement, groupby
-from operator import add, attrgetter
+from itertools import combinations_with_replacement
+from operator import add
 from typing import NamedTuple
 
 import numpy as np
@@ -143,14 +143,13 @@ class PairTables:
     def tables(self, rows: IntArray, pairs: Sequence[tuple[Cut, Cut]], sets: slice = slice(None)) -> list[FloatArray]:
         """What some sets leave in the quarters of some pairs of cuts, (4, k, l); infinite in those too small."""
         # Left and left, left and right, right and left, right and right.
-        known, device = self.problem.evaluations, self.problem.evaluations.primitives
+        known, device, gaps = self.problem.evaluations, self.problem.evaluations.primitives, self.gaps[sets]
         weights, P = known.weights[rows], device or primitives_for(len(rows) ** 2)
         sides = {id(cut): _Side(cut, P) for pair in pairs for cut in pair}
         grids = [_Grid(sides[id(one)], sides[id(two)], weights, P) for one, two in pairs]
         with one_blas_thread():
             summed = partial(_of_sets, rows, weights, grids, P)
-            alike = groupby(sorted(self.gaps[sets], key=attrgetter("mode")), key=attrgetter("mode"))
-            tasks = [[gap] for gap in self.gaps[sets]] if device is None else [list(some) for _, some in alike]
+            tasks = [list(gaps)] if device and len({gap.mode for gap in gaps}) == 1 else [[gap] for gap in gaps]
             found = in_threads(summed, tasks, 1 if device else resolve_jobs(self.problem.n_jobs))
         # A mean over n rows varies by chance as the mean square about it, over n - 1.
         squares = [0.0] * len(grids) if self.spread is None or sets.start else summed([self.spread])

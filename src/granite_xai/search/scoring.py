@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 
 from granite_xai.base.typing import FloatArray, IntArray
-from granite_xai.compute import map_blocks, resolve_jobs
+from granite_xai.compute.jobs import in_one_process, map_blocks, resolve_jobs
 from granite_xai.disagreement import ResolvedQuestion, ScaledObjective
 from granite_xai.engine.splits import CUT_BYTES, Splits
 from granite_xai.evaluations.evaluations import Evaluations
@@ -95,9 +95,8 @@ def scored(problem: Problem, rows: IntArray, options: list[Candidate], evaluatio
     largest = max(cut * len({option.column for option in block}) + one * len(block) for block in blocks)
     jobs = min(resolve_jobs(problem.n_jobs), max(1, limit // 4 // largest))
     # The sets of few blocks are divided among the jobs.
-    by_set = jobs if evaluations.primitives is None and len(blocks) < 2 * jobs else 1
-    score = partial(_score, problem.shares, problem.table, rows, evaluations, by_set)
-    found = map_blocks(score, blocks, jobs if by_set == 1 else 1)
+    inner = jobs if evaluations.primitives is None and len(blocks) < 2 * jobs and in_one_process() else 1
+    found = map_blocks(partial(_score, problem.shares, problem.table, rows, evaluations, inner), blocks, jobs // inner)
     return np.concatenate([part for part, _ in found]), np.concatenate([mass for _, mass in found])
 
 
