@@ -57,6 +57,28 @@ def test_the_corrected_disagreement_is_unbiased_where_the_plug_in_is_not():
     assert np.mean(plug_in) > 10 * error
 
 
+def test_the_disagreement_of_an_estimate_is_that_over_all_rows_without_chance():
+    """The truth is 1.36 + 1 + 0.36; a constant model has none, and chance no part in it."""
+    X = np.random.default_rng(3).normal(size=(400, 3))
+    found = fixed(X[:60]).evaluate(X).estimate
+    whole = found.lines[0]
+    assert (whole.region, whole.n_samples) == (-1, 400)
+    assert found.disagreement_low < 2.72 < found.disagreement_high
+    assert found.disagreement_low < found.disagreement == whole.corrected < found.disagreement_high
+    assert 0 < found.chance == whole.chance / whole.plug_in < 0.1
+    with quiet():
+        nothing = gx.Granite(lambda X: np.ones(len(X)), partitioner=RULES, max_samples=None, holdout=False).fit(X)
+    assert (nothing.estimate_.disagreement, nothing.estimate_.remaining, nothing.estimate_.chance) == (0.0, 0.0, 0.0)
+
+
+def test_the_standard_error_is_how_far_estimates_of_other_samples_lie_apart():
+    """Of the share left, over 25 samples of 200 rows from one population."""
+    g = fixed(np.random.default_rng(0).normal(size=(60, 3)))
+    found = [g.evaluate(np.random.default_rng(50 + seed).normal(size=(200, 3))).estimate for seed in range(25)]
+    spread = np.std([each.remaining for each in found], ddof=1)
+    assert np.mean([each.standard_error for each in found]) == pytest.approx(spread, rel=0.4)
+
+
 def test_signed_pairs_give_the_standard_error_of_a_mean():
     X = np.random.default_rng(0).normal(size=500)
     lines = signed_lines(signs(np.arange(500), 3), np.ones(500))

@@ -175,6 +175,24 @@ def test_a_tree_that_costs_less_than_all_over_the_cuts_of_the_root_is_kept_and_n
     assert "The tree that was kept (second thoughts) draws other cuts" in found["text"]
 
 
+def test_without_compiled_loops_fewer_cuts_are_looked_at_and_the_certificate_says_so(monkeypatch):
+    """The least over five cuts of each column, against every tree over them; a step is still found."""
+    for module in (pairs_module, refine):
+        monkeypatch.setattr(module, "available", lambda: False)
+    rng = np.random.default_rng(7)
+    X, model = random_table(rng), random_model(rng)
+    options = {"max_depth": 2, "min_samples_leaf": 5, "max_candidates": 10, "alpha": 0.02}
+    found = gx.Granite(model, search="optimal", **PLAIN, **options).fit(X).diagnostics_["certificate"]
+    problem = problem_of(model, X)
+    some = [refine.thinned(group, 5) for group in options_of(problem, np.arange(60), 10, 5)]
+    assert [len(group) for group in some] == [5, 2, 5, 5]
+    assert found["cuts"] == 5
+    assert found["objective"] == pytest.approx(exhaustive(problem, some, 0.02, 5), abs=1e-12)
+    assert "at most 5 of the root's cuts a column" in found["text"]
+    g = gx.Granite(lambda X: X[:, 0] * np.sign(X[:, 1] - 1) * np.sign(X[:, 2]), features=["x0"], **PLAIN, **options)
+    assert g.set_params(search="refined").fit(X).remaining_ < g.set_params(search="greedy").fit(X).remaining_
+
+
 def random_steps(rng):
     t = rng.uniform(-1, 1, size=3)
     return lambda X: X[:, 0] * np.where(X[:, 1] > t[0], np.where(X[:, 1] > t[1], 3.0, 1.0), X[:, 0] > t[2])
