@@ -240,6 +240,41 @@ def test_interactions_of_three_columns_are_seen(asked):
     assert fits[2].remaining_ < 1e-10
 
 
+@pytest.mark.filterwarnings("ignore::granite_xai.BinWarning")
+def test_without_tables_three_columns_are_followed():
+    """The interaction of x1 and x2 shows in no single cut; one of them is among the three best, and then the other."""
+    X = np.random.default_rng(1).uniform(-1, 1, size=(200, 4))
+    options = {"features": ["x0"], "max_depth": 2, "min_samples_leaf": 10, **PLAIN}
+    greedy, refined = (
+        gx.Granite(lambda X: X[:, 0] * np.sign(X[:, 1] * X[:, 2]), "mplot-pdp", search=search, **options).fit(X)
+        for search in ("greedy", "refined")
+    )
+    assert refined.remaining_ < 0.05 < 0.15 < greedy.remaining_
+    assert {column for rule in refined.partition_.rules for column, _ in rule.conditions} == {"x1", "x2"}
+
+
+def test_the_best_cuts_of_three_columns_are_sharpened():
+    """Scores by the distance from a step: the best of all values between the neighbours of the best quantile."""
+    X = np.random.default_rng(2).uniform(-1, 1, size=(80, 5))
+    problem = problem_of(lambda X: X[:, 0] * X[:, 1], X)
+    rows, steps = np.arange(80), np.array([0.3, -0.2, 0.1, 0.4, -0.5])
+
+    def score(options):  # columns further to the left leave less
+        return np.array(
+            [
+                c.column + abs(X[c.inside(problem.table.columns[c.column].codes), c.column].max() - steps[c.column])
+                for c in options
+            ]
+        )
+
+    known = [option for group in options_of(problem, rows, 4) for option in group]
+    found = refine.Cutter(problem.table, 2).sharpened(rows, known, score(known), score)
+    assert [option.column for option in found] == [0, 1, 2]
+    for option in found:
+        nearest = np.abs(np.sort(X[:, option.column])[1:-2] - steps[option.column]).min()
+        assert score([option])[0] - option.column == pytest.approx(nearest)
+
+
 def test_the_look_ahead_sees_every_column_of_a_wide_table(monkeypatch):
     """Scores in stages leave columns out that are none of the best; the look ahead chooses among more of them."""
     monkeypatch.setattr(refine, "MOST_PAIRS", 2**24)  # 13 of 30 columns
