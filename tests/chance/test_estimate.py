@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import binom
 
 import granite_xai as gx
-from granite_xai.chance.estimate import choices, rows_needed
+from granite_xai.chance.estimate import choices, interval_around, rows_needed
 from granite_xai.engine.splits import signed_lines, signs, standard_errors
 from strategies import quiet
 
@@ -77,6 +77,28 @@ def test_the_standard_error_is_how_far_estimates_of_other_samples_lie_apart():
     found = [g.evaluate(np.random.default_rng(50 + seed).normal(size=(200, 3))).estimate for seed in range(25)]
     spread = np.std([each.remaining for each in found], ddof=1)
     assert np.mean([each.standard_error for each in found]) == pytest.approx(spread, rel=0.4)
+
+
+@pytest.mark.parametrize("question", ["ice-pdp", "mplot-pdp"])
+def test_squared_gaps_without_chance_are_the_plug_in_less_what_chance_adds(question):
+    """E (g + e)² = g² + E e²: over all rows and in every region, by weight."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(150, 3))
+    with quiet():
+        g = gx.Granite(step, question, partitioner=RULES, max_samples=None, holdout=False)
+        lines = g.fit(X, sample_weight=rng.integers(1, 4, 150) * 0.5).estimate_.lines
+    assert [line.region for line in lines] == [-1, 0, 1]
+    for line in lines:
+        assert line.chance > 0
+        assert line.corrected == pytest.approx(line.plug_in - line.chance, rel=1e-9, abs=1e-12)
+
+
+def test_intervals_are_of_ratios_far_from_0_and_of_differences_near_it():
+    low, high = interval_around(3.0, 0.5, 2.0)
+    assert (low, high) == pytest.approx((3.0 * np.exp(-1 / 3), 3.0 * np.exp(1 / 3)))
+    assert interval_around(3.0, 1.5, 1.0) == (1.5, 4.5)
+    assert interval_around(3.0, 2.0, 2.0) == (0.0, 7.0)
+    assert np.isnan(interval_around(3.0, 2.0, np.nan)).all()
 
 
 def test_signed_pairs_give_the_standard_error_of_a_mean():
