@@ -175,6 +175,16 @@ def test_a_tree_that_costs_less_than_all_over_the_cuts_of_the_root_is_kept_and_n
     assert "The tree that was kept (second thoughts) draws other cuts" in found["text"]
 
 
+def test_of_equally_good_trees_the_greedy_one_is_kept():
+    """One cut of three values ends all disagreement: no search finds better."""
+    x0 = np.random.default_rng(0).uniform(-1, 1, 120)
+    g = gx.Granite(lambda X: X[:, 0] * np.sign(X[:, 1] - 1), search="optimal", features=["x0"], max_depth=2, **PLAIN)
+    found = g.fit(np.column_stack([x0, np.arange(120) % 3])).diagnostics_["certificate"]
+    assert len(g.partition_) == 3
+    assert found["found"] == pytest.approx(3 * g.alpha) == found["objective"]
+    assert found["kept"] == "greedy"
+
+
 def test_without_compiled_loops_fewer_cuts_are_looked_at_and_the_certificate_says_so(monkeypatch):
     """The least over five cuts of each column, against every tree over them; a step is still found."""
     for module in (pairs_module, refine):
