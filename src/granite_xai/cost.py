@@ -110,11 +110,9 @@ def _ladder(inputs: FitInputs) -> Iterator[Resources]:
     limits = inputs.resources
     sides = [side for each in inputs.comparisons for side in (each.question.first, each.question.second)]
     partial = any(side.interaction.key == "partial" for side in sides)
-    for grid in GRIDS if limits.max_grid == "auto" else (limits.grid,):
-        yield replace(limits, max_grid=grid)
+    yield from (replace(limits, max_grid=grid) for grid in (GRIDS if limits.max_grid == "auto" else (limits.grid,)))
     if limits.max_evaluations is None and partial:
-        for most in COUNTS[1:]:
-            yield replace(limits, max_grid=limits.grid, max_evaluations=most)
+        yield from (replace(limits, max_grid=limits.grid, max_evaluations=most) for most in COUNTS[1:])
 
 
 def _told(found: FitInputs, finest: FitInputs, inputs: FitInputs) -> FitInputs:

@@ -271,8 +271,7 @@ def _judged(opened: OpenInputs, found: FitRun, choice: RowChoice) -> FitRun:
                 told = (known.partition.apply(others.table), others.clusters, "held-out")
                 judged = evaluate_rows(new, *told, seen if k < 0 else seen.of_output(k)).estimate
             runs[name] = run._replace(result=replace(known, estimate=judged))
-    joint = runs.pop(None)
-    results = {name: run.result for name, run in runs.items()}
+    joint, results = runs.pop(None), {name: run.result for name, run in runs.items()}
     return joint._replace(result=replace(joint.result, outputs=results), outputs=runs)
 
 

@@ -183,8 +183,7 @@ def both_sides(questions: Sequence[ResolvedQuestion]) -> list[ResolvedExplainer]
 
 def rows_by_region(regions: IntArray) -> Iterator[tuple[int, IntArray]]:
     """Each region that has rows, with their positions."""
-    for region in np.unique(regions).tolist():
-        yield region, np.flatnonzero(regions == region)
+    yield from ((region, np.flatnonzero(regions == region)) for region in np.unique(regions).tolist())
 
 
 def evaluate_rows(

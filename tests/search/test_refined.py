@@ -411,3 +411,16 @@ def test_scoring_in_stages_finds_the_best_columns_of_a_wide_table():
     assert set(sorted(least, key=least.get)[:3]) <= set(columns[kept].tolist())
     np.testing.assert_allclose(some[kept], full[kept], rtol=0, atol=1e-12)
     np.testing.assert_array_equal(its_mass[kept], mass[kept])
+
+
+@pytest.mark.filterwarnings("ignore::granite_xai.BinWarning")
+def test_a_wide_table_with_a_question_that_shows_only_chance_is_divided_by_the_other():
+    """Columns that are dropped leave infinitely much of what counts, and nothing of what does not."""
+    X = np.random.default_rng(0).normal(size=(120, 40))
+    options = {"search": "greedy", "max_samples": None, "holdout": False}
+    both, one = (
+        gx.Granite(lambda X: X[:, 0] * np.sign(X[:, 1]), question, **options).fit(X)
+        for question in (["ice-pdp", "mplot-pdp"], "ice-pdp")
+    )
+    assert both.partition_.rules == one.partition_.rules
+    assert len(one.partition_) > 1

@@ -37,9 +37,7 @@ def number(value: Any) -> str:
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return "–"
     size = abs(value)
-    if isinstance(value, int) or (size >= 1000 and size < 1e15):
-        return f"{value:,.0f}"
-    return f"{value:.4g}"
+    return f"{value:,.0f}" if isinstance(value, int) or (size >= 1000 and size < 1e15) else f"{value:.4g}"
 
 
 def signed(amount: float) -> str:

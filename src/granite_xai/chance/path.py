@@ -110,8 +110,7 @@ def folds(clusters: IntArray, seed: int) -> Iterator[tuple[IntArray, IntArray]]:
     """Rows that search and rows that are left out, whole clusters, each cluster left out once."""
     names = int(clusters.max()) + 1
     fold = (np.random.default_rng([seed, 17]).permutation(names) % FOLDS)[clusters]
-    for k in range(FOLDS if names >= FOLDS else 0):
-        yield np.flatnonzero(fold != k), np.flatnonzero(fold == k)
+    yield from ((np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(FOLDS * (names >= FOLDS)))
 
 
 def path_of(

@@ -100,8 +100,7 @@ def read_parts(path: str) -> Iterator[Any]:
         yield read_table(path)
         return
     with _any_error(f"{path} is not what its name says", _bad_table, gx.GraniteError):
-        for batch in import_module("pyarrow.parquet").ParquetFile(path).iter_batches():
-            yield batch.to_pandas()
+        yield from (batch.to_pandas() for batch in import_module("pyarrow.parquet").ParquetFile(path).iter_batches())
 
 
 def _csv(raw: bytes, name: str, separator: str) -> Any:

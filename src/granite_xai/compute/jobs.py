@@ -162,8 +162,7 @@ def _from_cluster(client: Any, function: Callable[[Task], Result], tasks: Sequen
     sent = client.scatter(function, broadcast=True, hash=False)
     futures = [client.submit(_pinned, sent, task, pure=False) for task in tasks]
     try:
-        for future in futures:
-            yield future.result()
+        yield from (future.result() for future in futures)
     finally:
         client.cancel(futures)  # after an interrupt nobody waits for the others
 

@@ -16,7 +16,7 @@ from functools import cached_property
 
 import numpy as np
 
-from granite_xai.base.typing import Coalition, FloatArray, IntArray, PairwiseShapley, Terms
+from granite_xai.base.typing import Coalition, IntArray, PairwiseShapley, Terms
 from granite_xai.compute.primitives import SPREAD, Array, Pairs, Part
 from granite_xai.engine.masked import HybridFunction, Masked, Rows, RowValues, Tiles, joined
 from granite_xai.engine.splits import Splits
@@ -80,16 +80,16 @@ class Averages(Masked):
         tiled = (RowValues(self.splits.zeros, tiled=tiling) for tiling in (*tilings, *binned))
         return joined([values, *tiled], self.splits)
 
-    def pair_block(self, terms: Terms, references: IntArray, rows: IntArray) -> FloatArray:
+    def pair_block(self, terms: Terms, references: IntArray, rows: IntArray) -> Array:
         """A combination of some rows against every reference, (references, rows), where rows have no bins."""
         known, P = self.evaluations, self.splits.primitives
         at, own = terms.get(frozenset(), 0.0), terms.get(known.everything, 0.0)
-        total = at * known.predictions[references][:, None] + own * known.predictions[rows][None, :]
+        total = P.array(at * known.predictions[references][:, None] + own * known.predictions[rows][None, :])
         for term, coefficient in terms.items():
             if term and term != known.everything:
                 matrix, shown = known.stored(term)
                 pairs, both = matrix.pairs, (0.0, coefficient) if shown else (coefficient, 0.0)
-                total += P.host(P.pair_block(matrix.values, pairs.at(references), pairs.at(rows), *both))
+                total = total + P.pair_block(matrix.values, pairs.at(references), pairs.at(rows), *both)
         return total
 
     def averaged(self, coalition: Coalition, function: HybridFunction) -> RowValues:

@@ -31,8 +31,7 @@ class RowValues(NamedTuple):
     def tiles(self, splits: Splits) -> Iterator[tuple[Rows, RowValues]]:
         """The values of some rows at a time; each row once."""
         if self.tiled is None:
-            for rows in splits.tiles(splits.n_rows, splits.count, 2**30):
-                yield rows, self._of(rows, splits)
+            yield from ((rows, self._of(rows, splits)) for rows in splits.tiles(splits.n_rows, splits.count, 2**30))
             return
         for some, part in self.tiled:
             yield some, self._of(some, splits, part)
@@ -91,7 +90,7 @@ class Masked(ABC):
     def combined(self, terms: Terms) -> RowValues:
         """A linear combination of masked models (and of pairwise attributions, where these exist)."""
 
-    def pair_block(self, terms: Terms, references: IntArray, rows: IntArray) -> FloatArray:
+    def pair_block(self, terms: Terms, references: IntArray, rows: IntArray) -> Array:
         """A combination of some rows before its mean over all references of a region is taken, (references, rows)."""
         raise TypeError("only maskings in pairs are asked")
 
@@ -117,9 +116,9 @@ class AgainstReferences(Masked):
         """A linear combination of masked models: each the mean over the reference rows."""
         return RowValues(self.splits.primitives.array(self._own(terms)))
 
-    def pair_block(self, terms: Terms, references: IntArray, rows: IntArray) -> FloatArray:
+    def pair_block(self, terms: Terms, references: IntArray, rows: IntArray) -> Array:
         """The same for every reference of the region."""
-        return np.broadcast_to(self._own(terms)[rows], (len(references), len(rows)))
+        return self.splits.primitives.array(np.broadcast_to(self._own(terms)[rows], (len(references), len(rows))))
 
     def _own(self, terms: Terms) -> FloatArray:
         parts = (value * self._lines(term).mean(axis=0) for term, value in terms.items())  # type: ignore[arg-type]

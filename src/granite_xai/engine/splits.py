@@ -203,8 +203,7 @@ class Splits:
     def tiles(self, count: int, width: int, most: int) -> Iterator[slice]:
         """Slices of so many rows, each so many cells wide, that fit the cache and so many bytes."""
         step = max(1, min(max(self.primitives.cells // max(width, 1), 16), most // (8 * max(width, 1))))
-        for start in range(0, count, step):
-            yield slice(start, min(start + step, count))
+        yield from (slice(start, min(start + step, count)) for start in range(0, count, step))
 
     @cached_property
     def _left_by_row(self) -> Array:

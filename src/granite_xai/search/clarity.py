@@ -135,5 +135,6 @@ class _Node(NamedTuple):
         for tile in np.split(everyone, range(step, known.n_rows, step)):
             parts = question.gaps[number].items()
             block = sum(masking.masked(own, whole).pair_block(terms, everyone, tile) for masking, terms in parts)
+            block = whole.primitives.host(block)
             left += float(known.weights[tile] @ question.loss(np.einsum("mc,mc->c", block, weighted @ basis[tile].T)))
         return left

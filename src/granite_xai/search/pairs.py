@@ -9,17 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial, reduce
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, groupby
+from operator import add, attrgetter
 from typing import NamedTuple
 
 import numpy as np
 
-from granite_xai.base.typing import BoolArray, FloatArray, IntArray
+from granite_xai.base.typing import FloatArray, IntArray
 from granite_xai.chance.replicates import ChanceRule
 from granite_xai.compute import in_threads, one_blas_thread, resolve_jobs
 from granite_xai.compute.compiled import available, compiled, primitives_for
 from granite_xai.compute.kernels import quarter_sums
-from granite_xai.compute.primitives import ABSOLUTE, SQUARE, ArrayNamespace, Families, Pairs
+from granite_xai.compute.primitives import ABSOLUTE, SQUARE, Array, ArrayNamespace, Families, Numpy, Pairs
 from granite_xai.disagreement import ResolvedQuestion
 from granite_xai.engine.splits import Cut, Splits
 from granite_xai.interaction import union
@@ -48,10 +49,11 @@ class Plan(NamedTuple):
 class _Side:
     """A cut of some rows, and the whole of them as a last one."""
 
-    def __init__(self, cut: Cut) -> None:
+    def __init__(self, cut: Cut, primitives: ArrayNamespace) -> None:
         self.left, self.classes = cut.left.astype(np.float64), cut.classes
-        self.members = cut.left[:, cut.classes]  # (k, n)
+        self.members = primitives.flags(np.ascontiguousarray(cut.left[:, cut.classes]))  # (k, n)
         self.families = Families([np.vstack([cut.left, np.ones_like(cut.left[:1])])])
+        self.table = primitives.array(self.families.left[0])  # (k + 1, classes)
 
 
 class _Grid:
@@ -78,32 +80,34 @@ class _PairGap:
 
     factor: float  # of the question
     mode: int  # of its loss
-    parts: Sequence[Callable[[IntArray, IntArray], FloatArray]]  # of references and rows
+    parts: Sequence[Callable[[IntArray, IntArray], Array]]  # of references and rows
     weights: FloatArray
+    primitives: ArrayNamespace  # where its parts are made
     kept: bool  # whether there is room for the whole matrix
-    last: dict[bytes, list[FloatArray]] = field(default_factory=dict)  # its blocks for the rows asked for last
+    last: dict[bytes, list[Array]] = field(default_factory=dict)  # its blocks for the rows asked for last
 
     @cached_property
-    def matrix(self) -> FloatArray:
+    def matrix(self) -> Array:
         """All references, times their weights, and all rows."""
-        return self._made(*[np.arange(len(self.weights))] * 2)
+        return self._made(every := np.arange(len(self.weights)), every)
 
-    def blocks(self, rows: IntArray, tiles: list[slice], P: ArrayNamespace) -> Iterable[FloatArray]:
+    def blocks(self, rows: IntArray, tiles: list[slice], P: ArrayNamespace) -> Iterable[Array]:
         """Some references and the same rows, a few at a time."""
         if not self.kept:
             return (self._made(rows, rows[tile]) for tile in tiles)
         if (key := rows.tobytes()) not in self.last:
             self.last.clear()
             at = Pairs(rows, rows)
-            self.last[key] = [np.asarray(P.pair_block(self.matrix, at, at.at(tile), 1.0, 0.0)) for tile in tiles]
+            self.last[key] = [P.pair_block(self.matrix, at, at.at(tile), 1.0, 0.0) for tile in tiles]
         return self.last[key]
 
-    def _made(self, references: IntArray, rows: IntArray) -> FloatArray:
-        return reduce(np.add, (part(references, rows) for part in self.parts)) * self.weights[references][:, None]
+    def _made(self, references: IntArray, rows: IntArray) -> Array:
+        weights = self.primitives.array(self.weights[references][:, None])
+        return reduce(add, (part(references, rows) for part in self.parts)) * weights
 
-    def squares(self, references: IntArray, rows: IntArray) -> FloatArray:
+    def squares(self, references: IntArray, rows: IntArray) -> Array:
         """Its squares, without the weights of references."""
-        return self.factor * np.square(reduce(np.add, (part(references, rows) for part in self.parts)))
+        return self.factor * reduce(add, (part(references, rows) for part in self.parts)) ** 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +124,7 @@ class PairTables:
         """The tables of a problem, sets of larger share first; None where a gap is no mean over pairs of rows."""
         known, found = problem.evaluations, []
         splits = Splits.whole(known.weights, known.primitives)
-        rule = problem.chance if corrected and _closed_form(problem) else None
+        rule, P = problem.chance if corrected and _closed_form(problem) else None, splits.primitives
         factors = problem.shares.factors if rule is None else rule.factors
         for question, factor in zip(problem.shares.comparisons, factors.tolist(), strict=True):
             if not isinstance(question, ResolvedQuestion) or not in_pairs(question):
@@ -131,22 +135,25 @@ class PairTables:
                 parts = [partial(masking.masked(own, splits).pair_block, terms) for masking, terms in gap.items()]
                 found.append((factor * (known.weights @ question.loss(values[0])), factor, mode, parts))
         found = sorted((entry for entry in found if entry[0] > 0), key=lambda entry: -entry[0])
-        room = problem.resources.memory_limit // KEPT // (8 * known.n_rows**2)
-        gaps = tuple(_PairGap(*entry[1:], known.weights, number < room) for number, entry in enumerate(found))
-        spread = _PairGap(1.0, ABSOLUTE, [gap.squares for gap in gaps], known.weights, len(gaps) < room)
+        room = (P.free or problem.resources.memory_limit) // KEPT // (8 * known.n_rows**2)
+        gaps = tuple(_PairGap(*entry[1:], known.weights, P, number < room) for number, entry in enumerate(found))
+        spread = _PairGap(1.0, ABSOLUTE, [gap.squares for gap in gaps], known.weights, P, len(gaps) < room)
         return cls(problem, least, gaps, None if rule is None else spread)
 
     def tables(self, rows: IntArray, pairs: Sequence[tuple[Cut, Cut]], sets: slice = slice(None)) -> list[FloatArray]:
         """What some sets leave in the quarters of some pairs of cuts, (4, k, l); infinite in those too small."""
         # Left and left, left and right, right and left, right and right.
-        weights, P = self.problem.evaluations.weights[rows], primitives_for(len(rows) ** 2)
-        sides = {id(cut): _Side(cut) for pair in pairs for cut in pair}
+        known, device = self.problem.evaluations, self.problem.evaluations.primitives
+        weights, P = known.weights[rows], device or primitives_for(len(rows) ** 2)
+        sides = {id(cut): _Side(cut, P) for pair in pairs for cut in pair}
         grids = [_Grid(sides[id(one)], sides[id(two)], weights, P) for one, two in pairs]
         with one_blas_thread():
-            add = partial(_of_set, rows, weights, grids, P)
-            found = in_threads(add, self.gaps[sets], resolve_jobs(self.problem.n_jobs))
+            summed = partial(_of_sets, rows, weights, grids, P)
+            alike = groupby(sorted(self.gaps[sets], key=attrgetter("mode")), key=attrgetter("mode"))
+            tasks = [[gap] for gap in self.gaps[sets]] if device is None else [list(some) for _, some in alike]
+            found = in_threads(summed, tasks, 1 if device else resolve_jobs(self.problem.n_jobs))
         # A mean over n rows varies by chance as the mean square about it, over n - 1.
-        squares = [0.0] * len(grids) if self.spread is None or sets.start else add(self.spread)
+        squares = [0.0] * len(grids) if self.spread is None or sets.start else summed([self.spread])
         shares, total = self.problem.shares, []
         for number, (grid, square) in enumerate(zip(grids, squares, strict=True)):
             sums, rows_in = np.sum([each[number] for each in found], axis=0), grid.quarters(None)
@@ -178,37 +185,41 @@ def _closed_form(problem: Problem) -> bool:
     return alone and all(each.measure.mode == SQUARE for each in problem.chance.questions)
 
 
-def _of_set(
-    rows: IntArray, weights: FloatArray, grids: list[_Grid], P: ArrayNamespace, gap: _PairGap
+def _of_sets(
+    rows: IntArray, weights: FloatArray, grids: list[_Grid], P: ArrayNamespace, gaps: list[_PairGap]
 ) -> list[FloatArray]:
-    """Sums of one set's losses over the quarters of every grid."""
-    found, step = [np.zeros_like(grid.scale) for grid in grids], max(1, TILE // len(rows))
-    tiles = [slice(start, start + step) for start in range(0, len(rows), step)]
-    for tile, block in zip(tiles, gap.blocks(rows, tiles, P), strict=True):
-        own = gap.factor * weights[tile]
+    """Sums of the losses of some sets, of one kind, over the quarters of every grid; on a device of many at once."""
+    on_host, count, n = isinstance(P, Numpy), len(gaps), len(rows)
+    found, step = [np.zeros_like(grid.scale) for grid in grids], max(1, (TILE if on_host else P.cells) // count // n)
+    tiles = [slice(start, min(start + step, n)) for start in range(0, n, step)]
+    for tile, *blocks in zip(tiles, *(gap.blocks(rows, tiles, P) for gap in gaps), strict=True):
+        own = np.concatenate([gap.factor * weights[tile] for gap in gaps])
+        block = blocks[0] if count == 1 else P.xp.concat(blocks, axis=1)
         for grid, out in zip(grids, found, strict=True):
-            by_cell = P.segment_sum(block, grid.order).reshape(*grid.shape, -1)
-            inside = [np.ascontiguousarray(side.members[:, tile]) for side in grid.sides]
-            if available():
+            by_cell = P.xp.reshape(P.segment_sum(block, grid.order), (*grid.shape, -1))
+            inside = [P.xp.concat([side.members[:, tile]] * count, axis=1) for side in grid.sides]
+            if on_host and available():
                 added = (side.families.additions for side in grid.sides)
-                compiled(quarter_sums)(gap.mode, by_cell, *added, *inside, grid.scale, own, out)
+                compiled(quarter_sums)(gaps[0].mode, by_cell, *added, *inside, grid.scale, own, out)
             else:
-                out += _quarter_sums(gap.mode, by_cell, grid, inside, own)
+                out += _quarter_sums(P, gaps[0].mode, by_cell, grid, inside, P.array(own))
     return found
 
 
 def _quarter_sums(
-    mode: int, by_cell: FloatArray, grid: _Grid, inside: list[BoolArray], weights: FloatArray
+    P: ArrayNamespace, mode: int, by_cell: Array, grid: _Grid, inside: list[Array], weights: Array
 ) -> FloatArray:
     """The same as the compiled loop: the loss of each row's mean over its own quarter, weighted, (4, k, l)."""
-    first, second = (side.families.left[0].astype(np.float64) for side in grid.sides)
-    sums = np.einsum("ka,abi,lb->ikl", first, by_cell, second, optimize=True)
-    both, above, every, total = sums[:, :-1, :-1], sums[:, :-1, -1:], sums[:, -1:, :-1], sums[:, -1:, -1:]
+    (first, second), xp, (_, width, count) = (side.table for side in grid.sides), P.xp, by_cell.shape
+    sums = second @ xp.reshape(first @ xp.reshape(by_cell, (-1, width * count)), (-1, width, count))
+    both, above, every, total = sums[:-1, :-1, :], sums[:-1, -1:, :], sums[-1:, :-1, :], sums[-1:, -1:, :]
     parts = (both, above - both, every - both, total - above - every + both)
-    here, there = inside[0].T[:, :, None], inside[1].T[:, None, :]
-    members = (here & there, here & ~there, ~here & there, ~here & ~there)
-    gaps = np.stack([np.where(own, part, 0.0) for own, part in zip(members, parts, strict=True)]) * grid.scale[:, None]
-    return np.asarray(np.einsum("i,qikl->qkl", weights, np.square(gaps) if mode == SQUARE else np.abs(gaps)))
+    here, there = inside[0][:, None, :], inside[1][None, :, :]
+    members, found = (here & there, here & ~there, ~here & there, ~here & ~there), []
+    for member, part, scale in zip(members, parts, grid.scale, strict=True):
+        gap = xp.where(member, part, xp.zeros_like(part)) * P.array(scale)[:, :, None]
+        found.append((gap**2 if mode == SQUARE else xp.abs(gap)) @ weights)
+    return P.host(xp.stack(found))
 
 
 def one_side(quarters: FloatArray, side: int, first: bool) -> FloatArray:
@@ -262,10 +273,10 @@ class TwoLevels:
 
     def _undone(self, single: Sequence[FloatArray], sides: Sequence[_Sides], rule: ChanceRule) -> bool:
         """Whether the best tree splits parts that show only chance, or less than a region's price; regions then."""
-        problem, column = self.tables.problem, int(np.argmin([np.min(each.cost.sum(axis=0)) for each in sides]))
-        (cost, after), undone = sides[column], False
-        option = self.options[column][number := int(np.argmin(cost.sum(axis=0)))]
-        left = option.inside(problem.table.columns[option.column].codes[self.rows])
+        problem, numbers = self.tables.problem, [best_of(each.cost.sum(axis=0), 1e-12) for each in sides]
+        column = min(range(len(sides)), key=lambda i: round(float(sides[i].cost[:, numbers[i]].sum()), 12))
+        (cost, after), number, undone = sides[column], numbers[column], False
+        left = (option := self.options[column][number]).inside(problem.table.columns[option.column].codes[self.rows])
         for k in np.flatnonzero(after[0, :, number] >= 0).tolist():
             rows, alone = self.rows[left == (k == 0)], single[column][k, number]
             shown = rule.of(problem.evaluations.restrict(rows), rows, problem.n_jobs)

@@ -123,9 +123,8 @@ class Ahead:
             least = [float(np.min(part)) for part in np.split(scores, ends[:-1])]
             groups = [groups[k] for k in sorted(np.argsort(least, kind="stable")[:wide])]
         plans = self._best(rows, groups, AHEAD[available()])[:SHARPENED]
-        costed = [*(self.recut(rows, plan) for _, plan in plans), *plans[:1]]
-        best = costed[best_of(np.array([cost for cost, _ in costed]))][1]
-        return (best or plans[0][1]).candidate
+        trees = [*(self.recut(rows, plan) for _, plan in plans), *plans[:1]]
+        return (min(trees, key=lambda found: round(found[0], 12))[1] or plans[0][1]).candidate
 
     def optimum(self, rows: IntArray, options: Sequence[Candidate], memory: int) -> Optimum:
         """The best over all cuts of a node; over fewer, which it says, without compiled loops or so much memory."""

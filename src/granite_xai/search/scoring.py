@@ -34,8 +34,7 @@ def leading(
     columns = np.array([option.column for option in options])
     alive = np.unique(columns).tolist()
     staged = all(isinstance(each, ResolvedQuestion) for each in problem.shares.comparisons)
-    all_at_once = evaluations.primitives is not None  # a device is fastest with much at once
-    if max(WIDE, count + 1) > len(alive) or not staged or all_at_once:
+    if max(WIDE, count + 1) > len(alive) or not staged or evaluations.primitives:  # a device is fastest with all
         return scored(problem, rows, options, evaluations, least)
     order = _by_share(problem, evaluations)
     reaches = np.cumsum([share for share, *_ in order])
@@ -63,7 +62,7 @@ def leading(
             break
         # A column that helps nobody leaves what the sets hold in the node: far enough to drop these.
         stop = min(len(order), max(stop + FIRST, stop * 5 // 4, int(np.searchsorted(reaches, 1.01 * bound)) + 1))
-    found[~np.isin(columns, alive)] = np.inf
+    found[~np.isin(columns, alive)] = np.where(problem.shares.factors > 0, np.inf, 0.0)  # 0 times infinity is no share
     return found, mass
 
 
@@ -95,8 +94,8 @@ def scored(problem: Problem, rows: IntArray, options: list[Candidate], evaluatio
     blocks = list(_blocks(options, one, cut, limit // SHARE, most))
     largest = max(cut * len({option.column for option in block}) + one * len(block) for block in blocks)
     jobs = min(resolve_jobs(problem.n_jobs), max(1, limit // 4 // largest))
-    few = evaluations.primitives is None and len(blocks) < 2 * jobs
-    by_set = jobs if few else 1  # few blocks: their sets are divided among the jobs
+    # The sets of few blocks are divided among the jobs.
+    by_set = jobs if evaluations.primitives is None and len(blocks) < 2 * jobs else 1
     score = partial(_score, problem.shares, problem.table, rows, evaluations, by_set)
     found = map_blocks(score, blocks, jobs if by_set == 1 else 1)
     return np.concatenate([part for part, _ in found]), np.concatenate([mass for _, mass in found])
