@@ -56,7 +56,8 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "chance": ("chance", "test_new_rows.py"),
     "regions": (*RULES, FRAMEWORKS[0]),
     "search": (*VECTORS, "search"),  # what no line below names
-    **{f"search/{name}": (*TREES, LOOKED_AHEAD[0]) for name in ("problem", "scoring", "tree")},
+    **{f"search/{name}": (*TREES, LOOKED_AHEAD[0]) for name in ("scoring", "tree")},
+    "search/problem": (*TREES, LOOKED_AHEAD[0], "chance/test_path.py"),  # shares, which the path reads
     "search/candidates": (*RULES, *TREES),
     "search/clarity": ("search/test_clarity.py",),
     **{f"search/{name}": LOOKED_AHEAD for name in ("pairs", "refine")},

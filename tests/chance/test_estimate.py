@@ -58,7 +58,7 @@ def test_the_corrected_disagreement_is_unbiased_where_the_plug_in_is_not():
 
 
 def test_the_disagreement_of_an_estimate_is_that_over_all_rows_without_chance():
-    """The truth is 1.36 + 1 + 0.36; a constant model has none, and chance no part in it."""
+    """The truth is 1.36 + 1 + 0.36; of a small one, and of one region alone, chance is a part too; not of none."""
     X = np.random.default_rng(3).normal(size=(400, 3))
     found = fixed(X[:60]).evaluate(X).estimate
     whole = found.lines[0]
@@ -66,9 +66,16 @@ def test_the_disagreement_of_an_estimate_is_that_over_all_rows_without_chance():
     assert found.disagreement_low < 2.72 < found.disagreement_high
     assert found.disagreement_low < found.disagreement == whole.corrected < found.disagreement_high
     assert 0 < found.chance == whole.chance / whole.plug_in < 0.1
+    options = {"partitioner": RULES, "max_samples": None, "holdout": False}
     with quiet():
-        nothing = gx.Granite(lambda X: np.ones(len(X)), partitioner=RULES, max_samples=None, holdout=False).fit(X)
-    assert (nothing.estimate_.disagreement, nothing.estimate_.remaining, nothing.estimate_.chance) == (0.0, 0.0, 0.0)
+        half = gx.Granite(lambda X: 0.1 * X[:, 0] * (X[:, 1] > 0), **options).fit(X).estimate_
+        nothing = gx.Granite(lambda X: np.ones(len(X)), **options).fit(X).estimate_
+        one_side = fixed(X).evaluate(X[X[:, 1] > 0]).estimate
+    assert half.lines[0].plug_in < 0.1
+    assert one_side.lines[1].n_samples == 0
+    for each in (half, one_side):
+        assert 0 < each.chance == each.lines[0].chance / each.lines[0].plug_in
+    assert (nothing.disagreement, nothing.remaining, nothing.chance) == (0.0, 0.0, 0.0)
 
 
 def test_the_standard_error_is_how_far_estimates_of_other_samples_lie_apart():
@@ -77,6 +84,19 @@ def test_the_standard_error_is_how_far_estimates_of_other_samples_lie_apart():
     found = [g.evaluate(np.random.default_rng(50 + seed).normal(size=(200, 3))).estimate for seed in range(25)]
     spread = np.std([each.remaining for each in found], ddof=1)
     assert np.mean([each.standard_error for each in found]) == pytest.approx(spread, rel=0.4)
+
+
+def test_the_headline_says_how_much_one_curve_a_column_tells():
+    """Of 4 x2 and x0 by the sign of x1 the first has 16 of 17 parts of the variance; with regions curves tell all."""
+    X = np.random.default_rng(4).normal(size=(400, 3))
+    with quiet():
+        g = gx.Granite(lambda X: 4 * X[:, 2] + X[:, 0] * np.sign(X[:, 1]), partitioner=RULES, holdout=False).fit(X)
+    found = g.estimate_
+    assert found.fidelity == pytest.approx(1.0)
+    assert found.global_fidelity == pytest.approx(16 / 17, abs=0.02)
+    told = round(100 * found.global_fidelity)
+    words = f"One curve per column explains {told} % of the model; the regions are about the other {100 - told} %."
+    assert found.headline.splitlines()[0] == words
 
 
 @pytest.mark.parametrize("question", ["ice-pdp", "mplot-pdp"])
