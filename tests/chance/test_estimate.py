@@ -86,6 +86,15 @@ def test_the_standard_error_is_how_far_estimates_of_other_samples_lie_apart():
     assert np.mean([each.standard_error for each in found]) == pytest.approx(spread, rel=0.4)
 
 
+def test_one_region_leaves_everything_and_for_certain():
+    """What it leaves moves with the sample as the whole does."""
+    X = np.random.default_rng(5).normal(size=(200, 3))
+    whole = gx.partitioners.GivenRules([gx.Rule()])
+    found = gx.Granite(step, partitioner=whole, max_samples=None, holdout=False).fit(X[:60]).evaluate(X).estimate
+    assert found.remaining == pytest.approx(1.0)
+    assert found.standard_error == pytest.approx(0.0, abs=1e-12)
+
+
 def test_the_headline_says_how_much_one_curve_a_column_tells():
     """Of 4 x2 and x0 by the sign of x1 the first has 16 of 17 parts of the variance; with regions curves tell all."""
     X = np.random.default_rng(4).normal(size=(400, 3))
