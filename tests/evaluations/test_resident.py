@@ -66,6 +66,14 @@ def test_a_function_of_device_arrays_gives_the_same_regions_there(device, questi
     same(*fits(product, question, confidence_level=None))
 
 
+def test_tables_over_pairs_of_cuts_are_the_same_there_in_many_blocks(device, monkeypatch):
+    """Five sets, four of them in the first stage, and rows a few at a time."""
+    monkeypatch.setattr(ArrayNamespace, "cells", 2**14)
+    device(STRICT)
+    mixed = lambda Z: product(Z) + Z[:, 3] * Z[:, 0] * Z[:, 4]  # noqa: E731
+    same(*fits(mixed, "ice-pdp", confidence_level=None, min_samples_leaf=10))
+
+
 @pytest.mark.filterwarnings("ignore::granite_xai.ModelWarning")
 def test_grids_held_out_rows_and_replicates_are_the_same_there(device):
     device(STRICT)

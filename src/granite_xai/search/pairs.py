@@ -190,7 +190,7 @@ def _of_sets(
 ) -> list[FloatArray]:
     """Sums of the losses of some sets, of one kind, over the quarters of every grid; on a device of many at once."""
     on_host, count, n = isinstance(P, Numpy), len(gaps), len(rows)
-    found, step = [np.zeros_like(grid.scale) for grid in grids], max(1, (TILE if on_host else P.cells) // count // n)
+    found, step = [np.zeros_like(grid.scale) for grid in grids], max(1, (TILE if on_host else P.cells // 16) // n)
     tiles = [slice(start, min(start + step, n)) for start in range(0, n, step)]
     for tile, *blocks in zip(tiles, *(gap.blocks(rows, tiles, P) for gap in gaps), strict=True):
         own = np.concatenate([gap.factor * weights[tile] for gap in gaps])
