@@ -5,7 +5,8 @@
 
 A mutant is the package with one expression changed: ``<`` for ``<=``, ``+`` for ``-``, a condition negated, a constant
 moved by one. Each is written into a scratch copy of the package, and the tests of its own room run until the first
-failure. A mutant that passes them all survived: either no caller can see the change, or a test is missing.
+failure. A mutant that passes them all survived: either no caller can see the change, or a test is missing. Constants
+that only bound memory, or say what is worth its time, are left alone (`BOUNDS`).
 
 Not collected by pytest.
 """
@@ -41,22 +42,35 @@ FRAMEWORKS = ("search/test_partitioners.py", "frameworks/test_exact.py", "framew
 VECTORS = ("search/test_cohorts.py", "search/test_scatter.py", *FRAMEWORKS)
 MASKED = ("engine/test_masked.py", "engine", "test_fuzz.py", "paper")
 LOOKED_AHEAD = ("search/test_refined.py", *TREES)
+BY_CHANCE = ("chance/test_replicates.py", "chance/test_estimate.py")  # what moves with the weights of the rows
 
 # Which tests belong to which file or room, quick and decisive ones first; the file's own examples run before them. The
 # name of a room is also that of the one file it may be.
 ROOMS: dict[str, tuple[str, ...]] = {
     "engine": MASKED,
-    "masking": ("masking", *MASKED),
+    "engine/splits": (*MASKED, BY_CHANCE[1]),
+    "masking": ("masking", *MASKED, BY_CHANCE[0]),
     "behavior": (*MASKED, "test_disagreement.py"),
     "interaction": ("engine/test_games.py", *MASKED),
     "disagreement": ("test_disagreement.py", "test_objective.py", "whole/test_numerics.py", "test_fuzz.py"),
     "chance": ("chance", "test_new_rows.py"),
     "regions": (*RULES, FRAMEWORKS[0]),
     "search": (*VECTORS, "search"),  # what no line below names
-    **{f"search/{name}": (*TREES, LOOKED_AHEAD[0]) for name in ("problem", "scoring", "tree")},
+    **{f"search/{name}": (*TREES, LOOKED_AHEAD[0]) for name in ("scoring", "tree")},
+    "search/problem": (*TREES, LOOKED_AHEAD[0], "chance/test_path.py"),  # shares, which the path reads
     "search/candidates": (*RULES, *TREES),
     "search/clarity": ("search/test_clarity.py",),
     **{f"search/{name}": LOOKED_AHEAD for name in ("pairs", "refine")},
+}
+
+# Constants that only bound how much is done at once, or say from where another way to the same numbers is worth it: by
+# file, and only those that no result depends on. Moved by one, they are no faults, and are left alone.
+BOUNDS: dict[str, set[str]] = {
+    "chance/replicates": {"LINES"},
+    "engine/splits": {"CUT_BYTES"},
+    "search/cohorts": {"BLOCK"},
+    "search/pairs": {"KEPT", "STAGES"},
+    "search/scoring": {"BLOCK", "ON_DEVICE", "WIDE", "FIRST", "SHARE"},
 }
 
 COMPARISONS = {"Lt": "LtE", "Gt": "GtE", "Eq": "NotEq", "In": "NotIn", "Is": "IsNot"}
@@ -88,8 +102,9 @@ def mutants_of(file: Path) -> list[Mutant]:
     starts = [0]
     for line in text.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
-    found = []
-    for number, (node, fault) in enumerate(changes(ast.parse(text))):
+    found, tree = [], ast.parse(text)
+    tree.body = [statement for statement in tree.body if not only_bounds(file, statement)]
+    for number, (node, fault) in enumerate(changes(tree)):
         if isinstance(node, ast.Return) and number % 4:  # sparingly: a missing result rarely goes unseen
             continue
         span = (starts[node.lineno - 1] + node.col_offset, starts[node.end_lineno - 1] + node.end_col_offset)
@@ -97,6 +112,14 @@ def mutants_of(file: Path) -> list[Mutant]:
         after = f"({after})" if isinstance(node, ast.expr) else after
         found.append(Mutant(file.relative_to(ROOT).as_posix(), node.lineno, ast.unparse(node), after, span))
     return found
+
+
+def only_bounds(file: Path, statement: ast.stmt) -> bool:
+    """Whether a statement only gives values to constants in `BOUNDS`."""
+    names = BOUNDS.get(place_of(file.relative_to(ROOT).as_posix()), set())
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    given = {node.id for target in targets for node in ast.walk(target) if isinstance(node, ast.Name)}
+    return bool(given) and given <= names
 
 
 def changes(node: ast.AST) -> Iterator[tuple[Any, ast.AST]]:
@@ -145,16 +168,21 @@ def changed(node: ast.AST) -> ast.AST | None:
         new.func.id = NAMES[new.func.id]
     elif isinstance(new, ast.Call) and isinstance(new.func, ast.Attribute) and new.func.attr in NAMES:
         new.func.attr = NAMES[new.func.attr]
-    elif isinstance(new, ast.Return) and value is not None:
+    elif isinstance(new, ast.Return) and value is not None and ast.unparse(value) != "None":
         new.value = ast.Constant(None)
     else:
         return None
     return new
 
 
+def place_of(file: str) -> str:
+    """A file within the package, such as ``search/tree``."""
+    return file.removeprefix(PACKAGE + "/").removesuffix(".py")
+
+
 def room_of(file: str) -> list[str]:
     """The file's own examples, then the tests of its room."""
-    place = file.removeprefix(PACKAGE + "/").removesuffix(".py")
+    place = place_of(file)
     chosen = dict.fromkeys(ROOMS[place if place in ROOMS else place.split("/")[0]])
     known = [f"tests/{name}" for name in chosen if (ROOT / "tests" / name).exists()]
     if not known:

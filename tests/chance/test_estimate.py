@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import binom
 
 import granite_xai as gx
-from granite_xai.chance.estimate import choices, rows_needed
+from granite_xai.chance.estimate import choices, interval_around, rows_needed
 from granite_xai.engine.splits import signed_lines, signs, standard_errors
 from strategies import quiet
 
@@ -55,6 +55,79 @@ def test_the_corrected_disagreement_is_unbiased_where_the_plug_in_is_not():
     error = np.std(corrected) / np.sqrt(40)
     assert abs(np.mean(corrected)) < 4 * error
     assert np.mean(plug_in) > 10 * error
+
+
+def test_the_disagreement_of_an_estimate_is_that_over_all_rows_without_chance():
+    """The truth is 1.36 + 1 + 0.36; of a small one, and of one region alone, chance is a part too; not of none."""
+    X = np.random.default_rng(3).normal(size=(400, 3))
+    found = fixed(X[:60]).evaluate(X).estimate
+    whole = found.lines[0]
+    assert (whole.region, whole.n_samples) == (-1, 400)
+    assert found.disagreement_low < 2.72 < found.disagreement_high
+    assert found.disagreement_low < found.disagreement == whole.corrected < found.disagreement_high
+    assert 0 < found.chance == whole.chance / whole.plug_in < 0.1
+    options = {"partitioner": RULES, "max_samples": None, "holdout": False}
+    with quiet():
+        half = gx.Granite(lambda X: 0.1 * X[:, 0] * (X[:, 1] > 0), **options).fit(X).estimate_
+        nothing = gx.Granite(lambda X: np.ones(len(X)), **options).fit(X).estimate_
+        one_side = fixed(X).evaluate(X[X[:, 1] > 0]).estimate
+    assert half.lines[0].plug_in < 0.1
+    assert one_side.lines[1].n_samples == 0
+    for each in (half, one_side):
+        assert 0 < each.chance == each.lines[0].chance / each.lines[0].plug_in
+    assert (nothing.disagreement, nothing.remaining, nothing.chance) == (0.0, 0.0, 0.0)
+
+
+def test_the_standard_error_is_how_far_estimates_of_other_samples_lie_apart():
+    """Of the share left, over 25 samples of 200 rows from one population."""
+    g = fixed(np.random.default_rng(0).normal(size=(60, 3)))
+    found = [g.evaluate(np.random.default_rng(50 + seed).normal(size=(200, 3))).estimate for seed in range(25)]
+    spread = np.std([each.remaining for each in found], ddof=1)
+    assert np.mean([each.standard_error for each in found]) == pytest.approx(spread, rel=0.4)
+
+
+def test_one_region_leaves_everything_and_for_certain():
+    """What it leaves moves with the sample as the whole does."""
+    X = np.random.default_rng(5).normal(size=(200, 3))
+    whole = gx.partitioners.GivenRules([gx.Rule()])
+    found = gx.Granite(step, partitioner=whole, max_samples=None, holdout=False).fit(X[:60]).evaluate(X).estimate
+    assert found.remaining == pytest.approx(1.0)
+    assert found.standard_error == pytest.approx(0.0, abs=1e-12)
+
+
+def test_the_headline_says_how_much_one_curve_a_column_tells():
+    """Of 4 x2 and x0 by the sign of x1 the first has 16 of 17 parts of the variance; with regions curves tell all."""
+    X = np.random.default_rng(4).normal(size=(400, 3))
+    with quiet():
+        g = gx.Granite(lambda X: 4 * X[:, 2] + X[:, 0] * np.sign(X[:, 1]), partitioner=RULES, holdout=False).fit(X)
+    found = g.estimate_
+    assert found.fidelity == pytest.approx(1.0)
+    assert found.global_fidelity == pytest.approx(16 / 17, abs=0.02)
+    told = round(100 * found.global_fidelity)
+    words = f"One curve per column explains {told} % of the model; the regions are about the other {100 - told} %."
+    assert found.headline.splitlines()[0] == words
+
+
+@pytest.mark.parametrize("question", ["ice-pdp", "mplot-pdp"])
+def test_squared_gaps_without_chance_are_the_plug_in_less_what_chance_adds(question):
+    """E (g + e)² = g² + E e²: over all rows and in every region, by weight."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(150, 3))
+    with quiet():
+        g = gx.Granite(step, question, partitioner=RULES, max_samples=None, holdout=False)
+        lines = g.fit(X, sample_weight=rng.integers(1, 4, 150) * 0.5).estimate_.lines
+    assert [line.region for line in lines] == [-1, 0, 1]
+    for line in lines:
+        assert line.chance > 0
+        assert line.corrected == pytest.approx(line.plug_in - line.chance, rel=1e-9, abs=1e-12)
+
+
+def test_intervals_are_of_ratios_far_from_0_and_of_differences_near_it():
+    low, high = interval_around(3.0, 0.5, 2.0)
+    assert (low, high) == pytest.approx((3.0 * np.exp(-1 / 3), 3.0 * np.exp(1 / 3)))
+    assert interval_around(3.0, 1.5, 1.0) == (1.5, 4.5)
+    assert interval_around(3.0, 2.0, 2.0) == (0.0, 7.0)
+    assert np.isnan(interval_around(3.0, 2.0, np.nan)).all()
 
 
 def test_signed_pairs_give_the_standard_error_of_a_mean():

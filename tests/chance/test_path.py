@@ -109,6 +109,15 @@ def test_a_path_asks_the_model_nothing_and_is_kept():
     assert [line.get_label() for line in display.ax_.lines][:3] == ["fitting rows", "left-out rows", "keeps 90 %"]
 
 
+def test_too_few_clusters_for_folds_leave_everything_on_rows_that_are_left_out():
+    """Four clusters: no tree is known to hold elsewhere, so one region is chosen."""
+    g = gx.Granite(two_steps, holdout=False, search="greedy", confidence_level=None)
+    path = g.fit(table(), clusters=np.arange(160) % 4).path_
+    assert path["regions"].tolist()[-3:] == [3, 2, 1]
+    assert set(path["left_out"]) == {1.0}
+    assert path["chosen"].tolist() == [False] * (len(path) - 1) + [True]
+
+
 def test_nothing_to_explain_is_one_region():
     g = gx.Granite(lambda X: X.sum(axis=1), alpha="auto").fit(table())
     assert len(g.partition_) == 1

@@ -138,6 +138,12 @@ def around_a_curve(effects, x, rows, n):
     return float(np.square(effects[rows] - basis @ found).sum())
 
 
+def test_ten_intervals_and_twenty_points_unless_said_otherwise():
+    """GADGET's and REPID's own."""
+    for tree in (gx.partitioners.RepidTree(), gx.partitioners.RepidTree(effect="ale")):
+        assert (tree.intervals, tree.points) == (10, 20)
+
+
 @pytest.mark.slow
 @settings(max_examples=5)
 @given(st.integers(0, 10**6))

@@ -8,6 +8,9 @@ import pytest
 from scipy.stats import norm, rankdata
 
 import granite_xai as gx
+from granite_xai.masking import copula
+from granite_xai.masking.copula import Margin
+from granite_xai.tables import read_table
 
 COPULA = gx.Conditional(sampler="copula")
 
@@ -130,6 +133,22 @@ def test_frames_keep_their_dtypes_and_booleans_are_ordered():
 def test_columns_without_ranks_are_refused(X, fault):
     with pytest.raises(gx.InputError, match=fault):
         gx.Granite(lambda X: np.ones(len(X)), gx.question("mplot-pdp", conditional=COPULA), missing="allow").fit(X)
+
+
+def test_hidden_values_made_a_few_rows_at_a_time_are_the_same(monkeypatch):
+    X = three(2)
+    way = gx.Explainer(COPULA, "local", "pure", gx.Individual(["x0"]))
+    at_once = way.explain(tangled, X).values
+    monkeypatch.setattr(copula, "CELLS", 4 * len(X))
+    np.testing.assert_array_equal(way.explain(tangled, X).values, at_once)
+
+
+def test_a_new_value_has_the_score_of_the_fitting_value_at_or_below_it():
+    """Four values, a quarter of the rows each: the middles of their ranks are at 1/8, 3/8, 5/8 and 7/8."""
+    cells = [[1.0], [2.0], [3.0], [4.0]], [[2.5], [3.0], [0.0], [9.0]]
+    (fitted,), (new,) = (read_table(each, missing="error").columns for each in cells)
+    found = Margin(fitted, np.arange(1, 5) / 4).scores(new)
+    np.testing.assert_allclose(found, norm.ppf([3 / 8, 5 / 8, 1 / 8, 7 / 8]))
 
 
 def test_rows_sent_to_the_model_are_planned():

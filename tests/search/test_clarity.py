@@ -100,6 +100,18 @@ def test_ties_are_within_a_standard_error_that_shrinks_with_the_rows():
     assert split["plateau"] < 0.05
 
 
+def test_the_standard_error_is_twice_as_large_where_both_halves_count_alike():
+    """Each half then counts as a whole region, and no longer by its half of the rows."""
+    found = []
+    for weighting in ("mass", "uniform"):
+        g = gx.Granite(MODELS["product"], gx.Objective("ice-pdp", weighting=weighting), max_depth=1, **FAST).fit(rows())
+        (split,) = g.diagnostics_["splits"]
+        found.append((split["split"], split["second"], split["standard_error"]))
+    (*by_mass, error), (*alike, larger) = found
+    assert by_mass == alike
+    assert larger == pytest.approx(2 * error, rel=0.15)
+
+
 def test_the_papers_algorithm_and_questions_without_tables_say_nothing_of_smoothness():
     """Without a confidence level nothing is looked at; of risk only ties and plateaus are known."""
     X = rows()

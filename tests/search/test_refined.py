@@ -175,6 +175,34 @@ def test_a_tree_that_costs_less_than_all_over_the_cuts_of_the_root_is_kept_and_n
     assert "The tree that was kept (second thoughts) draws other cuts" in found["text"]
 
 
+def test_of_equally_good_trees_the_greedy_one_is_kept():
+    """One cut of three values ends all disagreement: no search finds better."""
+    x0 = np.random.default_rng(0).uniform(-1, 1, 120)
+    g = gx.Granite(lambda X: X[:, 0] * np.sign(X[:, 1] - 1), search="optimal", features=["x0"], max_depth=2, **PLAIN)
+    found = g.fit(np.column_stack([x0, np.arange(120) % 3])).diagnostics_["certificate"]
+    assert len(g.partition_) == 3
+    assert found["found"] == pytest.approx(3 * g.alpha) == found["objective"]
+    assert found["kept"] == "greedy"
+
+
+def test_without_compiled_loops_fewer_cuts_are_looked_at_and_the_certificate_says_so(monkeypatch):
+    """The least over five cuts of each column, against every tree over them; a step is still found."""
+    for module in (pairs_module, refine):
+        monkeypatch.setattr(module, "available", lambda: False)
+    rng = np.random.default_rng(7)
+    X, model = random_table(rng), random_model(rng)
+    options = {"max_depth": 2, "min_samples_leaf": 5, "max_candidates": 10, "alpha": 0.02}
+    found = gx.Granite(model, search="optimal", **PLAIN, **options).fit(X).diagnostics_["certificate"]
+    problem = problem_of(model, X)
+    some = [refine.thinned(group, 5) for group in options_of(problem, np.arange(60), 10, 5)]
+    assert [len(group) for group in some] == [5, 2, 5, 5]
+    assert found["cuts"] == 5
+    assert found["objective"] == pytest.approx(exhaustive(problem, some, 0.02, 5), abs=1e-12)
+    assert "at most 5 of the root's cuts a column" in found["text"]
+    g = gx.Granite(lambda X: X[:, 0] * np.sign(X[:, 1] - 1) * np.sign(X[:, 2]), features=["x0"], **PLAIN, **options)
+    assert g.set_params(search="refined").fit(X).remaining_ < g.set_params(search="greedy").fit(X).remaining_
+
+
 def random_steps(rng):
     t = rng.uniform(-1, 1, size=3)
     return lambda X: X[:, 0] * np.where(X[:, 1] > t[0], np.where(X[:, 1] > t[1], 3.0, 1.0), X[:, 0] > t[2])
@@ -220,6 +248,41 @@ def test_interactions_of_three_columns_are_seen(asked):
     assert fits[0].remaining_ > 0.03
     assert fits[1].remaining_ < 1e-10
     assert fits[2].remaining_ < 1e-10
+
+
+@pytest.mark.filterwarnings("ignore::granite_xai.BinWarning")
+def test_without_tables_three_columns_are_followed():
+    """The interaction of x1 and x2 shows in no single cut; one of them is among the three best, and then the other."""
+    X = np.random.default_rng(1).uniform(-1, 1, size=(200, 4))
+    options = {"features": ["x0"], "max_depth": 2, "min_samples_leaf": 10, **PLAIN}
+    greedy, refined = (
+        gx.Granite(lambda X: X[:, 0] * np.sign(X[:, 1] * X[:, 2]), "mplot-pdp", search=search, **options).fit(X)
+        for search in ("greedy", "refined")
+    )
+    assert refined.remaining_ < 0.05 < 0.15 < greedy.remaining_
+    assert {column for rule in refined.partition_.rules for column, _ in rule.conditions} == {"x1", "x2"}
+
+
+def test_the_best_cuts_of_three_columns_are_sharpened():
+    """Scores by the distance from a step: the best of all values between the neighbours of the best quantile."""
+    X = np.random.default_rng(2).uniform(-1, 1, size=(80, 5))
+    problem = problem_of(lambda X: X[:, 0] * X[:, 1], X)
+    rows, steps = np.arange(80), np.array([0.3, -0.2, 0.1, 0.4, -0.5])
+
+    def score(options):  # columns further to the left leave less
+        return np.array(
+            [
+                c.column + abs(X[c.inside(problem.table.columns[c.column].codes), c.column].max() - steps[c.column])
+                for c in options
+            ]
+        )
+
+    known = [option for group in options_of(problem, rows, 4) for option in group]
+    found = refine.Cutter(problem.table, 2).sharpened(rows, known, score(known), score)
+    assert [option.column for option in found] == [0, 1, 2]
+    for option in found:
+        nearest = np.abs(np.sort(X[:, option.column])[1:-2] - steps[option.column]).min()
+        assert score([option])[0] - option.column == pytest.approx(nearest)
 
 
 def test_the_look_ahead_sees_every_column_of_a_wide_table(monkeypatch):
