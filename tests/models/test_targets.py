@@ -11,8 +11,10 @@ import pyarrow as pa
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
+import oracle
 from granite_xai.base.errors import InputError
 from granite_xai.behavior import Local, Risk
+from granite_xai.behavior.losses import LOSSES
 from granite_xai.explainer import target_for
 from granite_xai.models import as_predictor
 from granite_xai.models.target import read_rows, read_weights
@@ -281,3 +283,12 @@ def test_P04_rows_may_be_counted_from_the_end_or_marked():
     np.testing.assert_array_equal(read_rows([-1, 0], np.ones(N)), [5, 0])
     np.testing.assert_array_equal(read_rows(Y > 1, np.ones(N)), [2, 4, 5])
     np.testing.assert_array_equal(read_rows(None, np.ones(3)), [0, 1, 2])
+
+
+def test_the_log_loss_of_a_target_between_0_and_1_is_the_cross_entropy():
+    """Labels that are probabilities themselves are not rounded to a class."""
+    prediction, y = np.array([0.25, 0.25, 0.9, 0.5]), np.array([0.0, 1.0, 0.75, 0.3])
+    found = LOSSES["log"].pair(prediction, y)
+    assert found == pytest.approx(
+        [oracle.risk_loss("log", p, t) for p, t in zip(prediction, y, strict=True)], rel=1e-12
+    )

@@ -40,7 +40,7 @@ class Loss(NamedTuple):
 
 def _log_loss(prediction: FloatArray, y: FloatArray) -> FloatArray:
     p = np.clip(prediction, 1e-15, 1 - 1e-15)
-    return np.where(y > 0.5, -np.log(p), -np.log1p(-p))
+    return np.asarray(-(y * np.log(p) + (1 - y) * np.log1p(-p)))
 
 
 LOSSES: dict[str, Loss] = {
