@@ -178,7 +178,13 @@ class ResolvedQuestion:
 
     def gap_values(self, evaluations: Evaluations, splits: Splits) -> Iterator[FloatArray]:
         """``phi1(S) - phi2(S)`` of each set in turn, (K, n) with one number a row, otherwise (K, 2)."""
-        return (self._gap(splits, games) for games in self._games(evaluations, splits))
+        few = max(1, evaluations.space.block // self.split_bytes(evaluations.n_rows, evaluations.n_rows))
+        if splits.lines is None or splits.count <= few:
+            return (self._gap(splits, games) for games in self._games(evaluations, splits))
+        lines = np.array_split(splits.lines, -(-splits.count // few))  # set by set, as many lines as memory affords
+        parts = [Splits.weighted(some, splits.weights, splits.primitives) for some in lines]
+        alone = (replace(self, chosen=[k]) for k in (range(len(self.gaps)) if self.chosen is None else self.chosen))
+        return (np.concatenate([next(one.gap_values(evaluations, part)) for part in parts]) for one in alone)
 
     def cell_sizes(self, evaluations: Evaluations) -> Iterator[IntArray]:
         """Rows of the smallest cell that the gap of each set averages over, at every row."""

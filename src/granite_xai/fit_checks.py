@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from math import isqrt
 from typing import Any
 
 import numpy as np
@@ -178,7 +177,7 @@ def cause(question: Disagreement) -> str:
 
 def causes(questions: Asked, evaluations: Evaluations, floors: FloatArray) -> dict[str, Any]:
     """For each question its cause, and the share of the disagreement that a sum of its curves would keep, if known."""
-    count = min(evaluations.n_rows, MOST, isqrt(evaluations.space.block // (8 * (1 + len(evaluations.matrices)))))
+    count = min(evaluations.n_rows, MOST, int((evaluations.space.block / 8 / (1 + len(evaluations.matrices))) ** 0.5))
     rows = np.linspace(0, evaluations.n_rows - 1, count).astype(np.intp)
     some = evaluations.restrict(rows) if count < evaluations.n_rows else evaluations
     return {
@@ -218,8 +217,6 @@ def additive_evaluations(question: ResolvedQuestion, evaluations: Evaluations) -
 
     known = evaluations.matrices.items()
     matrices = {columns: pairs(matrix, of(columns), start + total - of(columns)) for columns, matrix in known}
-    phi = {}
-    for term, matrix in evaluations.attributions.items():
-        own = of(union(term.members)) if len(term.members) == 1 else 0.0 * total  # no effects of several players
-        phi[term] = pairs(matrix, own, -own)
+    own = {t: of(union(t.members)) if len(t.members) == 1 else 0.0 * total for t in evaluations.attributions}
+    phi = {term: pairs(matrix, own[term], -own[term]) for term, matrix in evaluations.attributions.items()}
     return replace(evaluations, predictions=start + total, matrices=matrices, attributions=phi)

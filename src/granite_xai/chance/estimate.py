@@ -294,8 +294,7 @@ def choices(weights: FloatArray, clusters: IntArray, max_samples: Any, holdout: 
     limit = len(rows) if max_samples is None or max_samples == "auto" else int(max_samples)
     if holdout == "auto" and max_samples != "auto":  # the rows that would search without any held out
         wanted, search = min(limit, max(len(rows) - limit, 0)), drawn(rows, clusters, limit, seed)
-        others = np.setdiff1d(rows, search)
-        others = others[~np.isin(clusters[others], clusters[search])]
+        others = rows[~np.isin(clusters[rows], clusters[search])]
         yield RowChoice(search, drawn(others, clusters, wanted, seed + 1) if wanted else others[:0])
         return
     share = holdout if not isinstance(holdout, str | bool) else 0.0

@@ -101,8 +101,7 @@ def pruned_trees(tree: Shared) -> Iterator[Pruned]:
     """The trees from the largest to none, each at the least price of a region at which it is found."""
     alpha = 0.0
     while alpha < np.inf:
-        found = pruned(tree, alpha)
-        yield found
+        yield (found := pruned(tree, alpha))
         alpha = found.price
 
 

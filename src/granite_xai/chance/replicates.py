@@ -94,8 +94,7 @@ class Replicates:
             centre, spread = gaps - moved.mean(axis=0), again - again.mean(axis=0)
             plug_in = float(loss(gaps).sum())
             corrected = loss(centre).sum() - float(mean_excess(loss, centre, spread).sum())
-        bar = float(np.partition(by_chance, self.position)[self.position])
-        return plug_in, float(by_chance.mean()), bar, corrected
+        return plug_in, float(by_chance.mean()), float(np.partition(by_chance, self.position)[self.position]), corrected
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -150,8 +149,7 @@ def _row_losses(asked: ResolvedQuestion, known: Evaluations, lines: FloatArray) 
     """By replicate: ``R`` of the moves, and how much they raise R; and R itself."""
     shares, loss, plug_in = known.weights / known.weights.sum(), asked.loss, 0.0
     by_chance, excess = np.zeros((2, len(lines)))
-    gaps = asked.gap_values(known, _weighted(known, lines))
-    for gap, cells in zip(gaps, asked.cell_sizes(known), strict=True):
+    for gap, cells in zip(asked.gap_values(known, _weighted(known, lines)), asked.cell_sizes(known), strict=True):
         moved = (gap[1:] - gap[0]) * np.sqrt(small_cells(cells))
         own, level = loss(moved) @ shares, loss(gap[0])
         squared = asked.measure.mode == SQUARE  # then moves raise R by their own loss

@@ -140,7 +140,7 @@ def in_processes(function: Callable[[Task], Result], tasks: Sequence[Task], jobs
             _collect(done, function, tasks, jobs)
         except losses as again:
             hint = "run with n_jobs=1 or in threads, or lower Resources(memory_limit=) if the system ran out of memory"
-            text = f"worker processes were killed twice; block {len(done) + 1} of {len(tasks)} has no result: {hint}."
+            text = f"workers died twice; the first block without a result is {len(done) + 1} of {len(tasks)}: {hint}."
             raise ResourceError(text, code="R03", argument="n_jobs", hint=hint) from again
     return done
 

@@ -69,8 +69,7 @@ class Averages(Masked):
         """Terms of one mass are added before they are averaged: pairs of rows as one block, the others as sums."""
         # One pass over the pairs serves all cuts; sums of whole lines and columns are products already.
         paired = {m for m in merged if m.has_many and (self.splits.families is not None or m.columns is not None)}
-        pairs = [(matrix, *both) for matrix, both in merged.items() if matrix in paired]
-        few = [(matrix, *both) for matrix, both in merged.items() if matrix not in paired]
+        pairs, few = ([(m, *both) for m, both in merged.items() if (m in paired) is many] for many in (True, False))
         tables = [(self._table(matrix, None, 1.0), shown) for matrix, _, shown in few if shown]
         products = {matrix: hidden for matrix, hidden, _ in few if hidden}
         if len(tables) == 1 or not (pairs or products):
@@ -164,14 +163,15 @@ class Averages(Masked):
         width = max([splits.count, splits.n_rows if pairs else 0, *(matrix.n_values for matrix in products)])
         space, many = self.evaluations.space, len(pairs) + len(products)
         # Few matrices may stay in memory; of many, lying in files, the system maps sixteen pages around each line.
-        read = max(8 * width, 2**16) * many if 8 * many * splits.n_rows**2 > 4 * space.block else 0
+        read = max(8 * width, 2**16) if 8 * many * splits.n_rows**2 > 4 * space.block else 0
         for rows in splits.tiles(splits.n_rows, width, space.block):
             found: list[tuple[Array, Array]] = []
-            space.release(read * (rows.stop - rows.start))
+            space.release(read * len(pairs) * (rows.stop - rows.start))
             if pairs:
                 blocks = [P.pair_block(m.values, m.pairs, m.pairs.at(rows), hide, show) for m, hide, show in pairs]
                 found.append(splits.sums(sum(blocks[1:], blocks[0])))
             for matrix, (left, total) in zip(products, shares, strict=True):
+                space.release(read * (rows.stop - rows.start))
                 block = matrix.values[:, rows]
                 found.append((P.product(block.T, left), P.product(total[None, :], block)[0, :]))
             for table, coefficient in tables:
@@ -205,6 +205,7 @@ class Averages(Masked):
                 summed = _by_share(P.product, left[part, :], every[part])
             width = max(len(members) if by_pair else count, splits.count)
             for some in splits.tiles(len(members), width, self.evaluations.space.block):
+                self.evaluations.space.release(max(8 * width, 2**16) * (some.stop - some.start))
                 rows: Rows = some if bins is None else members[some]
                 if by_pair:
                     both = (0.0, 1.0) if shown else (1.0, 0.0)
