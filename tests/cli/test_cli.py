@@ -33,6 +33,7 @@ def failing(monkeypatch):
     return end_with
 
 
+@pytest.mark.slow
 def test_demo_prints_tree_and_figures_and_writes_its_report(capsys):
     """As make demo does."""
     assert cli.main(["demo"]) == 0

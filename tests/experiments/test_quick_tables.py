@@ -135,6 +135,7 @@ def test_regions_drawn_by_lot_show_the_double_weighting(data_folder):
         assert line["weighted twice"] * line["regions drawn by lot"] == pytest.approx(1.0, abs=0.25)
 
 
+@pytest.mark.slow
 def test_the_overview_of_frameworks_is_the_papers():
     result = complete(frameworks.run(quick=True))
     assert result.data["overview_is_the_papers"]

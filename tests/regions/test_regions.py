@@ -291,6 +291,7 @@ def test_F05_a_node_without_parent_is_refused():
         Partition.from_dict(data)
 
 
+@pytest.mark.slow
 def test_F05_a_very_deep_tree_is_refused_without_recursion():
     chain = []
     for i in range(3000):

@@ -117,7 +117,7 @@ def cost(g):
     return g.remaining_ + g.alpha * len(g.partition_)
 
 
-PROBLEMS = 500 if settings.default.max_examples > 100 else 20  # in the deep profile, and by default
+PROBLEMS = 500 if settings.default.max_examples > 100 else 8  # in the deep profile, and by default
 QUESTIONS = ("ice-pdp", "coe", "pfi-risk", "variance", "mplot-pdp", "shap-pdp")
 
 
