@@ -6,6 +6,7 @@ import os
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import granite_xai as gx
@@ -36,6 +37,17 @@ def test_terminal_text(texts, name):
 def test_an_additive_model_has_nothing_to_explain(texts):
     assert "agree: there is nothing to explain" in texts["additive"]
     assert "100.0 %  one curve per column" in texts["additive"]
+
+
+def test_a_first_cut_that_gains_nothing_by_itself_is_told_so():
+    """The refined search may begin with a cut that raises the gap: the next ones lower it."""
+    X = np.random.default_rng(3).uniform(-1, 1, size=(120, 3))
+    asked = {"features": ["x0"], "split_features": ["x1", "x2"], "min_samples_leaf": 5, "max_depth": 2}
+    model = lambda X: X[:, 0] * np.sign(X[:, 1]) * np.sign(X[:, 2])  # noqa: E731
+    g = gx.Granite(model, confidence_level=None, **asked).fit(X)
+    assert sum(child.disagreement for child in g.partition_.root.children) > 1.0
+    told = [sentence for sentence in g.report(X).story["further"] if "alone" in sentence]
+    assert told == ["x2 alone takes away nothing of the gap (fitting rows, in squares)."]
 
 
 @pytest.mark.slow
