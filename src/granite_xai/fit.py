@@ -178,9 +178,8 @@ def run(inputs: FitInputs) -> FitRun:
         found = search(inputs, evaluations, measured, chance)
         if isinstance(inputs.partitioner, Tree) and inputs.confidence is not None and found.partition.root is not None:
             problem, drawn = _problem(inputs, evaluations, measured, chance), signs(inputs.clusters, inputs.seed)
-            record.note(
-                "splits", list(split_clarity(problem, found.partition.root, drawn, np.arange(len(inputs.weights))))
-            )
+            told = split_clarity(problem, found.partition.root, drawn, np.arange(len(inputs.weights)))
+            record.note("splits", list(told))
         if path is not None:
             record.note("alpha", {"alpha": path.chosen.alpha, "text": path.text(len(found.partition))})
     if inputs.confidence is not None:
@@ -273,9 +272,8 @@ def requested(inputs: FitInputs) -> EvaluationPlan:
 
 def _asks_all(inputs: FitInputs) -> bool:
     """Whether questions, or the order of the levels of a column (C13), read all players; else a fit pays for some."""
-    nominal = (
-        c for c in inputs.table.columns if c.kind == "nominal" and c.position in inputs.tree.columns(inputs.table)
-    )
+    cut = inputs.tree.columns(inputs.table)
+    nominal = (c for c in inputs.table.columns if c.kind == "nominal" and c.position in cut)
     sets = (members for question in inputs.comparisons for members in question.first.layout.sets)
     asked = bool(inputs.predictor.outputs) or set().union(*sets) >= set(inputs.comparisons[0].first.layout.explained)
     return asked or any(2 ** (len(column.levels) - 1) > inputs.tree.max_candidates for column in nominal)

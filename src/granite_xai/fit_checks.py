@@ -180,10 +180,8 @@ def causes(questions: Asked, evaluations: Evaluations, floors: FloatArray) -> di
     count = min(evaluations.n_rows, MOST, int((evaluations.space.block / 8 / (1 + len(evaluations.matrices))) ** 0.5))
     rows = np.linspace(0, evaluations.n_rows - 1, count).astype(np.intp)
     some = evaluations.restrict(rows) if count < evaluations.n_rows else evaluations
-    return {
-        each.question.label: {"cause": cause(each.question), "without_interactions": _kept(each, some, floor)}
-        for each, floor in zip(questions, floors.tolist(), strict=True)
-    }
+    kept = [(each.question, _kept(each, some, floor)) for each, floor in zip(questions, floors.tolist(), strict=True)]
+    return {one.label: {"cause": cause(one), "without_interactions": share} for one, share in kept}
 
 
 def _kept(question: ResolvedQuestion, evaluations: Evaluations, floor: float) -> float | None:

@@ -40,8 +40,9 @@ class Pairs(NamedTuple):
     columns: IntArray
 
     def at(self, rows: Any) -> Pairs:
-        """Only these rows."""
-        return Pairs(self.lines[rows], self.columns[rows])
+        """Only these rows; itself, where these are all."""
+        every = isinstance(rows, slice) and rows == slice(0, len(self.lines))
+        return self if every else Pairs(self.lines[rows], self.columns[rows])
 
 
 class Families:
@@ -153,6 +154,9 @@ class ArrayNamespace:
 
     def pair_block(self, E: Array, references: Pairs, rows: Pairs, hidden: float, shown: float) -> Array:
         """``hidden * E[line(m), i] + shown * E[line(i), m]`` of references m and rows i, (n, c)."""
+        if rows is references:  # all rows: one orientation is the other, turned
+            every = self.take(self.take(E, rows.columns, 1), rows.lines, 0)
+            return hidden * every + shown * every.T
         parts = []
         if hidden:  # the few rows first: all that is read of the matrix
             parts.append(hidden * self.take(self.take(E, rows.columns, 1), references.lines, 0))

@@ -291,10 +291,8 @@ def partial_points(strip: Strip, part: Part, place: int) -> list[Line]:
     names = dict(zip(bins.tolist(), map(str, column.values), strict=True)) if strip.axis.labelled else {}
     names |= dict.fromkeys(bins[column.missing].tolist(), MISSING)
     at = [names.get(k) for k in kept.tolist()]
-    return [
-        Line("points", part.name, x[placed], effects[placed], levels, joined=False),
-        Line("line", part.name, middles[kept], means[kept], at, joined=strip.axis.ordered),
-    ]
+    points = Line("points", part.name, x[placed], effects[placed], levels, joined=False)
+    return [points, Line("line", part.name, middles[kept], means[kept], at, joined=strip.axis.ordered)]
 
 
 def accumulated_lines(strip: Strip, part: Part, place: int, steps: AleIntervals | None, averaged: bool) -> list[Line]:

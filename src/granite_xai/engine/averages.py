@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -42,7 +42,7 @@ class Averages(Masked):
 
     def combined(self, terms: Terms) -> RowValues:
         """A linear combination of masked models and pairwise attributions."""
-        P, evaluations = self.splits.primitives, self.evaluations
+        evaluations = self.evaluations
         evaluations.space.release()
         own, at = self.splits.zeros, None
         merged, parts, binned = Merged(), list[Part](), list[Tiles]()
@@ -50,7 +50,7 @@ class Averages(Masked):
             if not isinstance(term, frozenset | PairwiseShapley):
                 raise TypeError(f"{term} is no masked model")
             if term == evaluations.everything:
-                own = own + coefficient * P.array(evaluations.predictions)
+                own = own + coefficient * self.predictions
             elif not term:
                 at = coefficient * self.mean
             elif isinstance(term, frozenset) and (bins := self.bins(term)) is not None:
@@ -98,20 +98,24 @@ class Averages(Masked):
     def total_variance(self, hidden: Coalition) -> Array:
         """Mean over the rows of each side of the variance when the hidden columns are redrawn, (2, K)."""
         P, splits = self.splits.primitives, self.splits
-        predictions, total = P.array(self.evaluations.predictions), P.array(np.zeros((2, 2, splits.count)))
+        total = P.array(np.zeros((2, 2, splits.count)))
         for rows, block, summed, scale in self._hybrids(self.evaluations.everything - hidden):
             # Centred by the row's own prediction: a column that is constant in the region has variance exactly 0.
-            deviations = block - P.take(predictions, rows, 0)[None, :]
+            deviations = block - P.take(self.predictions, rows, 0)[None, :]
             inside, weights = P.take(splits.flags, rows, 0), P.take(splits.row_weights, rows, 0)
             both = tuple(Part(*summed(moment), scale) for moment in (deviations**2, deviations))
             total = P.side_sums(SPREAD, P.take(splits.zeros, rows, 0), None, both, inside, weights, total)
         return total[0, :, :] * splits.scale[0, :, :]
 
     @cached_property
+    def predictions(self) -> Array:
+        """``F`` of every row, where sums are formed."""
+        return self.splits.primitives.array(self.evaluations.predictions)
+
+    @cached_property
     def mean(self) -> Array:
         """``F`` of nothing: the mean prediction of both sides, (2, K)."""
-        predictions = self.splits.primitives.array(self.evaluations.predictions)
-        left, total = self.splits.sums(predictions[:, None])
+        left, total = self.splits.sums(self.predictions[:, None])
         sides = self.splits.primitives.xp.concat([left, total[:, None] - left], axis=0)
         return sides * self.splits.scale[0, :, :]
 
@@ -172,8 +176,7 @@ class Averages(Masked):
                 found.append(splits.sums(sum(blocks[1:], blocks[0])))
             for matrix, (left, total) in zip(products, shares, strict=True):
                 space.release(read * (rows.stop - rows.start))
-                block = matrix.values[:, rows]
-                found.append((P.product(block.T, left), P.product(total[None, :], block)[0, :]))
+                found.append(splits.by_share(left, total, matrix.values[:, rows]))
             for table, coefficient in tables:
                 index = P.take(table.index, rows, 0)
                 found.append(tuple(coefficient * P.take(sums, index, 0) for sums in (table.left, table.total)))
@@ -202,7 +205,7 @@ class Averages(Masked):
             references, part = matrix.pairs.at(members), slice(number * count, (number + 1) * count)
             summed: Summed = splits.sums if bins is None or not by_pair else splits.at(members).sums
             if not by_pair:
-                summed = _by_share(P.product, left[part, :], every[part])
+                summed = partial(splits.by_share, left[part, :], every[part])
             width = max(len(members) if by_pair else count, splits.count)
             for some in splits.tiles(len(members), width, self.evaluations.space.block):
                 self.evaluations.space.release(max(8 * width, 2**16) * (some.stop - some.start))
@@ -213,7 +216,3 @@ class Averages(Masked):
                 else:
                     block = P.take(matrix.values, rows, 1)
                 yield rows, block, summed, scale[number : number + 1, :, :]
-
-
-def _by_share(product: Callable[[Array, Array], Array], left: Array, every: Array) -> Summed:
-    return lambda block: (product(block.T, left), product(every[None, :], block)[0, :])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,11 +30,9 @@ class RowValues(NamedTuple):
 
     def tiles(self, splits: Splits) -> Iterator[tuple[Rows, RowValues]]:
         """The values of some rows at a time; each row once."""
-        if self.tiled is None:
-            yield from ((rows, self._of(rows, splits)) for rows in splits.tiles(splits.n_rows, splits.count, 2**30))
-            return
-        for some, part in self.tiled:
-            yield some, self._of(some, splits, part)
+        alone = ((rows,) for rows in splits.tiles(splits.n_rows, splits.count, 2**30))
+        tiled: Iterable[tuple[Any, ...]] = alone if self.tiled is None else self.tiled
+        yield from ((rows, self._of(rows, splits, *part)) for rows, *part in tiled)
 
     def _of(self, rows: Rows, splits: Splits, *parts: Part) -> RowValues:
         def some(values: Array | None) -> Array | None:
@@ -55,8 +53,7 @@ class RowValues(NamedTuple):
         return P.take(P.xp.concat(result, axis=0), np.argsort(np.concatenate(order)), 0)
 
     def sums(self, mode: int, splits: Splits, function: HybridFunction | None = None) -> Array:
-        """Weighted sums over both sides: of losses, or of the values (or a function of them) and their squares."""
-        # Of shape (2, 2, K).
+        """Weighted sums over both sides, (2, 2, K): of losses, or of values (or a function of them) and squares."""
         P, total = splits.primitives, splits.primitives.array(np.zeros((2, 2, splits.count)))
         for rows, values in self.tiles(splits):
             inside, weights = P.take(splits.flags, rows, 0), P.take(splits.row_weights, rows, 0)

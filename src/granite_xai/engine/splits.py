@@ -123,6 +123,11 @@ class Splits:
         return self.members.T
 
     @cached_property
+    def one_sided(self) -> bool:
+        """Whether no row of any split is on the right: totals, which tell what is there, are then never read."""
+        return bool(self.members.all())
+
+    @cached_property
     def zeros(self) -> Array:
         """A 0 for each row."""
         return self.primitives.array(np.zeros(self.n_rows))
@@ -151,8 +156,7 @@ class Splits:
     @cached_property
     def mass(self) -> FloatArray:
         """Weight of both sides, (K, 2)."""
-        left, total = self.shares(np.zeros(self.n_rows, dtype=np.intp), 1)
-        return self.primitives.host(self._sides(left, total)[0, :, :]).T
+        return self.primitives.host(self._sides(*self.shares(np.zeros(self.n_rows, dtype=np.intp), 1))[0, :, :]).T
 
     @cached_property
     def scale(self) -> Array:
@@ -177,7 +181,7 @@ class Splits:
         """Weighted sums of the lines of a block (n, c) over the left rows, (c, K), and over all rows, (c,)."""
         P = self.primitives
         if self.families is None:
-            return P.product(block.T, self._left_by_row), P.product(block.T, P.array(self.weights)[:, None])[:, 0]
+            return self.by_share(self._left_by_row, P.array(self.weights), block)
         even = bool(np.all(self.weights == 1.0))
         by_segment = P.segment_sum(block if even else block * P.array(self.weights)[:, None], self._order)
         return P.left_sums(by_segment, self.families), by_segment[0, :]
@@ -189,6 +193,11 @@ class Splits:
             return P.line_share(self._left_by_row, codes, count), P.line_share(weights[:, None], codes, count)[:, 0]
         by_segment = P.segment_share(weights, codes, count, self.segments, self.families)
         return P.left_sums(by_segment, self.families), by_segment[0, :]
+
+    def by_share(self, left: Array, total: Array, block: Array) -> tuple[Array, Array]:
+        """Sums of the lines of a block (count, c), by their weights on the left, (count, K), and in all, (count,)."""
+        P, found = self.primitives, self.primitives.product(block.T, left)
+        return found, found[:, 0] if self.one_sided else P.product(total[None, :], block)[0, :]
 
     def means(self, values: FloatArray) -> FloatArray:
         """Weighted mean of (K, n) values on each side, shape (K, 2); 0 on an empty side."""

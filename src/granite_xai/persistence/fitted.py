@@ -49,9 +49,8 @@ def structure(table: Table | None = None, *, by_row: bool = True) -> Structure:
         lambda value, place: plain.write(value.value, pair, place),
         lambda data, place: Later(partial(plain.read, data, pair, place), now=True),
     )
-    forms = {float: NAN_AS_NULL, Partition: partition, Later[tuple[float, float]]: later} | (
-        {} if table is None else _forms(table)
-    )
+    forms = {float: NAN_AS_NULL, Partition: partition, Later[tuple[float, float]]: later}
+    forms |= {} if table is None else _forms(table)
     return Structure({kind.__name__: kind for kind in _classes()}, forms, by_row)
 
 

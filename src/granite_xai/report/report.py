@@ -150,10 +150,8 @@ class Report:
     def _repr_html_(self) -> str:
         """The page in a frame of its own: neither its style nor its script reaches the notebook (S16)."""
         escaped = html.escape(self.html(), quote=True)
-        return (
-            '<iframe sandbox="allow-scripts" referrerpolicy="no-referrer" title="Report" width="100%" height="720" '
-            f'style="border:1px solid #8888" srcdoc="{escaped}"></iframe>'
-        )
+        frame = '<iframe sandbox="allow-scripts" referrerpolicy="no-referrer" title="Report" width="100%" '
+        return f'{frame}height="720" style="border:1px solid #8888" srcdoc="{escaped}"></iframe>'
 
 
 def _written(text: str, path: str | os.PathLike[str] | None) -> str:

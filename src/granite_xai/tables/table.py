@@ -85,9 +85,8 @@ class Table:
     def same_rows(self, other: Table) -> bool:
         """Whether both hold the same cells in the same order."""
         pairs = zip(self.columns, other.columns, strict=False)
-        return (self.n_rows, self.n_columns) == (other.n_rows, other.n_columns) and all(
-            np.array_equal(one.codes, two.codes) and one.levels.tolist() == two.levels.tolist() for one, two in pairs
-        )
+        same = (np.array_equal(a.codes, b.codes) and a.levels.tolist() == b.levels.tolist() for a, b in pairs)
+        return (self.n_rows, self.n_columns) == (other.n_rows, other.n_columns) and all(same)
 
     def take(self, rows: Sequence[int] | IntArray) -> Table:
         """The table of some rows; levels are those present there, labels stay those of the user."""
