@@ -166,16 +166,16 @@ class Averages(Masked):
         shares = [[hidden * sums for sums in splits.shares(m.codes, m.n_values)] for m, hidden in products.items()]
         width = max([splits.count, splits.n_rows if pairs else 0, *(matrix.n_values for matrix in products)])
         space, many = self.evaluations.space, len(pairs) + len(products)
-        # Few matrices may stay in memory; of many, lying in files, the system maps sixteen pages around each line.
-        read = max(8 * width, 2**16) if 8 * many * splits.n_rows**2 > 4 * space.block else 0
+        # Few matrices may stay in memory; of many, lying in files, a tile reads a bit of every line: nearly all pages.
+        read = 8 * splits.n_rows**2 if 8 * many * splits.n_rows**2 > 4 * space.block else 0
         for rows in splits.tiles(splits.n_rows, width, space.block):
             found: list[tuple[Array, Array]] = []
-            space.release(read * len(pairs) * (rows.stop - rows.start))
+            space.release(read * len(pairs))
             if pairs:
                 blocks = [P.pair_block(m.values, m.pairs, m.pairs.at(rows), hide, show) for m, hide, show in pairs]
                 found.append(splits.sums(sum(blocks[1:], blocks[0])))
             for matrix, (left, total) in zip(products, shares, strict=True):
-                space.release(read * (rows.stop - rows.start))
+                space.release(read)
                 found.append(splits.by_share(left, total, matrix.values[:, rows]))
             for table, coefficient in tables:
                 index = P.take(table.index, rows, 0)
@@ -208,7 +208,7 @@ class Averages(Masked):
                 summed = partial(splits.by_share, left[part, :], every[part])
             width = max(len(members) if by_pair else count, splits.count)
             for some in splits.tiles(len(members), width, self.evaluations.space.block):
-                self.evaluations.space.release(max(8 * width, 2**16) * (some.stop - some.start))
+                self.evaluations.space.release(width * 2**16)  # sixteen pages of every line
                 rows: Rows = some if bins is None else members[some]
                 if by_pair:
                     both = (0.0, 1.0) if shown else (1.0, 0.0)
