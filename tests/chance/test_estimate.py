@@ -177,6 +177,11 @@ def test_larger_samples_hold_the_smaller_ones():
         assert set(large.search).isdisjoint(large.held_out)
 
 
+def test_of_an_odd_number_of_rows_one_is_left_out():
+    last = list(choices(np.ones(1501), np.arange(1501), "auto", "auto", 0))[-1]
+    assert (len(last.search), len(last.held_out)) == (750, 750)
+
+
 def test_clusters_stay_together():
     days = np.repeat(np.arange(60), 25)
     for choice in choices(np.ones(1500), days, "auto", "auto", 0):

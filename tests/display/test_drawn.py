@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -56,6 +58,18 @@ def test_disagreement_in_the_corner_vanishes_where_the_explanations_agree(toy, g
     display = gx.EffectDisplay.from_estimator(grown, toy.X, features=["x1"])
     corner = display.frame().query("explanation == 'disagreement'")["value"].to_numpy()
     np.testing.assert_allclose(corner, [1.0, 0.0, 0.0], atol=1e-12)
+
+
+def test_a_share_of_next_to_nothing_is_not_drawn_to_the_last_percent(toy, grown):
+    """A column on which explanations hardly disagree on all rows may do so a thousand times as much in a region."""
+    display = gx.EffectDisplay.from_estimator(grown, toy.X, features=["x1"])
+    (shown,) = display.panels
+    display.panels = (
+        tuple(replace(panel, disagreement=share) for panel, share in zip(shown, (1.0, 0.25, 337.29), strict=True)),
+    )
+    texts = [ax.texts[-1].get_text() for ax in display.plot().axes_[0]]
+    assert texts == [f"disagreement per row {share}" for share in ("100 %", "25 %", "over 1,000 %")]
+    assert 337.29 in display.frame()["value"].to_numpy()
 
 
 def test_an_ale_line_is_the_curve_of_accumulated_effects(bike):

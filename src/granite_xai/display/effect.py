@@ -233,8 +233,8 @@ def draw_panel(ax: Axes, panel: Panel, names: Sequence[str]) -> None:
     if len(panel.lines) == 1:
         ax.text(0.5, 0.5, "nominal: no order to move along", ha="center", color=figures.GREY, **corner)
     set_title(ax, panel.scope)
-    if panel.disagreement == panel.disagreement:
-        text = f"disagreement per row {coarse(panel.disagreement)}"
+    if (share := panel.disagreement) == share:  # of next to nothing on all rows, any share is a large one
+        text = f"disagreement per row {coarse(share) if share < 10 else 'over 1,000 %'}"
         ax.text(0.98, 0.985, text, ha="right", va="top", color=figures.BLACK, **corner)
 
 
