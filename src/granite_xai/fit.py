@@ -18,7 +18,7 @@ from granite_xai.chance.estimate import Estimate
 from granite_xai.chance.path import Path, path_of
 from granite_xai.chance.replicates import Chance, ChanceRule, Confidence, Replicates
 from granite_xai.chance.stability import Stability
-from granite_xai.compute import Meter, Resources, one_blas_thread
+from granite_xai.compute import Meter, Resources, one_blas_thread, resolve_jobs
 from granite_xai.compute.units import by_power_of_two
 from granite_xai.curves import SurrogateFit, described
 from granite_xai.disagreement import Objective, ResolvedQuestion, shares
@@ -168,8 +168,8 @@ def run(inputs: FitInputs) -> FitRun:
         record.note("max_grid", note)
         record.remember(in_words(note))
     with record.stage("search"), one_blas_thread():
-        single = inputs.predictor.native_float32
-        roots, floors, error = measure(inputs.comparisons, evaluations, extent, probed, single, record)
+        single, jobs = inputs.predictor.native_float32, 1 if evaluations.primitives else resolve_jobs(inputs.n_jobs)
+        roots, floors, error = measure(inputs.comparisons, evaluations, extent, probed, single, jobs, record)
         chance = _chance(inputs, evaluations, roots)
         measured, path = (roots, floors, error), None
         if inputs.readable:

@@ -50,16 +50,16 @@ def units_of(questions: Asked, exponent: int) -> IntArray:
 
 
 def measure(
-    asked: Asked, evaluations: Evaluations, extent: EvaluationRange, probed: Probe, single: bool, record: Diagnostics
+    asked: Asked, held: Evaluations, extent: EvaluationRange, probe: Probe, single: bool, jobs: int, record: Diagnostics
 ) -> tuple[FloatArray, FloatArray, float]:
     """Disagreement of each question on all rows, its noise floor, and the noise of one prediction."""
-    splits, every = Splits.whole(evaluations.weights, evaluations.primitives), evaluations.outputs
-    extents, probes = (extent, *extent.others), (probed, *probed.others)
+    splits, every = Splits.whole(held.weights, held.primitives), held.outputs
+    extents, probes = (extent, *extent.others), (probe, *probe.others)
     errors = [_noise(*own, single, record) for own in zip(every, extents, probes, strict=True)]
     with np.errstate(over="ignore", invalid="ignore"):  # an overflow is named below (N06)
-        roots = np.array([question.regional(evaluations, splits)[0, 0] for question in asked])
+        roots = np.array([question.regional(held, splits, jobs)[0, 0] for question in asked])
         floors = np.array([_floor(q, every[q.output], errors[q.output]) for q in asked])
-        countable = np.isfinite(roots * evaluations.n_rows) & np.isfinite(floors)
+        countable = np.isfinite(roots * held.n_rows) & np.isfinite(floors)
     told = by_power_of_two(np.stack([floors, roots]), units_of(asked, extent.exponent))
     for name, found in zip(("noise_floor", "measured_disagreement"), told.tolist(), strict=True):
         record.note(name, {question.question.label: each for question, each in zip(asked, found, strict=True)})

@@ -20,6 +20,7 @@ import granite_xai as gx
 from granite_xai.base.errors import InputError, ResourceError
 from granite_xai.compute import (
     Resources,
+    in_threads,
     map_blocks,
     one_blas_thread,
     progress,
@@ -202,6 +203,17 @@ def test_N04_products_are_bitwise_equal_for_any_number_of_jobs():
         map_blocks(lambda rows: left[rows] @ right, [slice(0, 150), slice(150, 300)], n_jobs) for n_jobs in (1, 2)
     ]
     assert all(np.array_equal(one, two) for one, two in zip(*results, strict=True))
+
+
+@pytest.mark.skipif(np.lib.NumpyVersion(np.__version__) < "2.0.0", reason="older ones keep it by thread")
+def test_threads_ignore_what_the_caller_ignores():
+    """NumPy keeps it in the context of a thread; 1e300 squared is more than a number holds."""
+    with np.errstate(over="raise"):
+        with np.errstate(over="ignore"):
+            found = in_threads(np.square, [np.array([1e300]), np.array([2.0])], 2)
+        assert np.concatenate(found).tolist() == [np.inf, 4.0]
+        with pytest.raises(FloatingPointError, match="overflow"):
+            in_threads(np.square, [np.array([1e300]), np.array([2.0])], 2)
 
 
 def _blas_threads():

@@ -175,6 +175,25 @@ def test_a_tree_that_costs_less_than_all_over_the_cuts_of_the_root_is_kept_and_n
     assert "The tree that was kept (second thoughts) draws other cuts" in found["text"]
 
 
+def test_the_last_of_three_levels_takes_its_best_single_cut():
+    """A pair of cuts would begin with one that pays only with the second, for which there is no level left."""
+    rng = np.random.default_rng(7)
+    X, model = random_table(rng, 80), random_model(rng)
+    options = {"max_candidates": 4, "min_samples_leaf": 5, **PLAIN}
+    g = gx.Granite(model, search="optimal", max_depth=3, alpha=0.005, **options).fit(X)
+    assert g.diagnostics_["certificate"]["kept"] == "optimal"
+    lower = [
+        (node, gx.Rule().and_(one.column, side).and_(two.column, end))
+        for one in [g.partition_.root]
+        for two, side in zip(one.children, (one.left, one.right), strict=True)
+        for node, end in zip(two.children, (two.left, two.right), strict=True)
+    ]
+    for node, rule in lower:
+        own = X[rule.contains(X, ["x0", "x1", "x2", "x3"])]
+        alone = gx.Granite(model, search="greedy", max_depth=1, alpha=0, **options).fit(own).partition_.root
+        assert (node.column, node.n_samples) == (alone.column, alone.n_samples)
+
+
 def test_of_equally_good_trees_the_greedy_one_is_kept():
     """One cut of three values ends all disagreement: no search finds better."""
     x0 = np.random.default_rng(0).uniform(-1, 1, 120)

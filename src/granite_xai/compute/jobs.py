@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
+from contextvars import copy_context
 from typing import Any, TypeVar
 
 from granite_xai.base.errors import InputError, ResourceError
@@ -113,12 +114,12 @@ def in_one_process() -> bool:
 
 
 def in_threads(function: Callable[[Task], Result], tasks: Iterable[Task], jobs: int) -> list[Result]:
-    """Apply a function to every task in a pool of threads, which share the caller's arrays; few tasks need no pool."""
+    """Apply a function to every task in threads, with the caller's arrays and context; few tasks need none."""
     if jobs == 1 or len(tasks := list(tasks)) < 2:
         return [function(task) for task in tasks]
     pool = ThreadPoolExecutor(max_workers=jobs)  # joblib's own threads would poll for results
     try:
-        return list(pool.map(function, tasks))
+        return list(pool.map(lambda own, task: own.run(function, task), [copy_context() for _ in tasks], tasks))
     finally:
         pool.shutdown(cancel_futures=True)  # after an interrupt only what has begun is waited for (R01)
 

@@ -18,7 +18,7 @@ from granite_xai.search.candidates import Candidate, cuts_of
 from granite_xai.search.problem import Problem
 from granite_xai.tables import Table
 
-BLOCK, ON_DEVICE = 2**19, 2**24  # candidates times rows scored together: enough blocks for several jobs; on a device
+BLOCK, ON_DEVICE = 2**21, 2**24  # candidates times rows scored together: each block reads all pairs; on a device
 WIDE = 30  # columns, and sets, from which scoring in stages is worth it
 FIRST = 4  # sets of the first stage
 SHARE = 8  # one block of candidates takes at most one part in so many of the memory limit
@@ -94,8 +94,8 @@ def scored(problem: Problem, rows: IntArray, options: list[Candidate], evaluatio
     blocks = list(_blocks(options, one, cut, limit // SHARE, most))
     largest = max(cut * len({option.column for option in block}) + one * len(block) for block in blocks)
     jobs = min(resolve_jobs(problem.n_jobs), max(1, limit // 4 // largest))
-    # The sets of few blocks are divided among the jobs.
-    inner = jobs if evaluations.primitives is None and len(blocks) < 2 * jobs and in_one_process() else 1
+    few = len(blocks) == 1 or (len(blocks) < 2 * jobs and in_one_process())  # their sets are divided among the jobs
+    inner = jobs if few and evaluations.primitives is None else 1
     found = map_blocks(partial(_score, problem.shares, problem.table, rows, evaluations, inner), blocks, jobs // inner)
     return np.concatenate([part for part, _ in found]), np.concatenate([mass for _, mass in found])
 
