@@ -14,7 +14,7 @@ import granite_xai as gx
 from granite_xai.compute import Resources, compiled
 from granite_xai.compute.primitives import NUMPY, ArrayNamespace
 from granite_xai.engine import averages
-from granite_xai.engine.splits import Cut, Splits
+from granite_xai.engine.splits import STEP, Cut, Splits, slopes
 from granite_xai.evaluation_plan import evaluate, request
 from granite_xai.masking.fitted import fit_reference
 from granite_xai.models import as_predictor
@@ -116,3 +116,15 @@ def test_levels_that_differ_in_one_of_many_splits_are_different_classes():
     cut = Cut.of(0, np.concatenate([first, later]), np.arange(128))
     assert len(np.unique(cut.classes)) == 128
     np.testing.assert_array_equal(cut.left[:, cut.classes], np.concatenate([first, later]))
+
+
+def test_a_cell_of_one_row_borrows_the_variance_of_the_others():
+    """Its mean does not move with its weight; that says nothing about how well it is known."""
+    values, cells = np.random.default_rng(0).normal(size=(9, 4)), np.array([1, 5, 2, 1])
+    found, moves = slopes(values, cells), [(values[k] - values[k + 4]) / (2 * STEP) for k in range(1, 5)]
+    corrected = {i: math.sqrt(cells[i] / (cells[i] - 1)) for i in (1, 2)}  # as a variance with divisor n - 1
+    for i, factor in corrected.items():
+        np.testing.assert_allclose(found[:, i], [move[i] * factor for move in moves])
+    lent = np.mean([cells[i] * np.mean([(move[i] * factor) ** 2 for move in moves]) for i, factor in corrected.items()])
+    np.testing.assert_allclose(found[:, [0, 3]], math.sqrt(lent))
+    np.testing.assert_allclose(slopes(values, np.ones(4, dtype=int)), moves)  # nobody to borrow from

@@ -42,7 +42,7 @@ class Scatter:
 
 def _scatter(vectors: Vectors, splits: Splits) -> FloatArray:
     found = np.stack([_side(vectors.values, splits.left), _side(vectors.values, splits.right)], axis=1)
-    if vectors.column is None or splits.columns is None:
+    if vectors.column is None:
         return found
     for k in np.flatnonzero(splits.columns == vectors.column):  # here the cut also shortens the curves
         if (entries := vectors.inner_entries(splits.inside[k], vectors.column)) is not None:
