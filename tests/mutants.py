@@ -56,11 +56,13 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "chance": ("chance", "test_new_rows.py"),
     "regions": (*RULES, FRAMEWORKS[0]),
     "search": (*VECTORS, "search"),  # what no line below names
-    **{f"search/{name}": (*TREES, LOOKED_AHEAD[0]) for name in ("scoring", "tree")},
+    "search/scoring": (*TREES, LOOKED_AHEAD[0]),
+    "search/tree": (*TREES, "whole/test_numerics.py", LOOKED_AHEAD[0]),  # where ties are told
     "search/problem": (*TREES, LOOKED_AHEAD[0], "chance/test_path.py"),  # shares, which the path reads
     "search/candidates": (*RULES, *TREES),
     "search/clarity": ("search/test_clarity.py",),
-    **{f"search/{name}": LOOKED_AHEAD for name in ("pairs", "refine")},
+    "search/refine": LOOKED_AHEAD,
+    "search/pairs": ("evaluations/test_resident.py", *LOOKED_AHEAD),  # all sets at once, where they lie on a device
 }
 
 # Constants that only bound how much is done at once, or say from where another way to the same numbers is worth it: by

@@ -249,35 +249,34 @@ def fit_surrogate(
     """Learn G from the evaluations of the fitting rows: the pure effects of all sets of up to ``order`` players."""
     effects = tuple(members for size in range(1, order + 1) for members in combinations(players, size))
     singles = [next(iter(members[0])) for members in effects if len(members) == 1 and len(members[0]) == 1]
-    parts = tuple(_region(table, evaluations, singles, rows) for rows in regions)
+    shares = np.zeros((len(regions), evaluations.n_rows))  # rows of others count nothing: no matrix has to be cut out
+    for own, rows in zip(shares, regions, strict=True):
+        own[rows] = evaluations.weights[rows] / evaluations.weights[rows].sum()
+    means, unit = shares @ evaluations.predictions, evaluations.exponent
+    columns = [table.columns[i] for i in singles]
+    found = [(column, by_power_of_two(_curves(column, evaluations, shares, means), unit)) for column in columns]
+    told = by_power_of_two(means + evaluations.offset, unit).tolist()
+    curves = [tuple(Curve(column, by_region[k]) for column, by_region in found) for k in range(len(regions))]
+    parts = tuple(RegionSurrogate(*each) for each in zip(told, curves, regions, strict=True))
     return Surrogate(effects, parts, table, evaluations.weights)
 
 
-def _region(table: Table, evaluations: Evaluations, singles: Sequence[int], rows: IntArray) -> RegionSurrogate:
-    shares = evaluations.weights[rows] / evaluations.weights[rows].sum()
-    mean = float(evaluations.predictions[rows] @ shares)
-    found = (_curve(table.columns[i], evaluations, rows, shares, mean) for i in singles)
-    curves = tuple(replace(curve, effects=by_power_of_two(curve.effects, evaluations.exponent)) for curve in found)
-    return RegionSurrogate(float(by_power_of_two(mean + evaluations.offset, evaluations.exponent)), curves, rows)
-
-
-def _curve(column: Column, evaluations: Evaluations, rows: IntArray, shares: FloatArray, mean: float) -> Curve:
+def _curves(column: Column, evaluations: Evaluations, shares: FloatArray, means: FloatArray) -> FloatArray:
+    """Effects of a column in every region, given by the shares of their rows (K, n): missing, then every level."""
     if len(evaluations.everything) == 1:  # the only column: its curve is the model
-        by_row = evaluations.predictions - mean
+        by_row = np.broadcast_to(evaluations.predictions, shares.shape)
     else:
-        (matrix, shown), weights = evaluations.stored(frozenset({column.position})), np.zeros(evaluations.n_rows)
-        P = evaluations.primitives or NUMPY
-        weights[rows] = shares  # the others count nothing: no part of the matrix has to be cut out
+        (matrix, shown), P = evaluations.stored(frozenset({column.position})), evaluations.primitives or NUMPY
         if not shown:
-            lines = np.bincount(matrix.codes, weights=weights, minlength=matrix.values.shape[0])
-            by_row = P.host(P.product(P.array(lines), matrix.values)) - mean
+            lines = [np.bincount(matrix.codes, weights=own, minlength=matrix.values.shape[0]) for own in shares]
+            by_row = P.host(P.product(P.array(np.stack(lines)), matrix.values))
         elif matrix.levels is not None:
-            return Curve(column, grid_curve(column, evaluations, weights) - mean)
+            return np.stack([grid_curve(column, evaluations, own) for own in shares]) - means[:, None]
         else:
-            by_row = (P.host(P.product(matrix.values, P.array(weights))) - mean)[matrix.codes]
-    effects = np.zeros(len(column.levels) + 1)
-    effects[column.codes + 1] = by_row
-    return Curve(column, effects)
+            by_row = P.host(P.product(matrix.values, P.array(shares.T))).T[:, matrix.codes]
+    effects = np.zeros((len(means), len(column.levels) + 1))
+    effects[:, column.codes + 1] = by_row - means[:, None]
+    return effects
 
 
 def grid_curve(column: Column, evaluations: Evaluations, shares: FloatArray) -> FloatArray:
@@ -300,23 +299,20 @@ def fidelity(table: Table, known: Evaluations, players: Players, order: int, reg
     variance = float(whole.variances(known.predictions[None])[0, 0])
     if variance == 0.0:
         return 1.0
-    total = 0.0
-    for rows in regions:
-        gap = known.predictions[rows] - additive(table, known, players, order, rows)
-        total += float(known.weights[rows] @ np.square(gap))
+    found = zip(regions, additive(table, known, players, order, *regions), strict=True)
+    total = sum(float(known.weights[rows] @ np.square(known.predictions[rows] - own)) for rows, own in found)
     return 1.0 - total / float(whole.mass[0, 0]) / variance
 
 
-def additive(table: Table, evaluations: Evaluations, players: Players, order: int, rows: IntArray) -> FloatArray:
-    """G at the rows of a region, centred as the predictions are."""
-    inside = np.zeros((1, evaluations.n_rows), dtype=np.bool_)
-    inside[0, rows] = True
-    splits = Splits.of(inside, evaluations.weights, evaluations.primitives)
-    game = Game.of(Local(), Marginal(), evaluations, splits)
-    result: FloatArray = game.values(Additive(order).terms(players, ()))[0, rows]
-    for columns in evaluations.snapped.keys() & set(players):  # between the values of a grid G is interpolated
-        column, matrix = table.columns[min(columns)], evaluations.matrix(columns)
-        shares = splits.left[0] / splits.mass[0, 0]
-        curve = grid_curve(column, evaluations, shares)
-        result += curve[column.codes[rows] + 1] - (matrix.values @ shares)[matrix.codes[rows]]
-    return result
+def additive(table: Table, known: Evaluations, players: Players, order: int, *regions: IntArray) -> list[FloatArray]:
+    """G at the rows of each region, centred as the predictions are; all regions at once."""
+    inside = np.array([np.bincount(rows, minlength=known.n_rows) for rows in regions], dtype=np.bool_)
+    splits = Splits.of(inside, known.weights, known.primitives)
+    values = Game.of(Local(), Marginal(), known, splits).values(Additive(order).terms(players, ()))
+    found = [values[k, rows] for k, rows in enumerate(regions)]
+    for columns in known.snapped.keys() & set(players):  # between the values of a grid G is interpolated
+        column, matrix = table.columns[min(columns)], known.matrix(columns)
+        for rows, own, shares in zip(regions, found, splits.left / splits.mass[:, :1], strict=True):
+            curve = grid_curve(column, known, shares)
+            own += curve[column.codes[rows] + 1] - (matrix.values @ shares)[matrix.codes[rows]]
+    return found

@@ -152,7 +152,7 @@ class FitValues(Routed):
     def explained(self, scope: Scope) -> float:
         """Share of the variance in a scope that its own curves explain; 1 where nothing varies."""
         node = self.evaluations.restrict(scope.rows)
-        gap = node.predictions - additive(self.table, self.evaluations, self.fitted.layout.explained, 1, scope.rows)
+        gap = node.predictions - additive(self.table, self.evaluations, self.fitted.layout.explained, 1, scope.rows)[0]
         mean = np.average(node.predictions, weights=node.weights)
         total = float(node.weights @ np.square(node.predictions - mean))
         nothing = total <= 1e-20 * self.variance * float(node.weights.sum())  # rounding: the region is constant
@@ -207,7 +207,7 @@ class FitValues(Routed):
         """``sum of (F - G)²`` in one region, G with the joint effects of the pairs."""
         node, further = alone.restrict(rows), joint.restrict(rows)
         game = Game.of(Local(), Marginal(), node, Splits.whole(node.weights, node.primitives))
-        total = additive(self.table, self.evaluations, self.fitted.layout.explained, 1, rows)
+        (total,) = additive(self.table, self.evaluations, self.fitted.layout.explained, 1, rows)
         for one, two in pairs:
             matrix = further.matrix(one | two)
             both = (matrix.values @ (further.weights / further.weights.sum()))[matrix.codes]

@@ -282,6 +282,14 @@ def test_without_tables_three_columns_are_followed():
     assert {column for rule in refined.partition_.rules for column, _ in rule.conditions} == {"x1", "x2"}
 
 
+def test_around_a_cut_all_cuts_of_few_values_are_looked_at():
+    """The lowest one too: three values have two cuts, at the codes 0 and 1."""
+    rng = np.random.default_rng(3)
+    problem, rows = problem_of(random_model(rng), random_table(rng)), np.arange(60)
+    for like in options_of(problem, rows)[1]:
+        assert [cut.code for cut in refine.Cutter(problem.table, 2).cuts(rows, like, 4)] == [0, 1]
+
+
 def test_the_best_cuts_of_three_columns_are_sharpened():
     """Scores by the distance from a step: the best of all values between the neighbours of the best quantile."""
     X = np.random.default_rng(2).uniform(-1, 1, size=(80, 5))
