@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import json
 import platform
-import statistics
 import time
 from pathlib import Path
 from typing import Any
@@ -56,15 +55,16 @@ def row(n: int, asked: argparse.Namespace, single: bool, defaults: bool) -> dict
     """One line of the table."""
     X = np.random.default_rng(0).normal(size=(n, asked.columns))
     dtype = torch.float32 if single else torch.float64
-    if asked.device == "cuda":
-        torch.cuda.reset_peak_memory_stats()
-    model, repeats = network(asked.columns, dtype, asked.device), 1 if defaults else REPEATS
-    every = [fit(model, X, asked.depth, asked.device, defaults) for _ in range(repeats)]
-    seconds = statistics.median_high(spent for _, spent in every)
-    there = next(g for g, spent in every if spent == seconds)
-    stages = {name: round(value, 3) for name, value in there.diagnostics_["seconds"].items()}
+    model, every, there = network(asked.columns, dtype, asked.device), [], None
+    for _ in range(1 if defaults else REPEATS):
+        del there  # and the evaluations that it keeps on the device
+        if asked.device == "cuda":
+            torch.cuda.reset_peak_memory_stats()
+        there, spent = fit(model, X, asked.depth, asked.device, defaults)
+        every.append((spent, {name: round(value, 3) for name, value in there.diagnostics_["seconds"].items()}))
+    seconds, stages = sorted(every, key=lambda each: each[0])[len(every) // 2]
     found = {"n": n, "dtype": str(dtype), "defaults": defaults, "seconds": round(seconds, 3), "stages": stages}
-    found["every"] = [round(spent, 3) for _, spent in every]
+    found["every"] = [round(spent, 3) for spent, _ in every]
     found["path"], found["regions"] = there.diagnostics_["evaluations"]["path"], len(there.partition_)
     if asked.device == "cuda":
         found["device_bytes"] = torch.cuda.max_memory_allocated()

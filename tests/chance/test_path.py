@@ -121,7 +121,8 @@ def test_too_few_clusters_for_folds_leave_everything_on_rows_that_are_left_out()
 def test_nothing_to_explain_is_one_region():
     g = gx.Granite(lambda X: X.sum(axis=1), alpha="auto").fit(table())
     assert len(g.partition_) == 1
-    assert g.path_["regions"].tolist() == [1]
+    (only,) = g.path_.to_dict("records")
+    assert only == {"alpha": 0.0, "regions": 1, "left": 1.0, "left_out": 1.0, "chosen": True}
 
 
 def test_where_there_is_no_path_is_said(tmp_path):
