@@ -177,6 +177,13 @@ def test_larger_samples_hold_the_smaller_ones():
         assert set(large.search).isdisjoint(large.held_out)
 
 
+def test_beside_a_number_of_rows_as_many_are_held_out_where_there_are_more():
+    for n, held_out in ((1000, 300), (400, 100), (300, 0), (200, 0)):
+        (choice,) = choices(np.ones(n), np.arange(n), 300, "auto", 0)
+        assert (len(choice.search), len(choice.held_out)) == (min(n, 300), held_out)
+        assert set(choice.search).isdisjoint(choice.held_out)
+
+
 def test_of_an_odd_number_of_rows_one_is_left_out():
     last = list(choices(np.ones(1501), np.arange(1501), "auto", "auto", 0))[-1]
     assert (len(last.search), len(last.held_out)) == (750, 750)

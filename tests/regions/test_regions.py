@@ -157,6 +157,13 @@ def test_the_printed_tree():
     )
 
 
+def test_the_printed_region():
+    """Numbers end, and words begin, under each other."""
+    head, line = str(bike()[1]).split("\n")
+    assert head == "region  rows  of all rows  disagreement  rule                       not split because"
+    assert line == "     1   214       21.4 %         6.2 %  workingday ≤ 0 and hr > 6  maximal depth"
+
+
 def test_S04_hostile_names_and_reasons_cannot_act_on_the_terminal():
     leaf = Leaf(1, 0.5, 0.5, "\x1b[2J\nregion 7")
     text = str(
