@@ -282,6 +282,17 @@ def test_without_tables_three_columns_are_followed():
     assert {column for rule in refined.partition_.rules for column, _ in rule.conditions} == {"x1", "x2"}
 
 
+def test_of_many_columns_the_look_ahead_takes_those_with_the_best_single_cuts(monkeypatch):
+    monkeypatch.setattr(refine, "MOST_PAIRS", 1)  # room for two columns
+    rng = np.random.default_rng(3)
+    problem, rows = problem_of(random_model(rng), random_table(rng)), np.arange(60)
+    ahead = refine.Ahead(PairTables.of(problem, 2), refine.Cutter(problem.table, 2), 0.01)
+    options = [option for group in options_of(problem, rows) for option in group]
+    for best in [(0, 1), (1, 3), (2, 3)]:
+        scores = np.array([0.5 if option.column in best and option.code > 0 else 1.0 for option in options])
+        assert ahead.first(rows, options, scores).column in best
+
+
 def test_around_a_cut_all_cuts_of_few_values_are_looked_at():
     """The lowest one too: three values have two cuts, at the codes 0 and 1."""
     rng = np.random.default_rng(3)
