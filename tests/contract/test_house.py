@@ -137,3 +137,17 @@ def test_one_version_everywhere():
     cited = re.search(r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text(encoding="utf-8"), re.MULTILINE)
     declared = re.search(r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE)
     assert cited[1] == declared[1] == granite_xai.__version__ == metadata("granite-xai")["Version"]
+
+
+def test_the_gallery_orders_every_example_and_no_page_is_listed_twice():
+    """The manual is built with warnings as errors, but not by the default tests."""
+    conf = ast.parse((ROOT / "docs" / "conf.py").read_text(encoding="utf-8"))
+    (order,) = (
+        ast.literal_eval(node.value)
+        for node in conf.body
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "_EXAMPLES"
+    )
+    assert sorted(order) == sorted(path.name for path in (ROOT / "examples").glob("plot_*.py"))
+    tree = (ROOT / "docs" / "index.rst").read_text(encoding="utf-8").partition(":hidden:\n")[2].partition("\n.. ")[0]
+    pages = [line.strip().rpartition("<")[2].rstrip(">") for line in tree.splitlines() if line.strip()]
+    assert sorted(pages) == sorted(set(pages))
