@@ -184,6 +184,12 @@ def test_beside_a_number_of_rows_as_many_are_held_out_where_there_are_more():
         assert set(choice.search).isdisjoint(choice.held_out)
 
 
+def test_from_a_thousand_rows_on_one_half_judges_the_other():
+    for n, expected in ((999, (666, 333)), (1000, (500, 500))):
+        choice = next(choices(np.ones(n), np.arange(n), "auto", "auto", 0))
+        assert (len(choice.search), len(choice.held_out)) == expected
+
+
 def test_of_an_odd_number_of_rows_one_is_left_out():
     last = list(choices(np.ones(1501), np.arange(1501), "auto", "auto", 0))[-1]
     assert (len(last.search), len(last.held_out)) == (750, 750)
