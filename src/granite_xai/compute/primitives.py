@@ -80,6 +80,8 @@ class ArrayNamespace:
 
     def __init__(self, xp: Any, device: Any = None) -> None:
         self.xp, self.device = xp, device
+        self.concat = getattr(xp, "concat", None) or xp.concatenate  # NumPy before 2.1 knows neither
+        self.astype = getattr(xp, "astype", None) or np.ndarray.astype
 
     def array(self, values: Any) -> Array:
         """Numbers as an array of the library."""
@@ -131,7 +133,7 @@ class ArrayNamespace:
 
     def _equal(self, one: Array, other: Array) -> Array:
         """Where two arrays of whole numbers agree: 1, elsewhere 0; made where they are."""
-        return self.xp.astype(one == other, self.xp.float64)
+        return self.astype(one == other, self.xp.float64)
 
     def segment_sum(self, block: Array, order: Any) -> Array:
         """Sums of the lines of a block (n, c) by segment, those of all columns at once, (G, c)."""

@@ -116,7 +116,7 @@ class Averages(Masked):
     def mean(self) -> Array:
         """``F`` of nothing: the mean prediction of both sides, (2, K)."""
         left, total = self.splits.sums(self.predictions[:, None])
-        sides = self.splits.primitives.xp.concat([left, total[:, None] - left], axis=0)
+        sides = self.splits.primitives.concat([left, total[:, None] - left], axis=0)
         return sides * self.splits.scale[0, :, :]
 
     def _table(self, matrix: Matrix, bins: Bins | None, coefficient: float) -> Part:
@@ -137,7 +137,7 @@ class Averages(Masked):
             entries = [np.flatnonzero(by_value == number) for number in range(len(bins.blocks))]
             used = [(rows, carriers[chosen]) for rows, chosen in zip(bins.blocks, entries, strict=True) if len(chosen)]
             found = [self._entries(matrix, splits.at(rows), matrix.pairs.at(rows), some) for rows, some in used]
-            left, total = (P.xp.concat([each[k] for each in found], axis=0) for k in (0, 1))
+            left, total = (P.concat([each[k] for each in found], axis=0) for k in (0, 1))
             index = np.argsort(np.concatenate(entries))[index]
         scale = coefficient * splits.scales(bins.numbers, len(bins.blocks))
         return Part(left, total, scale, P.numbers(index), P.numbers(own))
@@ -156,7 +156,7 @@ class Averages(Masked):
             if alike is not None:
                 block = block * P.array(alike[0][:, None] == alike[1][some][None, :])
             found.append(splits.sums(block))
-        return found[0] if len(found) == 1 else tuple(P.xp.concat([each[k] for each in found], axis=0) for k in (0, 1))
+        return found[0] if len(found) == 1 else tuple(P.concat([each[k] for each in found], axis=0) for k in (0, 1))
 
     def _tiles(
         self, pairs: list[tuple[Matrix, float, float]], products: dict[Matrix, float], tables: list[tuple[Part, float]]

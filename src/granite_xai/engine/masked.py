@@ -50,7 +50,7 @@ class RowValues(NamedTuple):
             order.append(np.arange(splits.n_rows)[rows])
         if len(result) == 1 and isinstance(rows, slice):
             return result[0]
-        return P.take(P.xp.concat(result, axis=0), np.argsort(np.concatenate(order)), 0)
+        return P.take(P.concat(result, axis=0), np.argsort(np.concatenate(order)), 0)
 
     def sums(self, mode: int, splits: Splits, function: HybridFunction | None = None) -> Array:
         """Weighted sums over both sides, (2, 2, K): of losses, or of values (or a function of them) and squares."""

@@ -193,10 +193,10 @@ def _of_sets(
     tiles = [slice(start, min(start + step, n)) for start in range(0, n, step)]
     for tile, *blocks in zip(tiles, *(gap.blocks(rows, tiles, P) for gap in gaps), strict=True):
         own = np.concatenate([gap.factor * weights[tile] for gap in gaps])
-        block = blocks[0] if count == 1 else P.xp.concat(blocks, axis=1)
+        block = blocks[0] if count == 1 else P.concat(blocks, axis=1)
         for grid, out in zip(grids, found, strict=True):
             by_cell = P.xp.reshape(P.segment_sum(block, grid.order), (*grid.shape, -1))
-            inside = [P.xp.concat([side.members[:, tile]] * count, axis=1) for side in grid.sides]
+            inside = [P.concat([side.members[:, tile]] * count, axis=1) for side in grid.sides]
             if on_host and available():
                 added = (side.families.additions for side in grid.sides)
                 compiled(quarter_sums)(gaps[0].mode, by_cell, *added, *inside, grid.scale, own, out)

@@ -164,7 +164,7 @@ def _categories(series: Any, missing: BoolArray) -> Cells:
         chunks = native.unify_dictionaries().chunks
         labels = chunks[0].dictionary.to_pylist() if chunks else []
     else:  # the categories of a polars Categorical are those of every frame of the process: no declaration of this one
-        labels = native.dtype.categories.to_list() if hasattr(native.dtype.categories, "to_list") else []
+        labels = getattr(getattr(native.dtype, "categories", None), "to_list", list)()
     if any(isinstance(label, dict | list) for label in labels):
         raise refused("nested", series.dtype)
     declared = {label: plain(label) for label in labels}
