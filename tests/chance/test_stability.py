@@ -10,7 +10,7 @@ import pytest
 from sklearn.base import clone
 
 import granite_xai as gx
-from granite_xai.chance.stability import halves, refit_interval, stability_of
+from granite_xai.chance.stability import SplitStability, halves, refit_interval, stability_of
 from granite_xai.tables import read_table
 from strategies import quiet
 
@@ -153,3 +153,13 @@ def test_a_category_that_a_refit_never_saw_has_no_curve_there():
     assert np.isfinite(own.loc[["u", "v"], ["mean", "low", "high"]]).all(axis=None)
     assert lines[lines["column"] == "a"]["mean"].notna().all()
     assert gx.Granite(model, max_depth=0).fit(X).stability(n_resamples=2).curves().empty
+
+
+def test_a_split_names_the_other_column_only_where_there_is_one():
+    told = {
+        (0.8, "temp"): "hr ≤ 6 (5–7 in 80.0 % of half samples; otherwise mostly temp)",
+        (0.8, None): "hr ≤ 6 (5–7 in 80.0 % of half samples)",  # the other searches did not split here
+        (1.0, "temp"): "hr ≤ 6 (5–7 in 100.0 % of half samples)",
+    }
+    for (share, instead), text in told.items():
+        assert str(SplitStability("all rows", "hr", "hr ≤ 6", share, instead, 5.0, 7.0)) == text

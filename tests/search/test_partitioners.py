@@ -128,6 +128,16 @@ def test_clusters_are_the_same_for_the_same_seed(X):
         assert one.tolist() == two.tolist()
 
 
+def test_birch_tells_effects_apart_that_differ_by_a_tenth_of_their_spread(X):
+    """Its threshold by default; a coarser one finds other clusters, and at the whole spread only one."""
+    found = [
+        paper(model, partitioner=Clusters("shap", "birch", 4, **options)).fit(X).clusters_.tolist()
+        for options in ({}, {"threshold": 0.1}, {"threshold": 0.5}, {"threshold": 1.1})
+    ]
+    assert found[0] == found[1] != found[2]
+    assert [max(each) for each in found] == [3, 3, 3, 0]
+
+
 @pytest.mark.parametrize(
     ("make", "words"),
     [
