@@ -248,12 +248,11 @@ def fit_surrogate(
 ) -> Surrogate:
     """Learn G from the evaluations of the fitting rows: the pure effects of all sets of up to ``order`` players."""
     effects = tuple(members for size in range(1, order + 1) for members in combinations(players, size))
-    singles = [next(iter(members[0])) for members in effects if len(members) == 1 and len(members[0]) == 1]
+    columns = [table.columns[next(iter(own[0]))] for own in effects if len(own) == 1 and len(own[0]) == 1]
     shares = np.zeros((len(regions), evaluations.n_rows))  # rows of others count nothing: no matrix has to be cut out
     for own, rows in zip(shares, regions, strict=True):
         own[rows] = evaluations.weights[rows] / evaluations.weights[rows].sum()
     means, unit = shares @ evaluations.predictions, evaluations.exponent
-    columns = [table.columns[i] for i in singles]
     found = [(column, by_power_of_two(_curves(column, evaluations, shares, means), unit)) for column in columns]
     told = by_power_of_two(means + evaluations.offset, unit).tolist()
     curves = [tuple(Curve(column, by_region[k]) for column, by_region in found) for k in range(len(regions))]

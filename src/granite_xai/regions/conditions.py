@@ -53,7 +53,7 @@ class Interval:
     @property
     def has_values(self) -> bool:
         """Whether any present value can belong."""
-        return self.low is None or self.low != self.high
+        return self.low is None or repr(self.low) != repr(self.high)  # NumPy cannot compare all units
 
     @property
     def is_empty(self) -> bool:

@@ -239,7 +239,7 @@ def _condition(found: re.Match[str], order: Sequence[Label] | None) -> Condition
     if (found["low"] and not high) or (missing and state in ("missing", "impossible")):
         raise _no_rule(found.string)
     if low or high:
-        low_end, high_end = (end and _value(end, found.string, end=True) for end in (low, high))
+        low_end, high_end = (end and _value(end, found.string, end=order is None) for end in (low, high))
         interval = Interval(low_end, high_end, order, missing)
         if not interval.has_values:  # never written by us: a slip, or labels whose order is not that of numbers
             raise _no_rule(found.string)

@@ -86,8 +86,7 @@ def value_text(value: Bound) -> str:
     if isinstance(value, np.timedelta64):
         unit = np.datetime_data(value.dtype)[0]
         return f"{int(value.astype(np.int64))} " + next(word for word, u in UNITS.items() if u == unit)
-    # Shortest text that reads back as the same float.
-    return repr(value).removesuffix(".0")
+    return repr(value).removesuffix(".0")  # the shortest text that reads back as the same float
 
 
 def attoseconds(value: np.datetime64 | np.timedelta64) -> int:
@@ -149,7 +148,8 @@ def at_or_above(low: Bound, high: Bound, order: Sequence[Label] | None) -> bool:
     if _kind(low) != _kind(high):
         words = f"{value_text(low)} and {value_text(high)}"
         raise InputError(f"{words} cannot bound one interval.", code="P03", argument="low")
-    return bool(low == high if isinstance(low, str) else low >= high)  # type: ignore[operator]
+    count: Any = attoseconds if _kind(low) in "mM" else float  # NumPy overflows between units
+    return low == high if isinstance(low, str) else bool(count(low) >= count(high))
 
 
 def _kind(value: Bound) -> str:
@@ -158,7 +158,7 @@ def _kind(value: Bound) -> str:
 
 def tighter(one: End, two: End, order: Sequence[Label] | None, *, upper: bool) -> End:
     """Return the tighter of two upper, or two lower, ends."""
-    if one is None or two is None or one == two:
+    if one is None or two is None or repr(one) == repr(two):
         return two if one is None else one
     if order is None and isinstance(one, str) and isinstance(two, str):
         raise InputError(f"the order of {value_text(one)} and {value_text(two)} is not known.", code="P03")
