@@ -58,6 +58,21 @@ def test_a_question_on_a_grid_is_the_exact_question_about_snapped_columns(name, 
     check_measure(case, question, o.replace(asked, max_grid=size), resources=resources, **options)
 
 
+@pytest.mark.parametrize("question", ["sobol", "csobol-sobol", "ice-pdp", "cfi-pfi"])
+def test_of_two_columns_the_one_without_a_grid_is_measured_exactly(question):
+    """To hide x0 is to show x1, which has a grid; but only in the gap of x1 is x1 snapped."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 2, 60), rng.normal(size=60)])
+    with quiet():
+        found = [
+            paper(lambda X: X[:, 0] * np.exp(X[:, 1]), question, features=["x0"], resources=gx.Resources(max_grid=grid))
+            .fit(X, X[:, 0])
+            .disagreement_
+            for grid in (None, 3)
+        ]
+    assert found[0] == pytest.approx(found[1], rel=1e-12) != 0.0
+
+
 @given(data=st.data())
 @examples(40)
 def test_any_two_pure_or_full_effects_of_columns_can_be_compared_on_a_grid(data):

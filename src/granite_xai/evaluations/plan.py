@@ -136,7 +136,7 @@ def plan(
         rest = everything - single
         if single in wanted or rest in wanted:
             stores[single], stored_as[single] = grid.distinct(table, position), (single, True)
-            wanted -= {rest} - apart if len(rest) > 1 else set()
+            wanted = wanted - ({rest} - apart) if len(rest) > 1 else wanted | {rest}  # of two columns both are read
     for coalition in sorted(wanted, key=lambda coalition: (len(coalition), sorted(coalition))):
         if coalition in stored_as:
             continue
