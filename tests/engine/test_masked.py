@@ -139,7 +139,7 @@ def test_the_masked_model_is_the_mean_over_the_references_of_its_pairs(data):
     game = Game.of(Local(), masking, evaluations, splits)
     for terms in ({T: 1.0 + len(T) for T in every}, *({T: 2.0} for T in every)):
         pairs, wanted = masking.masked(evaluations, splits).pair_block(terms, rows, rows), game.values(terms)[0]
-        for side in (inside, ~inside):
+        for side in (inside, ~inside)[: evaluations.n_rows]:  # one row, where the others have no weight, is one side
             found = np.average(pairs[np.ix_(side, side)], axis=0, weights=evaluations.weights[side])
             np.testing.assert_allclose(found, wanted[side], atol=1e-9 * size_of(case, case.problem()))
 
