@@ -6,8 +6,10 @@ import importlib.machinery
 import importlib.util
 import io
 import pickle
+import sys
 import threading
 import time
+from types import ModuleType
 from unittest import mock
 
 import joblib
@@ -28,6 +30,7 @@ from granite_xai.compute import (
     require_evaluations,
     resolve_jobs,
 )
+from granite_xai.compute.jobs import _BlasPin
 from strategies import paper
 
 
@@ -224,6 +227,17 @@ def test_blas_has_one_thread_inside_and_its_own_number_after():
     before = _blas_threads()
     assert all(set(inside) == {1} for inside in map_blocks(lambda _: _blas_threads(), range(3), 2))
     assert _blas_threads() == before
+
+
+def test_libraries_are_looked_for_again_only_when_modules_have_come(monkeypatch):
+    looked, look = [], threadpoolctl.ThreadpoolController.__init__
+    monkeypatch.setattr(threadpoolctl.ThreadpoolController, "__init__", lambda self: looked.append(look(self)))
+    pin = _BlasPin()
+    for times, name in ((1, None), (1, None), (2, "a_module_that_comes_later"), (2, None)):
+        if name is not None:
+            monkeypatch.setitem(sys.modules, name, ModuleType(name))
+        with pin.held():
+            assert len(looked) == times
 
 
 @pytest.mark.parametrize("first", ["this thread", "another thread"])

@@ -187,6 +187,7 @@ class _BlasPin:
         self._holders: Counter[int] = Counter()
         self._blas: Any = None
         self._limit: Any = None
+        self._loaded = 0  # modules when libraries were looked for: that takes milliseconds
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -196,7 +197,8 @@ class _BlasPin:
         me = threading.get_ident()
         with self._lock:
             if not self._holders:
-                self._blas = ThreadpoolController().select(user_api="blas")
+                if self._loaded != len(sys.modules):
+                    self._loaded, self._blas = len(sys.modules), ThreadpoolController().select(user_api="blas")
                 self._limit = self._blas.limit(limits=1)
             self._holders[me] += 1
         try:
