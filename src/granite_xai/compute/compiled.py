@@ -86,13 +86,11 @@ class Compiled(Numpy):
         self, mode: int, own: Array, at: Array | None, parts: Sequence[Part], inside: Array, weights: Array, out: Array
     ) -> Array:
         """Weighted sums over both sides of what each row has, in one pass; see `ArrayNamespace.side_sums`."""
-        count = inside.shape[1]
         if len(parts) > 2:
             rest = sum(self.own_side(part, inside) for part in parts[1:])
             parts = (parts[0], as_part(self, rest))
-        nothing = Part(np.zeros((1, count)), np.zeros(1), np.zeros((1, 2, count)), np.zeros(len(own), dtype=np.intp))
-        first, second = (*parts, nothing, nothing)[:2]
-        at = np.zeros((2, count)) if at is None else at
+        first, second = ((*parts, *parts[-1:]) or (as_part(self, np.zeros(inside.shape)),) * 2)[:2]
+        at = np.zeros((2, inside.shape[1])) if at is None else at
         own, inside, weights = (np.ascontiguousarray(each) for each in (own, inside, weights))
         compiled(kernels.side_sums)(mode, own, at, _plain(first), _plain(second), len(parts) > 1, inside, weights, out)
         return out

@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-TILE = 16  # columns whose sums are written together, one line of memory each
-
 
 def order(segments: Any, starts: Any, rows: Any, ends: Any) -> None:
     """Sort the rows of each column by segment (a counting sort)."""
@@ -56,20 +54,27 @@ def segment_share(weights: Any, codes: Any, segments: Any, out: Any) -> None:
 
 def left_sums(by_segment: Any, fresh: Any, ends: Any, added: Any, out: Any) -> None:
     """Sums of each candidate, (G, c) to (c, K): it begins again where it is fresh, and adds its own segments."""
-    # Those of candidate k end in ``added`` at ``ends[k]``.
-    running = np.empty(TILE)
-    for low in range(0, by_segment.shape[1], TILE):
-        size, first = min(TILE, by_segment.shape[1] - low), 0
+    # Those of candidate k end in ``added`` at ``ends[k]``. Eight columns at a time stay in registers.
+    c = by_segment.shape[1]
+    for low in range(0, c - 7, 8):
+        first, s0 = 0, 0.0
+        s1 = s2 = s3 = s4 = s5 = s6 = s7 = s0
         for k in range(len(fresh)):
             if fresh[k]:
-                running[:] = 0.0
+                s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
             for step in range(first, ends[k]):
-                part = by_segment[added[step], low : low + size]
-                for i in range(size):
-                    running[i] += part[i]
-            first = ends[k]
-            for i in range(size):
-                out[low + i, k] = running[i]
+                x = by_segment[added[step], low:]
+                s0, s1, s2, s3 = s0 + x[0], s1 + x[1], s2 + x[2], s3 + x[3]
+                s4, s5, s6, s7 = s4 + x[4], s5 + x[5], s6 + x[6], s7 + x[7]
+            ours, first = out[low:, k], ends[k]
+            ours[0], ours[1], ours[2], ours[3], ours[4], ours[5], ours[6], ours[7] = s0, s1, s2, s3, s4, s5, s6, s7
+    for i in range(c - c % 8, c):
+        total, first = 0.0, 0
+        for k in range(len(fresh)):
+            total = 0.0 if fresh[k] else total
+            for step in range(first, ends[k]):
+                total += by_segment[added[step], i]
+            out[i, k], first = total, ends[k]
 
 
 def pair_block(
@@ -96,15 +101,11 @@ def pair_block(
         l0, l1, l2, l3 = E[row_lines[low]], E[row_lines[low + 1]], E[row_lines[low + 2]], E[row_lines[low + 3]]
         l4, l5, l6, l7 = E[row_lines[low + 4]], E[row_lines[low + 5]], E[row_lines[low + 6]], E[row_lines[low + 7]]
         for m in range(n):
-            ours, x = out[m], ref_columns[m]
-            ours[low] += shown * l0[x]
-            ours[low + 1] += shown * l1[x]
-            ours[low + 2] += shown * l2[x]
-            ours[low + 3] += shown * l3[x]
-            ours[low + 4] += shown * l4[x]
-            ours[low + 5] += shown * l5[x]
-            ours[low + 6] += shown * l6[x]
-            ours[low + 7] += shown * l7[x]
+            ours, x = out[m, low:], ref_columns[m]
+            ours[0], ours[1] = ours[0] + shown * l0[x], ours[1] + shown * l1[x]
+            ours[2], ours[3] = ours[2] + shown * l2[x], ours[3] + shown * l3[x]
+            ours[4], ours[5] = ours[4] + shown * l4[x], ours[5] + shown * l5[x]
+            ours[6], ours[7] = ours[6] + shown * l6[x], ours[7] + shown * l7[x]
     for i in range(c - c % 8, c):
         line = E[row_lines[i]]
         for m in range(n):
@@ -128,7 +129,7 @@ def side_sums(
     # Both sides are computed and one is kept: a branch would be mispredicted.
     (left, total, scale, index, bins), (left_2, total_2, scale_2, index_2, bins_2) = first, second
     c, count = inside.shape
-    values = np.empty(count)
+    values, same = np.empty(count), np.empty(count)
     on_left, on_right, squares_left, squares_right = out[0, 0], out[0, 1], out[1, 0], out[1, 1]
     at_left, at_right = at[0], at[1]
     for i in range(c):
@@ -145,25 +146,18 @@ def side_sums(
                 mean = ours if member[k] else theirs
                 # mode 3, mean squares and means: the variance
                 values[k] = max(values[k] - mean * mean, 0.0) if mode == 3 else values[k] + mean
-        line, weight = weights[i], weights[i, 0]
-        if len(line) > 1:  # a weight of its own in each line
-            for k in range(count):
-                v, w = values[k], line[k]
-                loss = w * v * v if mode == 0 else w * abs(v) if mode == 1 else w * v
-                square = w * v * v if mode == 2 else 0.0
-                on_left[k] += loss if member[k] else 0.0
-                on_right[k] += 0.0 if member[k] else loss
-                squares_left[k] += square if member[k] else 0.0
-                squares_right[k] += 0.0 if member[k] else square
-            continue
+        line = weights[i]  # a weight of its own in each split, or one
+        if len(line) < count:
+            same[:] = line[0]
+            line = same
         for k in range(count):
-            v = values[k]
-            loss = weight * v * v if mode == 0 else weight * abs(v) if mode == 1 else weight * v
+            v, w = values[k], line[k]
+            loss = w * v * v if mode == 0 else w * abs(v) if mode == 1 else w * v
             on_left[k] += loss if member[k] else 0.0
             on_right[k] += 0.0 if member[k] else loss
         if mode == 2:
             for k in range(count):
-                square = weight * values[k] * values[k]
+                square = line[k] * values[k] * values[k]
                 squares_left[k] += square if member[k] else 0.0
                 squares_right[k] += 0.0 if member[k] else square
 

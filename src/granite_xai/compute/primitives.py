@@ -78,7 +78,7 @@ class ArrayNamespace:
 
     cells = 2**24  # cells of a tile, rows times references or splits, worked on at once: enough to keep a device busy
 
-    def __init__(self, xp: Any, device: Any = None) -> None:
+    def __init__(self, xp: Any = np, device: Any = None) -> None:
         self.xp, self.device = xp, device
         self.concat = getattr(xp, "concat", None) or xp.concatenate  # NumPy before 2.1 knows neither
         self.astype = getattr(xp, "astype", None) or np.ndarray.astype
@@ -211,9 +211,6 @@ class Numpy(ArrayNamespace):
     """The same in NumPy."""
 
     cells = 2**18  # few enough for the cache, and enough for one call
-
-    def __init__(self) -> None:
-        super().__init__(np)
 
     def array(self, values: Any) -> Array:
         """Numbers as they are."""
