@@ -61,10 +61,10 @@ def size_of(case: Case, problem: o.Problem) -> float:
     return 1e-9 + max(abs(v) for T in o.subsets(range(case.d)) for line in problem.R(T).values() for v in line.values())
 
 
-@given(batch=batches())
+@given(batch=batches(), cells=st.sampled_from([1, 6, NUMPY.cells]))
 @examples(150)
-def test_the_masked_model_of_every_row_is_that_of_its_own_side(batch):
-    """``F_T`` of every coalition, for a batch of splits, each row in the region that holds it."""
+def test_the_masked_model_of_every_row_is_that_of_its_own_side(batch, cells):
+    """``F_T`` of every coalition, for a batch of splits, each row in the region that holds it; bins in small tiles."""
     case, masking, setting, inside = batch
     problem = case.problem()
     with quiet():
@@ -72,7 +72,9 @@ def test_the_masked_model_of_every_row_is_that_of_its_own_side(batch):
     game = Game.of(Local(), masking, evaluations, Splits.of(inside, evaluations.weights))
     scale = size_of(case, problem)
     for T in o.subsets(range(case.d)):
-        found = game.values({T: 1.0}) + evaluations.offset
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(type(NUMPY), "cells", cells)
+            found = game.values({T: 1.0}) + evaluations.offset
         for k, split in enumerate(inside):
             for rows in sides_of(split, problem.rows):
                 for n in rows:

@@ -13,11 +13,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 
 from granite_xai.base.typing import Coalition, IntArray, PairwiseShapley, Terms
-from granite_xai.compute.primitives import SPREAD, Array, Pairs, Part
+from granite_xai.compute.primitives import SPREAD, Array, ArrayNamespace, Pairs, Part
 from granite_xai.engine.masked import HybridFunction, Masked, Rows, RowValues, Tiles, joined
 from granite_xai.engine.splits import Splits
 from granite_xai.evaluations.evaluations import Bins, Evaluations, Matrix
@@ -185,10 +186,14 @@ class Averages(Masked):
 
     def _means_by_row(self, coalition: Coalition, coefficient: float, function: HybridFunction | None = None) -> Tiles:
         """Means over the references of each row's bin, of hybrid predictions or of a function of them."""
-        P = self.splits.primitives
+        P, held = self.splits.primitives, list[Any]()
         for rows, block, summed, scale in self._hybrids(coalition):
             values = block if function is None else P.array(function(P.host(block), rows))
-            yield rows, Part(*summed(values), coefficient * scale)
+            held.append((rows, *summed(values), coefficient * scale))
+            if isinstance(rows, slice) or sum(len(part[0]) for part in held) * self.splits.count >= P.cells:
+                yield _together(held, P)
+                held = []
+        yield from [_together(held, P)] if held else []
 
     def _hybrids(self, coalition: Coalition) -> Iterator[Hybrids]:
         """Every row against the references of its bin, some rows at a time."""
@@ -202,17 +207,28 @@ class Averages(Masked):
         if not by_pair:
             left, every = splits.shares(numbers * count + matrix.codes, len(groups) * count)
         for number, members in enumerate(groups):
-            references, part = matrix.pairs.at(members), slice(number * count, (number + 1) * count)
-            summed: Summed = splits.sums if bins is None or not by_pair else splits.at(members).sums
-            if not by_pair:
+            if by_pair:
+                references, both = matrix.pairs.at(members), (0.0, 1.0) if shown else (1.0, 0.0)
+                summed: Summed = splits.sums if bins is None else splits.at(members).sums
+            else:
+                part = slice(number * count, (number + 1) * count)
                 summed = partial(splits.by_share, left[part, :], every[part])
             width = max(len(members) if by_pair else count, splits.count)
             for some in splits.tiles(len(members), width, self.evaluations.space.block):
                 self.evaluations.space.release(width * 2**16)  # sixteen pages of every line
                 rows: Rows = some if bins is None else members[some]
                 if by_pair:
-                    both = (0.0, 1.0) if shown else (1.0, 0.0)
                     block = P.pair_block(matrix.values, references, matrix.pairs.at(rows), *both)
                 else:
                     block = P.take(matrix.values, rows, 1)
                 yield rows, block, summed, scale[number : number + 1, :, :]
+
+
+def _together(parts: list[tuple[Rows, Array, Array, Array]], P: ArrayNamespace) -> tuple[Rows, Part]:
+    """The rows of several bins, which are few each, with their sums and scales as one part."""
+    if len(parts) == 1:
+        return parts[0][0], Part(*parts[0][1:])
+    rows, *sums = zip(*parts, strict=True)
+    left, total, scale = (P.concat(each, axis=0) for each in sums)
+    bins = np.repeat(np.arange(len(rows)), list(map(len, rows)))
+    return np.concatenate(rows), Part(left, total, scale, bins=P.numbers(bins))
