@@ -237,10 +237,11 @@ def described(
     table: Table, evaluations: Evaluations, players: Players, order: int, regions: Sequence[IntArray]
 ) -> SurrogateFit:
     """G of some regions and of all rows, from the evaluations of the fitting rows."""
-    known, everyone = (table, evaluations, players, order), [np.arange(table.n_rows)]
+    known, scopes = (table, evaluations, players, order), [*regions, np.arange(table.n_rows)]
     with one_blas_thread():
-        found, (everywhere,) = fit_surrogate(*known, regions), fit_surrogate(*known, everyone).regions
-        return SurrogateFit(found, fidelity(*known, regions), fidelity(*known, everyone), everywhere)
+        found, fits = fit_surrogate(*known, scopes), additive(*known, *scopes)
+        inside, everywhere = (_fidelity(evaluations, scopes[part], fits[part]) for part in (slice(-1), slice(-1, None)))
+        return SurrogateFit(replace(found, regions=found.regions[:-1]), inside, everywhere, found.regions[-1])
 
 
 def fit_surrogate(
@@ -292,13 +293,13 @@ def grid_curve(column: Column, evaluations: Evaluations, shares: FloatArray) -> 
     return np.append(evaluations.predictions @ shares if present.all() else by_line[0], curve)
 
 
-def fidelity(table: Table, known: Evaluations, players: Players, order: int, regions: Sequence[IntArray]) -> float:
-    """``1 - mean (F - G)^2 / Var F`` on the fitting rows; 1 for a constant model."""
+def _fidelity(known: Evaluations, regions: Sequence[IntArray], fits: Sequence[FloatArray]) -> float:
+    """``1 - mean (F - G)^2 / Var F`` on the fitting rows, given G in each region; 1 for a constant model."""
     whole = Splits.whole(known.weights)
     variance = float(whole.variances(known.predictions[None])[0, 0])
     if variance == 0.0:
         return 1.0
-    found = zip(regions, additive(table, known, players, order, *regions), strict=True)
+    found = zip(regions, fits, strict=True)
     total = sum(float(known.weights[rows] @ np.square(known.predictions[rows] - own)) for rows, own in found)
     return 1.0 - total / float(whole.mass[0, 0]) / variance
 

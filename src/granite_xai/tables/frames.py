@@ -81,12 +81,11 @@ class FrameContainer(Container):
 
     def nudged(self, rows: IntArray, direction: int, columns: Sequence[int]) -> Any:
         """Rows with every floating-point cell of some columns moved to the next number of its dtype."""
-        part, moved = self.frame[rows], set(columns)
+        moved = {j: _next(self.series(j)[rows], direction) for j in columns}
         if self.library != "pandas":
-            return part.with_columns(*(_next(part[:, j], direction) for j in columns)).to_native()
-        every = ((j, part[:, j]) for j in range(len(self.labels)))
-        arrays = (_array(_next(one, direction) if j in moved else one) for j, one in every)
-        return self._assembled((array.copy() for array in arrays), rows)  # the model may write into what it gets
+            return self.frame[rows].with_columns(*moved.values()).to_native()
+        every = (_array(moved[j]).copy() if j in moved else one.take(rows) for j, one in enumerate(self._arrays))
+        return self._assembled(every, rows)  # copies: the model may write into what it gets
 
     def _recombined_arrays(self, rows: IntArray, donor: FrameContainer, donor_rows: IntArray, columns: Any) -> Any:
         one, other, parts = self.matrix, donor.matrix, []
