@@ -313,13 +313,8 @@ def _numbers(values: Any, count: int) -> bool:
 
 def _check(found: FitResult, place: str) -> None:
     """What belongs together must fit together: otherwise the file would fail only when it is used."""
-    partition, additive, reference, count = (
-        found.partition,
-        found.additive.value,
-        found.reference,
-        len(found.comparisons),
-    )
-    surrogate = additive.surrogate
+    partition, additive, reference = found.partition, found.additive.value, found.reference
+    surrogate, count = additive.surrogate, len(found.comparisons)
     for name in ("roots", "floors", "question_weights"):
         right = _numbers(getattr(found, name), count)
         require(right, f"{place}.{name}", f"is not one number for each of {count} questions")

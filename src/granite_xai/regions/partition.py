@@ -197,7 +197,10 @@ class Partition(Told):
         if not items or (isinstance(data, dict) and len(data) > 3):
             raise broken(f"partition.{key}", "is empty, or not alone")
         root = _tree(items, names) if key == "nodes" else None
-        given = [] if root else [_given(item, f"partition.regions[{i}]") for i, item in enumerate(items)]
+        given = []
+        for i, item in enumerate(() if root else items):
+            rule = Rule.from_dict(entry(item, "rule", dict, place := f"partition.regions[{i}]"), f"{place}.rule")
+            given.append((rule, _read(_NODES, item, Leaf, place, apart=("rule",))))
         try:
             return cls(root, names, _regions(given))
         except InputError as error:  # conditions on the way to a leaf that cannot describe one column
@@ -217,11 +220,6 @@ def _write(node: Node, nodes: list[dict[str, Any]]) -> int:
         nodes[place]["conditions"] = CONDITIONS.write(pair, tuple[Condition, Condition], "conditions")
         nodes[place]["children"] = [_write(child, nodes) for child in node.children]
     return place
-
-
-def _given(data: object, place: str) -> tuple[Rule, Leaf]:
-    rule = Rule.from_dict(entry(data, "rule", dict, place), f"{place}.rule")
-    return rule, _read(_NODES, data, Leaf, place, apart=("rule",))
 
 
 def _read(structure: Structure, data: Any, kind: type, place: str, apart: Sequence[str] = (), **known: Any) -> Any:

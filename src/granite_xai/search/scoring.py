@@ -92,7 +92,7 @@ def scored(problem: Problem, rows: IntArray, options: list[Candidate], evaluatio
     # A quarter of the limit for the arrays of all blocks in work; blocks are the same for any number of jobs.
     most = max((BLOCK if evaluations.primitives is None else ON_DEVICE) // len(rows), least)
     blocks = list(_blocks(options, one, cut, limit // SHARE, most))
-    largest = max(cut * len({option.column for option in block}) + one * len(block) for block in blocks)
+    largest = max(cut * len({option.family for option in block}) + one * len(block) for block in blocks)
     jobs = min(resolve_jobs(problem.n_jobs), max(1, limit // 4 // largest))
     few = len(blocks) == 1 or (len(blocks) < 2 * jobs and in_one_process())  # their sets are divided among the jobs
     inner = jobs if few and evaluations.primitives is None else 1
@@ -105,7 +105,7 @@ def _blocks(options: list[Candidate], one: int, cut: int, affordable: int, most:
     # The cuts of a column share their sums, so they stay together where they can; bytes of ``one`` split and of a cut.
     block, room = list[Candidate](), affordable
     for option in options:
-        needed = one + cut * (not block or block[-1].column != option.column)
+        needed = one + cut * (not block or block[-1].family is not option.family)
         if block and (len(block) == most or needed > room):
             yield block
             block, room, needed = [], affordable, one + cut
