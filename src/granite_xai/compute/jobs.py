@@ -92,7 +92,7 @@ def resolve_jobs(n_jobs: int | None) -> int:
         hint = "pass None, a positive number of threads, or -1 for all processors"
         text = f"n_jobs={n_jobs!r} is no number of threads: {hint}."
         raise InputError(text, code="P08", argument="n_jobs", hint=hint)
-    return min(int(joblib.effective_n_jobs(each)) for each in (int(n_jobs), -1))
+    return 1 if n_jobs == 1 else min(int(joblib.effective_n_jobs(each)) for each in (int(n_jobs), -1))
 
 
 def map_blocks(function: Callable[[Task], Result], tasks: Iterable[Task], n_jobs: int | None = None) -> list[Result]:
