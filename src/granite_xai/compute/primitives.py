@@ -231,8 +231,7 @@ class Numpy(ArrayNamespace):
     def line_share(self, lines: Array, codes: IntArray, count: int) -> Array:
         """Weight of the rows that carry each of ``count`` codes under each line of weights, (n, K) to (count, K)."""
         cells = codes[:, None] * lines.shape[1] + np.arange(lines.shape[1])
-        total = np.bincount(cells.ravel(), weights=lines.ravel(), minlength=count * lines.shape[1])
-        return total.reshape(count, -1)
+        return np.bincount(cells.ravel(), weights=lines.ravel(), minlength=count * lines.shape[1]).reshape(count, -1)
 
     def left_sums(self, by_segment: Array, families: Families) -> Array:
         """Sums over the left side of each candidate from sums over segments, (G, c) to (c, K)."""

@@ -117,8 +117,7 @@ class Averages(Masked):
     def mean(self) -> Array:
         """``F`` of nothing: the mean prediction of both sides, (2, K)."""
         left, total = self.splits.sums(self.predictions[:, None])
-        sides = self.splits.primitives.concat([left, total[:, None] - left], axis=0)
-        return sides * self.splits.scale[0, :, :]
+        return self.splits.primitives.concat([left, total[:, None] - left], axis=0) * self.splits.scale[0, :, :]
 
     def _table(self, matrix: Matrix, bins: Bins | None, coefficient: float) -> Part:
         """``F_S`` of columns that are shown: one entry a value, from the references in the bin of its first carrier."""

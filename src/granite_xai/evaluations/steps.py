@@ -8,7 +8,7 @@ import numpy as np
 
 from granite_xai.base.typing import BoolArray, FloatArray, IntArray
 
-CELLS = 2**18  # rows times splits that are worked on at once
+CELLS = 2**16  # rows times splits that are worked on at once: a dozen such arrays are
 
 
 @dataclass(frozen=True, slots=True, eq=False)

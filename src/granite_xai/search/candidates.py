@@ -118,10 +118,10 @@ def ordered(column: Column, counts: IntArray, codes: IntArray) -> Family:
 
 def _either_side(column: Column, counts: IntArray, inner: BoolArray, classes: IntArray) -> Family:
     """The candidates of a column, its missing values on the left first, then on the right (C14)."""
-    alone = np.arange(inner.shape[1] + 1)[None] == inner.shape[1]  # missing values are the last class
-    right, left = (np.concatenate([inner, np.full((len(inner), 1), side)], axis=1) for side in (False, True))
-    every = np.concatenate([alone, left, right]) if counts[0] else right
-    return Family(column.position, np.append(inner.shape[1], classes), every)
+    last = inner.shape[1]  # the class of missing values
+    sides = [np.concatenate([inner, np.full((len(inner), 1), side)], axis=1) for side in (True, False)[not counts[0] :]]
+    alone = [np.arange(last + 1)[None] == last] if counts[0] else []
+    return Family(column.position, np.append(last, classes), np.concatenate([*alone, *sides]))
 
 
 def frequent_levels(column: Column) -> IntArray:

@@ -10,6 +10,7 @@ from typing import Any, cast
 import numpy as np
 
 from granite_xai.base.typing import FloatArray, IntArray
+from granite_xai.compute.compiled import primitives_for
 from granite_xai.compute.jobs import in_one_process, map_blocks, resolve_jobs
 from granite_xai.disagreement import ResolvedQuestion, ScaledObjective
 from granite_xai.engine.splits import CUT_BYTES, Splits
@@ -118,5 +119,6 @@ def _score(
     shares: ScaledObjective, table: Table, rows: IntArray, known: Evaluations, jobs: int, block: list[Candidate]
 ) -> Scores:
     """Disagreements and mass of both sides of some candidates; a plain function, so that it can go to a process."""
-    splits = Splits.along(cuts_of(block, table, rows), known.weights, known.primitives)
+    primitives = known.primitives or primitives_for(table.n_rows**2)  # as for the root
+    splits = Splits.along(cuts_of(block, table, rows), known.weights, primitives)
     return shares.disagreements(known, splits, jobs), splits.mass
