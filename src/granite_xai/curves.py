@@ -240,8 +240,8 @@ def described(
     known, scopes = (table, evaluations, players, order), [*regions, np.arange(table.n_rows)]
     with one_blas_thread():
         found, fits = fit_surrogate(*known, scopes), additive(*known, *scopes)
-        inside, everywhere = (_fidelity(evaluations, scopes[part], fits[part]) for part in (slice(-1), slice(-1, None)))
-        return SurrogateFit(replace(found, regions=found.regions[:-1]), inside, everywhere, found.regions[-1])
+        by_region, overall = (_fidelity(evaluations, scopes[at], fits[at]) for at in (slice(-1), slice(-1, None)))
+        return SurrogateFit(replace(found, regions=found.regions[:-1]), by_region, overall, found.regions[-1])
 
 
 def fit_surrogate(

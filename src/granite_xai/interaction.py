@@ -137,8 +137,7 @@ class Partial:
 
     def sampled(self, order: Players, members: Players) -> Terms:
         """The same effect from one order of arrival: ``Delta(S, players before its first member)``."""
-        first = min(order.index(member) for member in members)
-        return derivative(members, union(order[:first]))
+        return derivative(members, union(order[: min(map(order.index, members))]))
 
 
 @dataclass(frozen=True, slots=True)

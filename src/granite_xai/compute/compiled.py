@@ -89,10 +89,11 @@ class Compiled(Numpy):
         if len(parts) > 2:
             rest = sum(self.own_side(part, inside) for part in parts[1:])
             parts = (parts[0], as_part(self, rest))
-        first, second = ((*parts, *parts[-1:]) or (as_part(self, np.zeros(inside.shape)),) * 2)[:2]
+        parts = parts or (as_part(self, np.zeros(inside.shape)),)
         at = np.zeros((2, inside.shape[1])) if at is None else at
         own, inside, weights = (np.ascontiguousarray(each) for each in (own, inside, weights))
-        compiled(kernels.side_sums)(mode, own, at, _plain(first), _plain(second), len(parts) > 1, inside, weights, out)
+        both = _plain(parts[0]), _plain(parts[-1]), len(parts) > 1
+        compiled(kernels.side_sums)(mode, own, at, *both, inside, weights, out)
         return out
 
 

@@ -185,11 +185,11 @@ class Averages(Masked):
 
     def _means_by_row(self, coalition: Coalition, coefficient: float, function: HybridFunction | None = None) -> Tiles:
         """Means over the references of each row's bin, of hybrid predictions or of a function of them."""
-        P, held = self.splits.primitives, list[Any]()
+        P, held, most = self.splits.primitives, list[Any](), self.evaluations.space.block // 32
         for rows, block, summed, scale in self._hybrids(coalition):
             values = block if function is None else P.array(function(P.host(block), rows))
             held.append((rows, *summed(values), coefficient * scale))
-            if isinstance(rows, slice) or sum(len(part[0]) for part in held) * self.splits.count >= P.cells:
+            if isinstance(rows, slice) or sum(len(part[0]) for part in held) * self.splits.count >= min(P.cells, most):
                 yield _together(held, P)
                 held = []
         yield from [_together(held, P)] if held else []

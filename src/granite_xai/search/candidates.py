@@ -118,10 +118,10 @@ def ordered(column: Column, counts: IntArray, codes: IntArray) -> Family:
 
 def _either_side(column: Column, counts: IntArray, inner: BoolArray, classes: IntArray) -> Family:
     """The candidates of a column, its missing values on the left first, then on the right (C14)."""
-    last = inner.shape[1]  # the class of missing values
-    sides = [np.concatenate([inner, np.full((len(inner), 1), side)], axis=1) for side in (True, False)[not counts[0] :]]
+    last, sides = inner.shape[1], (True, False) if counts[0] else (False,)  # missing values are the last class
     alone = [np.arange(last + 1)[None] == last] if counts[0] else []
-    return Family(column.position, np.append(last, classes), np.concatenate([*alone, *sides]))
+    both = [np.concatenate([inner, np.full((len(inner), 1), side)], axis=1) for side in sides]
+    return Family(column.position, np.append(last, classes), np.concatenate([*alone, *both]))
 
 
 def frequent_levels(column: Column) -> IntArray:
