@@ -16,8 +16,10 @@ from granite_xai.interaction import Pure
 from granite_xai.masking import Marginal
 from granite_xai.masking.fitted import FittedMaskings
 from granite_xai.models import as_predictor
+from granite_xai.regions.conditions import complementary
+from granite_xai.regions.rule import satisfied
 from granite_xai.resolved import resolve
-from granite_xai.search.candidates import CUTS, best_of, candidates, cut_codes, order_levels
+from granite_xai.search.candidates import CUTS, best_of, candidates, conditions, cut_codes, order_levels
 from granite_xai.tables import read_table
 from granite_xai.trees.routes import Route
 from strategies import Case, cases, examples, regions
@@ -57,6 +59,23 @@ def test_cuts_are_those_of_the_definition_in_the_same_order(data):
     B = data.draw(st.sampled_from([2, 3, 4, 8, 40]))
     chosen = data.draw(st.none() | st.lists(st.integers(0, case.d - 1), min_size=1, unique=True))
     check(case, rows, B, data.draw(st.integers(1, 3)), chosen)
+
+
+@given(data=st.data())
+@examples(150)
+def test_the_words_of_a_cut_send_the_rows_of_any_node_where_the_cut_sends_them(data):
+    """A cut that was found on all rows, applied to some of them: missing values may be alone on either side."""
+    case = data.draw(cases(min_rows=2, max_rows=12, max_columns=3, missing=None, levels=8))
+    table, rows = read_table(case.X, missing="allow"), np.array(data.draw(regions(case, min_size=2)))
+    everyone, columns = np.arange(case.n), list(range(case.d))
+    for each in candidates(table, everyone, evaluations_of(case, table), columns, 8, 1, "quantiles"):
+        column = table.columns[each.column]
+        inside = each.inside(column.codes[rows])
+        if inside.any() and not inside.all():
+            left, right = conditions(column, each, rows, missing=True)
+            assert complementary(left, right)
+            assert satisfied(left, column)[rows].tolist() == inside.tolist()
+            assert satisfied(right, column)[rows].tolist() == (~inside).tolist()
 
 
 @given(data=st.data())

@@ -220,9 +220,9 @@ def conditions(column: Column, candidate: Candidate, rows: IntArray, missing: bo
     goes_left = candidate.left[1:][present]
     side: Side | None = larger if missing and bool((column.codes < 0).any()) else None
     if counts[0]:
-        side = "left" if candidate.left[0] else "right"
-        if not goes_left.any():
-            return missing_or_present()
+        side, (gone, there) = "left" if candidate.left[0] else "right", missing_or_present()
+        if goes_left.all() or not goes_left.any():  # a cut of other rows may leave missing values alone on the right
+            return (there, gone) if goes_left.all() else (gone, there)
     if column.kind in ("nominal", "boolean"):
         labels = column.levels[present]
         return grouping(labels[goes_left].tolist(), labels[~goes_left].tolist(), larger=larger, missing=side)
