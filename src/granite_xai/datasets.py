@@ -230,8 +230,7 @@ class PiecewiseLinear:
         for _ in range(len(self.coefficients).bit_length() - 1):
             value = rows[np.arange(len(rows)), self.columns[node]]
             node = 2 * node + 1 + (value > self.thresholds[node])
-        leaf = self.coefficients[node - len(self.columns)]
-        return np.asarray(np.einsum("nd,nd->n", rows, leaf))
+        return np.asarray(np.einsum("nd,nd->n", rows, self.coefficients[node - len(self.columns)]))
 
 
 def _figure_one(X: Any) -> FloatArray:

@@ -185,13 +185,15 @@ class Averages(Masked):
 
     def _means_by_row(self, coalition: Coalition, coefficient: float, function: HybridFunction | None = None) -> Tiles:
         """Means over the references of each row's bin, of hybrid predictions or of a function of them."""
-        P, held, most = self.splits.primitives, list[Any](), self.evaluations.space.block // 32
+        P, held, size = self.splits.primitives, list[Any](), 0
+        most = min(P.cells, self.evaluations.space.block // 32) // self.splits.count
         for rows, block, summed, scale in self._hybrids(coalition):
             values = block if function is None else P.array(function(P.host(block), rows))
             held.append((rows, *summed(values), coefficient * scale))
-            if isinstance(rows, slice) or sum(len(part[0]) for part in held) * self.splits.count >= min(P.cells, most):
+            size += block.shape[1] + 2  # lines of each split: sums of the rows, and both scales
+            if isinstance(rows, slice) or size >= most:
                 yield _together(held, P)
-                held = []
+                held, size = [], 0
         yield from [_together(held, P)] if held else []
 
     def _hybrids(self, coalition: Coalition) -> Iterator[Hybrids]:

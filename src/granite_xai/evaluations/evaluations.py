@@ -150,8 +150,7 @@ class Coordinates:
         labels = [column.codes for column in columns if column.kind in ("nominal", "boolean")]
         ordered = [column.codes for column in columns if column.kind not in ("nominal", "boolean")]
         levels, places = (np.array(codes, dtype=np.intp).reshape(-1, table.n_rows) for codes in (labels, ordered))
-        ranks = rankdata(np.where(places < 0, np.nan, places), axis=1, nan_policy="omit")
-        return cls(ranks / table.n_rows, levels)
+        return cls(rankdata(np.where(places < 0, np.nan, places), axis=1, nan_policy="omit") / table.n_rows, levels)
 
     def restrict(self, rows: IntArray) -> Coordinates:
         """Only these rows."""
